@@ -15,13 +15,13 @@ struct Windows(&'static str);
 
 impl DataModule for Windows {
     fn train_dataloader(&self) -> Result<DataLoader> {
-        let text = tensor(CharTokenizer::new(self.0).encode(self.0)?, &cpu())?; // (characters,)
-        let starts: Vec<usize> = (0..text.dim(0)? - CONTEXT).step_by(4).collect();
+        let text = tensor(CharTokenizer::new(self.0).encode(self.0)?, &cpu()); // (characters,)
+        let starts: Vec<usize> = (0..text.dim(0) - CONTEXT).step_by(4).collect();
         let rows = |shift: usize| {
             let row = |start: &usize| text.narrow(0, start + shift, CONTEXT);
-            Tensor::stack(&starts.iter().map(row).collect::<Result<Vec<_>>>()?, 0)
+            Tensor::stack(&starts.iter().map(row).collect::<Vec<_>>(), 0)
         };
-        let data = TensorDataset::new(rows(0)?, rows(1)?)?; // (windows, steps) twice
+        let data = TensorDataset::new(rows(0), rows(1))?; // (windows, steps) twice
         Ok(DataLoader::new(data).batch_size(32).shuffle(true))
     }
 }
@@ -35,17 +35,17 @@ struct Gpt {
 }
 
 impl Gpt {
-    fn new(vocabulary: usize, width: usize, heads: usize, layers: usize) -> Result<Self> {
+    fn new(vocabulary: usize, width: usize, heads: usize, layers: usize) -> Self {
         let block = || {
-            let layer = TransformerEncoderLayer::new(width, heads)?.dim_feedforward(4 * width)?;
-            Ok(layer.dropout(0.0)?.gelu().norm_first().batch_first())
+            let layer = TransformerEncoderLayer::new(width, heads).dim_feedforward(4 * width);
+            layer.dropout(0.0).gelu().norm_first().batch_first()
         };
-        Ok(Self {
-            tokens: Embedding::new(vocabulary, width)?,
-            positions: LearnedPositionalEncoding::new(CONTEXT, width)?.batch_first(),
-            blocks: TransformerEncoder::new(layers, block)?.norm(LayerNorm::new(width)?),
-            head: Linear::without_bias(width, vocabulary)?,
-        })
+        Self {
+            tokens: Embedding::new(vocabulary, width),
+            positions: LearnedPositionalEncoding::new(CONTEXT, width).batch_first(),
+            blocks: TransformerEncoder::new(layers, block).norm(LayerNorm::new(width)),
+            head: Linear::without_bias(width, vocabulary),
+        }
     }
 
     /// Continues a text with the most likely characters.
@@ -53,25 +53,24 @@ impl Gpt {
         let mut tokens = characters.encode(prompt)?;
         for _ in 0..count {
             let context = &tokens[tokens.len().saturating_sub(CONTEXT)..];
-            let logits = self.forward(&tensor(context.to_vec(), &cpu())?.unsqueeze(0)?)?;
-            let last = logits.i((0, context.len() - 1))?; // (vocabulary,)
-            tokens.push(last.argmax(0)?.to_scalar()?);
+            let logits = self.forward(&tensor(context, &cpu()).unsqueeze(0)); // (1, steps, vocabulary)
+            tokens.push(logits.i((0, -1)).argmax(0).to_scalar());
         }
         characters.decode(&tokens)
     }
 }
 
 impl Layer for Gpt {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = self.positions.forward(&self.tokens.forward(x)?)?; // (batch, steps, width)
-        let x = self.blocks.forward(&x, &AttentionMask::causal())?;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let x = self.positions.forward(&self.tokens.forward(x)); // (batch, steps, width)
+        let x = self.blocks.forward(&x, &AttentionMask::causal());
         self.head.forward(&x) // (batch, steps, vocabulary)
     }
 }
 
 impl Module for Gpt {
-    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-        cross_entropy(&y_hat.flatten_to(1)?, &y.flatten_all()?)
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
+        cross_entropy(&y_hat.flatten_to(1), &y.flatten_all())
     }
 
     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
@@ -80,7 +79,7 @@ impl Module for Gpt {
 }
 
 fn train(mut trainer: Trainer, text: &'static str) -> Result<(Gpt, History)> {
-    let mut model = Gpt::new(CharTokenizer::new(text).vocab_size(), 64, 4, 2)?;
+    let mut model = Gpt::new(CharTokenizer::new(text).vocab_size(), 64, 4, 2);
     let history = trainer.fit(&mut model, &Windows(text))?;
     Ok((model, history))
 }

@@ -42,13 +42,13 @@ struct Images {
 }
 
 impl Images {
-    fn new(examples: usize, batch_size: usize) -> Result<Self> {
-        let x = with_seed(1, || randn((examples, 1, 28, 28), &cpu()))?; // (examples, 1, 28, 28)
-        let y = (arange(0.0f32, examples as f32, &cpu())? * 7.0)?;
-        let y = (&y - ((&y / 10.0)?.floor()? * 10.0)?)?; // (examples)
-        let x = x.broadcast_add(&(&y / 10.0)?.reshape((examples, 1, 1, 1))?)?;
-        let y = y.to_dtype(DType::U32)?;
-        Ok(Self { x, y, batch_size })
+    fn new(examples: usize, batch_size: usize) -> Self {
+        let x = with_seed(1, || randn((examples, 1, 28, 28), &cpu())); // (examples, 1, 28, 28)
+        let y = arange(0.0, examples as f64, &cpu()) * 7;
+        let y = &y - (&y / 10).floor() * 10; // (examples,)
+        let x = x + (&y / 10).reshape((examples, 1, 1, 1));
+        let y = y.to_dtype(DType::U32);
+        Self { x, y, batch_size }
     }
 
     fn loader(&self) -> Result<DataLoader> {
@@ -67,8 +67,8 @@ impl DataModule for Images {
     }
 }
 
-fn net(name: &str, hidden: usize) -> Result<Sequential> {
-    Ok(match name {
+fn net(name: &str, hidden: usize) -> Sequential {
+    match name {
         "lenet" => seq![
             LazyConv2d::new(6, 5).padding(2),
             Sigmoid,
@@ -87,7 +87,7 @@ fn net(name: &str, hidden: usize) -> Result<Sequential> {
             Flatten,
             LazyLinear::new(hidden),
             ReLU,
-            Dropout::new(0.5)?,
+            Dropout::new(0.5),
             LazyLinear::new(10)
         ],
         "norm" => seq![
@@ -98,7 +98,7 @@ fn net(name: &str, hidden: usize) -> Result<Sequential> {
             LazyLinear::new(10)
         ],
         _ => seq![Flatten, LazyLinear::new(hidden), ReLU, LazyLinear::new(10)],
-    })
+    }
 }
 
 /// A fault of one rank in one step, to test how the other ranks react.
@@ -115,6 +115,7 @@ impl Callback for Fault {
                 "hang" => std::thread::sleep(Duration::from_secs(3600)),
                 "panic" => panic!("as planned"),
                 "error" => device("abacus").map(drop)?,
+                "shape" => drop(zeros(2, &cpu()) + zeros(3, &cpu())),
                 // A signal to this process, such as 9, STOP or USR1.
                 signal => {
                     let process = std::process::id().to_string();
@@ -145,10 +146,10 @@ fn main() -> Result<()> {
 fn train(settings: &Settings, examples: usize) -> Result<()> {
     let rank = world()?.rank;
     manual_seed(rank as u64); // the seed of rank 0 is used
-    let data = Images::new(examples, settings.number("batch", 32))?;
+    let data = Images::new(examples, settings.number("batch", 32));
     let differs = settings.text("differs") == Some(rank.to_string().as_str());
     let hidden = settings.number("hidden", 64) + usize::from(differs);
-    let net = net(settings.text("net").unwrap_or("mlp"), hidden)?;
+    let net = net(settings.text("net").unwrap_or("mlp"), hidden);
     let mut model = Classifier::new(net, 0.05);
     let history = trainer(settings)?.fit(&mut model, &data)?;
     if rank == 0 {
@@ -161,8 +162,8 @@ fn train(settings: &Settings, examples: usize) -> Result<()> {
         }
     }
     let mut digest = DefaultHasher::new();
-    for (_, value) in model.state_dict()? {
-        let values: Vec<f32> = value.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+    for (_, value) in model.state_dict() {
+        let values: Vec<f32> = value.to_dtype(DType::F32).to_vec();
         values
             .iter()
             .for_each(|value| value.to_bits().hash(&mut digest));
@@ -200,6 +201,9 @@ fn trainer(settings: &Settings) -> Result<Trainer> {
     let mut trainer = trainer
         .log_every(settings.number("log", 1))
         .sync_batch_norm(settings.number("sync", 0) > 0);
+    if let devices @ 1.. = settings.number("devices", 0) {
+        trainer = trainer.devices(&vec![cpu(); devices]);
+    }
     if let Some(path) = settings.text("checkpoint") {
         trainer = trainer.callback(Checkpoint::new(path));
     }

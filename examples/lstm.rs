@@ -12,12 +12,11 @@ use taper::prelude::*;
 const STEPS: usize = 40;
 
 /// Returns waves of random frequency and phase: `(waves, steps, 1)`.
-fn waves(count: usize, steps: usize) -> Result<Tensor> {
-    let frequency = uniform(0.04, 0.12, (count, 1, 1), &cpu())?;
-    let phase = uniform(0.0, 1.0, (count, 1, 1), &cpu())?;
-    let time = arange(0.0f32, steps as f32, &cpu())?.reshape((1, steps, 1))?;
-    let turns = frequency.broadcast_mul(&time)?.broadcast_add(&phase)?;
-    (turns * TAU)?.sin()
+fn waves(count: usize, steps: usize) -> Tensor {
+    let frequency = uniform(0.04, 0.12, (count, 1, 1), &cpu());
+    let phase = uniform(0.0, 1.0, (count, 1, 1), &cpu());
+    let time = arange(0.0, steps as f64, &cpu()).unsqueeze(1); // (steps, 1)
+    ((frequency * time + phase) * TAU).sin()
 }
 
 struct Waves;
@@ -25,8 +24,8 @@ struct Waves;
 impl Waves {
     /// Returns waves and their next values.
     fn loader(&self, count: usize) -> Result<DataLoader> {
-        let wave = waves(count, STEPS + 1)?;
-        let data = TensorDataset::new(wave.narrow(1, 0, STEPS)?, wave.narrow(1, 1, STEPS)?)?;
+        let wave = waves(count, STEPS + 1);
+        let data = TensorDataset::new(wave.i((.., ..STEPS)), wave.i((.., 1..)))?;
         Ok(DataLoader::new(data).batch_size(32))
     }
 }
@@ -48,36 +47,36 @@ struct Forecaster {
 }
 
 impl Forecaster {
-    fn new(hidden: usize) -> Result<Self> {
-        Ok(Self {
-            lstm: LSTM::new(1, hidden)?.batch_first(),
-            head: Linear::new(hidden, 1)?,
-        })
+    fn new(hidden: usize) -> Self {
+        Self {
+            lstm: LSTM::new(1, hidden).batch_first(),
+            head: Linear::new(hidden, 1),
+        }
     }
 
     /// Returns how the waves `(waves, steps, 1)` go on: `(waves, count, 1)`.
-    fn forecast(&self, x: &Tensor, count: usize) -> Result<Tensor> {
-        let (y, mut state) = self.lstm.forward(x, None)?;
-        let last = y.narrow(1, y.dim(1)? - 1, 1)?; // (waves, 1, hidden)
-        let mut values = vec![self.head.forward(&last)?];
+    fn forecast(&self, x: &Tensor, count: usize) -> Tensor {
+        let (y, mut state) = self.lstm.forward(x, None);
+        let last = y.i((.., -1..)); // (waves, 1, hidden)
+        let mut values = vec![self.head.forward(&last)];
         while values.len() < count {
-            let (y, next) = self.lstm.forward(&values[values.len() - 1], Some(&state))?;
+            let (y, next) = self.lstm.forward(&values[values.len() - 1], Some(&state));
             state = next;
-            values.push(self.head.forward(&y)?);
+            values.push(self.head.forward(&y));
         }
         cat(&values, 1)
     }
 }
 
 impl Layer for Forecaster {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let (y, _) = self.lstm.forward(x, None)?; // (batch, steps, hidden)
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let (y, _) = self.lstm.forward(x, None); // (batch, steps, hidden)
         self.head.forward(&y) // (batch, steps, 1)
     }
 }
 
 impl Module for Forecaster {
-    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
         mse_loss(y_hat, y)
     }
 
@@ -87,7 +86,7 @@ impl Module for Forecaster {
 }
 
 fn train(trainer: Trainer) -> Result<(Forecaster, History)> {
-    let mut model = Forecaster::new(32)?;
+    let mut model = Forecaster::new(32);
     let history = trainer.gradient_clip_val(1.0).fit(&mut model, &Waves)?;
     Ok((model, history))
 }
@@ -96,13 +95,9 @@ fn main() -> Result<()> {
     manual_seed(0);
     let (model, history) = train(Trainer::new(20))?;
     println!("{}", history.show_text());
-    let wave = waves(1, STEPS + 20)?;
-    let forecast = model
-        .forecast(&wave.narrow(1, 0, STEPS)?, 20)?
-        .flatten_all()?;
-    let time: Vec<f64> = (0..20).map(f64::from).collect();
-    let truth = wave.narrow(1, STEPS, 20)?.flatten_all()?;
-    plot(&time, &[&truth, &forecast])
+    let wave = waves(1, STEPS + 20);
+    let forecast = model.forecast(&wave.i((.., ..STEPS)), 20);
+    plot(&(0..20), &[&wave.i((.., STEPS..)), &forecast])
         .legend(["truth", "forecast"])
         .save("lstm.svg")
 }
@@ -115,9 +110,9 @@ mod tests {
     fn it_continues_waves() -> Result<()> {
         let (model, history) = with_seed(0, || train(Trainer::new(8)))?;
         assert!(history.last("val_loss") < Some(0.01), "{history:?}");
-        let wave = with_seed(1, || waves(64, STEPS + 5))?;
-        let forecast = model.forecast(&wave.narrow(1, 0, STEPS)?, 5)?;
-        let error = mse_loss(&forecast, &wave.narrow(1, STEPS, 5)?)?.to_scalar::<f32>()?;
+        let wave = with_seed(1, || waves(64, STEPS + 5));
+        let forecast = model.forecast(&wave.i((.., ..STEPS)), 5);
+        let error = mse_loss(&forecast, &wave.i((.., STEPS..))).item();
         assert!(error < 0.1, "{error}"); // the error of predicting the mean is 0.5
         Ok(())
     }

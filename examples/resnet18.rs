@@ -20,37 +20,37 @@ struct BasicBlock {
 }
 
 impl BasicBlock {
-    fn new(inputs: usize, outputs: usize, stride: usize) -> Result<Self> {
-        let conv = |inputs, stride| -> Result<Conv2d> {
-            let conv = Conv2d::new(inputs, outputs, 3)?.stride(stride).padding(1);
-            Ok(conv.without_bias())
+    fn new(inputs: usize, outputs: usize, stride: usize) -> Self {
+        let conv = |inputs, stride| {
+            let conv = Conv2d::new(inputs, outputs, 3).stride(stride).padding(1);
+            conv.without_bias()
         };
         let downsample = match inputs == outputs && stride == 1 {
             true => None,
             false => {
-                let conv = Conv2d::new(inputs, outputs, 1)?.stride(stride);
-                Some(seq![conv.without_bias(), BatchNorm2d::new(outputs)?])
+                let conv = Conv2d::new(inputs, outputs, 1).stride(stride);
+                Some(seq![conv.without_bias(), BatchNorm2d::new(outputs)])
             }
         };
-        Ok(Self {
-            conv1: conv(inputs, stride)?,
-            bn1: BatchNorm2d::new(outputs)?,
-            conv2: conv(outputs, 1)?,
-            bn2: BatchNorm2d::new(outputs)?,
+        Self {
+            conv1: conv(inputs, stride),
+            bn1: BatchNorm2d::new(outputs),
+            conv2: conv(outputs, 1),
+            bn2: BatchNorm2d::new(outputs),
             downsample,
-        })
+        }
     }
 }
 
 impl Layer for BasicBlock {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = ReLU.forward(&self.bn1.forward(&self.conv1.forward(x)?)?)?;
-        let y = self.bn2.forward(&self.conv2.forward(&y)?)?;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let y = self.bn1.forward(&self.conv1.forward(x)).relu();
+        let y = self.bn2.forward(&self.conv2.forward(&y));
         let shortcut = match &self.downsample {
-            Some(downsample) => downsample.forward(x)?,
+            Some(downsample) => downsample.forward(x),
             None => x.clone(),
         };
-        ReLU.forward(&(y + shortcut)?)
+        (y + shortcut).relu()
     }
 }
 
@@ -66,41 +66,41 @@ struct ResNet18 {
 }
 
 impl ResNet18 {
-    fn new(channels: usize, classes: usize) -> Result<Self> {
-        let layer = |inputs: usize, outputs: usize, stride: usize| -> Result<Sequential> {
-            let first = BasicBlock::new(inputs, outputs, stride)?;
-            Ok(seq![first, BasicBlock::new(outputs, outputs, 1)?])
+    fn new(channels: usize, classes: usize) -> Self {
+        let layer = |inputs, outputs, stride| {
+            let first = BasicBlock::new(inputs, outputs, stride);
+            seq![first, BasicBlock::new(outputs, outputs, 1)]
         };
-        Ok(Self {
-            conv1: Conv2d::new(channels, 64, 3)?.padding(1).without_bias(),
-            bn1: BatchNorm2d::new(64)?,
-            layer1: layer(64, 64, 1)?,
-            layer2: layer(64, 128, 2)?,
-            layer3: layer(128, 256, 2)?,
-            layer4: layer(256, 512, 2)?,
-            fc: Linear::new(512, classes)?,
-        })
+        Self {
+            conv1: Conv2d::new(channels, 64, 3).padding(1).without_bias(),
+            bn1: BatchNorm2d::new(64),
+            layer1: layer(64, 64, 1),
+            layer2: layer(64, 128, 2),
+            layer3: layer(128, 256, 2),
+            layer4: layer(256, 512, 2),
+            fc: Linear::new(512, classes),
+        }
     }
 }
 
 impl Layer for ResNet18 {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let mut x = ReLU.forward(&self.bn1.forward(&self.conv1.forward(x)?)?)?;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let mut x = self.bn1.forward(&self.conv1.forward(x)).relu();
         for layer in [&self.layer1, &self.layer2, &self.layer3, &self.layer4] {
-            x = layer.forward(&x)?;
+            x = layer.forward(&x);
         }
-        let x = AdaptiveAvgPool2d::new(1).forward(&x)?; // (batch, 512, 1, 1)
-        self.fc.forward(&x.flatten_from(1)?) // (batch, classes)
+        let x = AdaptiveAvgPool2d::new(1).forward(&x); // (batch, 512, 1, 1)
+        self.fc.forward(&x.flatten_from(1)) // (batch, classes)
     }
 }
 
-fn classifier() -> Result<Classifier<ResNet18>> {
-    let model = Classifier::new(ResNet18::new(1, 10)?, 0.001);
-    Ok(model.optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr))))
+fn classifier() -> Classifier<ResNet18> {
+    let model = Classifier::new(ResNet18::new(1, 10), 0.001);
+    model.optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
 }
 
 fn train(mut trainer: Trainer) -> Result<(Classifier<ResNet18>, History)> {
-    let mut model = classifier()?;
+    let mut model = classifier();
     let data = Digits::new().batch_size(32);
     let history = trainer.fit(&mut model, &data)?;
     Ok((model, history))
@@ -126,7 +126,7 @@ mod tests {
         let expected = 11_689_512 - 990 * 513 - 64 * (3 * 7 * 7 - 3 * 3);
         assert_eq!(model.num_parameters(), expected);
         let name = "layer4.0.downsample.0.weight";
-        assert_eq!(model.parameter(name)?.shape()?.dims(), [512, 256, 1, 1]);
+        assert_eq!(model.parameter(name).shape().dims(), [512, 256, 1, 1]);
         Ok(())
     }
 
@@ -134,9 +134,9 @@ mod tests {
     fn it_learns_as_in_pytorch() -> Result<()> {
         pytorch::compare("resnet18", |trainer| {
             let Batch { x, y } = Digits::new().train()?.all()?;
-            let x = Upsample::new(2.0)?.forward(&x)?; // (examples, 1, 16, 16)
+            let x = Upsample::new(2.0).forward(&x); // (examples, 1, 16, 16)
             let data = DataLoader::new(TensorDataset::new(x, y)?).batch_size(16);
-            pytorch::slowly(trainer, 1000.0).fit(&mut classifier()?, &data)
+            pytorch::slowly(trainer, 1000.0).fit(&mut classifier(), &data)
         })
     }
 
@@ -144,8 +144,8 @@ mod tests {
     fn it_learns_as_in_pytorch_with_its_learning_rate() -> Result<()> {
         pytorch::compare("resnet18_f64", |mut trainer| {
             let data = pytorch::doubles(&Digits::new().batch_size(8))?;
-            let mut model = classifier()?;
-            model.to_dtype(DType::F64)?;
+            let mut model = classifier();
+            model.to_dtype(DType::F64);
             trainer.fit(&mut model, &data)
         })
     }

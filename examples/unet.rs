@@ -10,32 +10,26 @@ use taper::prelude::*;
 const SIZE: usize = 24;
 
 /// Returns 1 for each pixel of a square or a disc of random place and size, 0 elsewhere.
-fn shapes(count: usize, disc: bool) -> Result<Tensor> {
+fn shapes(count: usize, disc: bool) -> Tensor {
     let place = || uniform(5.0, SIZE as f64 - 5.0, (count, 1, 1, 1), &cpu());
-    let pixels = arange(0.0f32, SIZE as f32, &cpu())?;
-    let x = pixels
-        .reshape((1, 1, 1, SIZE))?
-        .broadcast_sub(&place()?)?
-        .abs()?;
-    let y = pixels
-        .reshape((1, 1, SIZE, 1))?
-        .broadcast_sub(&place()?)?
-        .abs()?;
+    let pixels = arange(0.0, SIZE as f64, &cpu());
+    let x = (&pixels - place()).abs(); // (count, 1, 1, width)
+    let y = (pixels.unsqueeze(1) - place()).abs(); // (count, 1, height, 1)
     let distance = match disc {
-        true => x.sqr()?.broadcast_add(&y.sqr()?)?.sqrt()?,
-        false => x.broadcast_maximum(&y)?,
+        true => (x.sqr() + y.sqr()).sqrt(),
+        false => x.maximum(&y),
     }; // (count, 1, height, width)
-    let radius = uniform(3.0, 5.0, (count, 1, 1, 1), &cpu())?;
-    distance.broadcast_lt(&radius)?.to_dtype(DType::F32)
+    let radius = uniform(3.0, 5.0, (count, 1, 1, 1), &cpu());
+    distance.lt(radius).to_dtype(DType::F32)
 }
 
 struct Discs;
 
 impl Discs {
     fn loader(&self, count: usize) -> Result<DataLoader> {
-        let mask = shapes(count, true)?;
-        let both = mask.maximum(&shapes(count, false)?)?;
-        let images = (both + (randn((count, 1, SIZE, SIZE), &cpu())? * 0.2)?)?;
+        let mask = shapes(count, true);
+        let both = mask.maximum(shapes(count, false));
+        let images = both + randn((count, 1, SIZE, SIZE), &cpu()) * 0.2;
         Ok(DataLoader::new(TensorDataset::new(images, mask)?).batch_size(16))
     }
 }
@@ -87,36 +81,33 @@ impl UNet {
 }
 
 impl Layer for UNet {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor) -> Tensor {
         let (mut x, mut levels) = (x.clone(), vec![]);
         for block in &self.down {
-            let level = block.forward(&x)?;
-            x = MaxPool2d::new(2).forward(&level)?; // half as high and wide
+            let level = block.forward(&x);
+            x = MaxPool2d::new(2).forward(&level); // half as high and wide
             levels.push(level);
         }
-        x = self.bottom.forward(&x)?;
+        x = self.bottom.forward(&x);
         for ((larger, block), level) in self.up.iter().zip(levels.iter().rev()) {
-            x = larger.forward(&x)?;
-            x = block.forward(&cat(&[level, &x], 1)?)?;
+            x = block.forward(&cat(&[level, &larger.forward(&x)], 1));
         }
         self.head.forward(&x) // (batch, 1, height, width)
     }
 }
 
 impl Module for UNet {
-    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
         bce_with_logits(y_hat, y)
     }
 
-    fn validation_step(&self, batch: &Batch) -> Result<()> {
-        let y_hat = self.forward(&batch.x)?;
-        self.plot("loss", &self.loss(&y_hat, &batch.y)?, false);
-        // Intersection over union.
-        let chosen = y_hat.gt(0.0)?.to_dtype(DType::F32)?;
-        let both = (&chosen * &batch.y)?.sum_all()?;
-        let either = chosen.maximum(&batch.y)?.sum_all()?;
-        self.plot("iou", &(both / either)?, false);
-        Ok(())
+    fn validation_step(&self, batch: &Batch) {
+        let y_hat = self.forward(&batch.x);
+        self.plot("loss", &self.loss(&y_hat, &batch.y), false);
+        let chosen = y_hat.gt(0.0).to_dtype(DType::F32);
+        let intersection = (&chosen * &batch.y).sum_all();
+        let union = chosen.maximum(&batch.y).sum_all();
+        self.plot("iou", &(intersection / union), false);
     }
 
     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
@@ -139,8 +130,8 @@ fn main() -> Result<()> {
     println!("{}", history.show_text());
     for batch in &Discs.loader(8)? {
         let Batch { x, y } = batch?;
-        let marked = model.forward(&x)?.gt(0.0)?.to_dtype(DType::F32)?;
-        show_images(&cat(&[x, y, marked], 0)?).save("unet.png")?;
+        let marked = model.forward(&x).gt(0.0).to_dtype(DType::F32);
+        show_images(&cat(&[x, y, marked], 0)).save("unet.png")?;
     }
     Ok(())
 }
@@ -172,9 +163,9 @@ mod tests {
             let data = pytorch::doubles(&Discs)?;
             let mut model = UNet::new(&[8, 16]);
             for batch in &Discs.loader(1)? {
-                model.forward(&batch?.x)?; // initialises lazy layers
+                model.forward(&batch?.x); // initialises lazy layers
             }
-            model.to_dtype(DType::F64)?;
+            model.to_dtype(DType::F64);
             trainer.fit(&mut model, &data)
         })
     }

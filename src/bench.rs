@@ -4,6 +4,7 @@ mod benchmark;
 mod compare;
 mod comparison;
 mod digits;
+mod outcome;
 mod stopwatch;
 mod timeit;
 
@@ -12,5 +13,6 @@ pub use compare::{
     compare_batch_sizes, compare_copies, compare_devices, compare_logging, compare_transfers,
 };
 pub use comparison::Comparison;
+pub use outcome::Outcome;
 pub use stopwatch::Stopwatch;
 pub use timeit::{Timeit, Timer};

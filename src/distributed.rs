@@ -29,7 +29,8 @@ use crate::error;
 use candle_core::Result;
 use std::sync::Arc;
 
-/// Returns the rank of this process and the number of processes. The first call initialises MPI.
+/// Returns the rank of this process and the number of processes. The first call initialises MPI: make it
+/// before the program starts threads or uses a GPU.
 ///
 /// # Errors
 /// If a launcher has started several processes and the program is built without the feature `mpi`, or with

@@ -1,7 +1,10 @@
 //! Errors with two lines: what was expected and found, then what to do.
 //!
-//! Functions return Candle's [`Error`], so that `?` works in a cell for the errors of both crates. Taper's
-//! own errors are [`TaperError`]s inside an [`Error`]; [`of`] returns the one that an error contains.
+//! What depends on files, data, devices or other processes returns Candle's [`Error`], so that `?` works for
+//! the errors of both crates. Taper's own errors are [`TaperError`]s inside an [`Error`]; [`of`] returns the one
+//! that an error contains.
+//!
+//! Operations on tensors and layers panic with such an error; [`attempt`] returns it.
 
 use candle_core::{DType, Error};
 use std::fmt::Display;
@@ -10,28 +13,31 @@ use std::path::PathBuf;
 
 mod advice;
 mod construct;
+mod raise;
 mod text;
 
 pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
 };
+pub use raise::attempt;
+pub(crate) use raise::{OrRaise, is_error, raise};
 
-/// The result of a fallible function: `Result<Tensor>` fails with Candle's [`Error`]. With two types
+/// The result of a fallible function: `Result<Batch>` fails with Candle's [`Error`]. With two types
 /// it is Rust's own `Result`, so code that is written for that one compiles in a notebook too.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// fn ones_like(x: &Tensor) -> Result<Tensor> {
-///     ones(x.shape(), x.device())
+/// fn first_digit() -> Result<Batch> {
+///     Digits::new().train()?.get(&[0])
 /// }
 ///
 /// fn parse(text: &str) -> Result<f64, std::num::ParseFloatError> {
 ///     text.parse()
 /// }
 ///
-/// assert_eq!(ones_like(&tensor(&[2.0], &cpu())?)?.to_vec1::<f32>()?, [1.0]);
+/// assert_eq!(first_digit()?.x.dims(), [1, 1, 8, 8]);
 /// assert_eq!(parse("1.5"), Ok(1.5));
 /// # Ok::<(), Error>(())
 /// ```
@@ -45,7 +51,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// use taper::error::{self, Problem};
 /// use taper::prelude::*;
 ///
-/// let data = TensorDataset::new(zeros((4, 2), &cpu())?, zeros(4, &cpu())?)?;
+/// let data = TensorDataset::new(zeros((4, 2), &cpu()), zeros(4, &cpu()))?;
 /// let error = data.get(&[7]).unwrap_err();
 /// match error::of(&error).map(|error| &error.problem) {
 ///     Some(Problem::Index { index, len, .. }) => assert_eq!((*index, *len), (7, 4)),
@@ -194,9 +200,8 @@ pub enum Problem {
 /// assert!(matches!(&error.problem, Problem::Name { name, .. } if name == "abacus"));
 /// assert!(error.advice.starts_with("Write \"cpu\""));
 ///
-/// let error = (zeros(2, &cpu())? + zeros(3, &cpu())?).unwrap_err();
+/// let error = zeros(2, &cpu()).as_candle().matmul(zeros(3, &cpu()).as_candle()).unwrap_err();
 /// assert_eq!(error::of(&error), None); // one of Candle's own
-/// # Ok::<(), Error>(())
 /// ```
 pub fn of(error: &Error) -> Option<&TaperError> {
     match error {

@@ -37,9 +37,9 @@ use progress::Progress;
 ///
 /// # // SAFETY: a doc test is a process of its own, with one thread.
 /// # unsafe { std::env::set_var("TAPER_STATE", std::env::temp_dir().join("taper-doc-check")) };
-/// fn shares(x: &Tensor) -> Result<Tensor> {
-///     let e = x.exp()?; // (rows, columns)
-///     e.broadcast_div(&e.sum_keepdim(1)?)
+/// fn shares(x: &Tensor) -> Tensor {
+///     let e = x.exp(); // (rows, columns)
+///     &e / e.sum_keepdim(1)
 /// }
 /// check("tensors.7", shares)?; // ✓ tensors.7: 4/4
 /// assert!(check("tensors.700", shares).is_err());

@@ -1,7 +1,8 @@
 //! Images in memory: reads PNG and JPEG, writes PNG.
 
 use crate::Result;
-use candle_core::{Device, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Device;
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
 use std::ops::Range;
@@ -65,7 +66,7 @@ impl RgbImage {
     }
 
     /// Returns a tensor `(height, width, 3)` of `u8`.
-    pub(crate) fn to_tensor(&self) -> Result<Tensor> {
+    pub(crate) fn to_tensor(&self) -> Tensor {
         let shape = (self.height, self.width, 3);
         Tensor::from_slice(&self.rgb, shape, &Device::Cpu)
     }
@@ -123,7 +124,7 @@ mod tests {
         let mut pixels = RgbImage::filled(3, 2, [10, 20, 30]);
         pixels.rgb[4] = 255;
         assert_eq!(RgbImage::decode(&pixels.encode_png()).unwrap(), pixels);
-        let tensor = pixels.to_tensor().unwrap();
+        let tensor = pixels.to_tensor();
         assert_eq!(tensor.dims(), [2, 3, 3]);
     }
 

@@ -1,9 +1,11 @@
 //! Descriptions of variables, for `:vars` in a cell and for the panel of variables.
 
 use crate::device::DeviceExt;
+use crate::error::attempt;
 use crate::nn::{Parameters, ParametersExt};
 use crate::notebook::{MimeBundle, Show, Table};
-use candle_core::{DType, Tensor, Var};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Var};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Write};
 
@@ -77,8 +79,9 @@ impl<T: Parameters> ViaParameters for &&&Variable<'_, T> {
 
 fn model<T: Parameters>(model: &T) -> Description {
     let parameters = model.parameters();
-    let device = parameters.iter().find_map(|p| p.device().ok());
-    let tensors = parameters.iter().filter_map(|p| p.tensor().ok());
+    let parameters = parameters.iter().filter(|p| p.is_initialized());
+    let device = parameters.clone().next().map(|p| p.device());
+    let tensors = parameters.map(|p| p.tensor());
     Description {
         device: device.map_or(String::new(), |device| device.label()),
         size: tensors.map(|tensor| bytes_of(&tensor)).sum(),
@@ -147,9 +150,15 @@ impl Content for Tensor {
     }
 }
 
+impl Content for Raw {
+    fn content(&self) -> Description {
+        Tensor::from_raw_ref(self).content()
+    }
+}
+
 impl Content for Var {
     fn content(&self) -> Description {
-        self.as_tensor().content()
+        Tensor::from_raw_ref(self).content()
     }
 }
 
@@ -231,20 +240,15 @@ fn shape_of(dims: &[usize]) -> String {
 /// Returns the first elements of a tensor; no others are copied from its device.
 fn first_elements(tensor: &Tensor) -> String {
     let count = tensor.elem_count().min(ELEMENTS);
-    let mut first = tensor.clone();
-    while first.rank() > 1 {
-        // Only the first rows are joined, because joining may copy them.
-        let rows = first.dims()[0].min(ELEMENTS);
-        let Ok(next) = first.narrow(0, 0, rows).and_then(|rows| rows.flatten(0, 1)) else {
-            return String::new();
-        };
-        first = next;
-    }
-    let values = first.flatten_all().and_then(|first| {
-        first
-            .narrow(0, 0, count)?
-            .to_dtype(DType::F64)?
-            .to_vec1::<f64>()
+    let values = attempt(|| {
+        let mut first = tensor.clone();
+        while first.rank() > 1 {
+            // Only the first rows are joined, because joining may copy them.
+            let rows = first.dims()[0].min(ELEMENTS);
+            first = first.narrow(0, 0, rows).flatten(0, 1);
+        }
+        let first = first.flatten_all().narrow(0, 0, count);
+        first.to_dtype(DType::F64).to_vec::<f64>()
     });
     let values: Vec<String> = values.unwrap_or_default().iter().map(element).collect();
     let more = if tensor.elem_count() > count {
@@ -353,20 +357,17 @@ mod tests {
     fn each_kind_of_value_is_described() {
         let shown = |described: Description| (described.shape, described.value);
         let pair = |shape: &str, value: &str| (shape.to_owned(), value.to_owned());
-        let x = arange(0.0, 12.0, &cpu())
-            .unwrap()
-            .reshape((2, 2, 3))
-            .unwrap();
+        let x = arange(0.0, 12.0, &cpu()).reshape((2, 2, 3));
         assert_eq!(
             shown(crate::describe!(x)),
             pair("(2, 2, 3)", "f32 [0, 1, 2, 3, 4, 5, …]")
         );
-        let x = full((), 2.5, &cpu()).unwrap();
+        let x = full((), 2.5, &cpu());
         assert_eq!(shown(crate::describe!(x)), pair("()", "f32 2.5"));
         assert_eq!(shown(crate::describe!(vec![1, 2])), pair("(2,)", "[1, 2]"));
         assert_eq!(shown(crate::describe!("é")), pair("(1,)", "\"é\""));
         assert_eq!(shown(crate::describe!(Some(1.5))), pair("", "Some(1.5)"));
-        let layer = Linear::new(4, 8).unwrap();
+        let layer = Linear::new(4, 8);
         assert_eq!(shown(crate::describe!(layer)), pair("", "40 parameters"));
         assert_eq!(shown(crate::describe!(|x: i32| x + 1)), pair("", ""));
         struct Hidden;
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_variable() {
-        let x = full((2, 3), 0.5, &cpu()).unwrap();
+        let x = full((2, 3), 0.5, &cpu());
         let table = Variables::default()
             .with("x", "Tensor", crate::describe!(x))
             .with("n", "i32", crate::describe!(7));

@@ -7,22 +7,21 @@
 //!
 //! manual_seed(0);
 //! let device = try_gpu(0); // the first GPU, or the CPU where there is none
-//! let x = randn((4, 20), &device)?; // (batch, features)
+//! let x = randn((4, 20), &device); // (batch, features)
 //!
 //! let mut net = seq![LazyLinear::new(8), ReLU, LazyLinear::new(1)];
-//! net.to_device(&device)?;
-//! let y = net.forward(&x)?; // (batch, 1)
+//! net.to_device(&device);
+//! let y = net.forward(&x); // (batch, 1)
 //!
 //! assert_eq!(y.dims(), [4, 1]);
 //! assert_eq!(net.num_parameters(), 20 * 8 + 8 + 8 + 1);
-//! # Ok::<(), Error>(())
 //! ```
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
 //! | [`distributed`] | several processes that train together, on one machine or several |
-//! | [`tensor`] | creating tensors, seeded random values, copies |
+//! | [`tensor`] | the type [`Tensor`]: creation, operators, methods, seeded random values, gradients |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`ops`] | functions: activations, convolution, pooling, normalisation, losses |
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
@@ -37,12 +36,21 @@
 //!
 //! # Inputs and outputs
 //!
-//! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so that all code written
-//! for Candle works here. You pass data as a [`Dataset`](data::Dataset), which returns the examples at
-//! some indices as a [`Batch`](data::Batch) or as a type that derives [`BatchData`](data::BatchData),
-//! and a model as a struct that derives [`Parameters`](nn::Parameters) and has a `forward`. You get the
-//! trained model, a [`History`](train::History) of metrics, files that PyTorch reads, and figures.
-//! Taper's errors have two lines: what was expected and found, and what to do.
+//! You pass data as a [`Dataset`](data::Dataset), which returns the examples at some indices as a
+//! [`Batch`](data::Batch) or as a type that derives [`BatchData`](data::BatchData), and a model as a struct
+//! that derives [`Parameters`](nn::Parameters) and has a `forward`. You get the trained model, a
+//! [`History`](train::History) of metrics, files that PyTorch reads, and figures.
+//!
+//! A [`Tensor`] is a Candle tensor behind a type with PyTorch's operators and methods; [`From`] converts in
+//! both directions without a copy, so that code for Candle works here. Devices, shapes and errors are
+//! Candle's own types.
+//!
+//! # Errors and panics
+//!
+//! A wrong shape, element type, index or device is a mistake in the program, so operations on tensors and
+//! layers return plain values and panic. [`attempt`] turns such a panic into a [`Result`]. What depends on
+//! files, data, GPUs or other processes returns a [`Result`]. Both have the same messages of two lines: what was
+//! expected and found, and what to do.
 //!
 //! # The path of the data through a training step
 //!
@@ -98,5 +106,6 @@ pub mod tensor;
 pub mod tensorboard;
 pub mod train;
 
-pub use error::Result;
+pub use error::{Result, attempt};
 pub use notebook::{check_interrupt, interrupted};
+pub use tensor::Tensor;

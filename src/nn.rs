@@ -19,14 +19,13 @@
 //! struct Affine { scale: Parameter, offset: f64 }
 //!
 //! impl Layer for Affine {
-//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-//!         x.broadcast_mul(&self.scale.tensor()?)? + self.offset
+//!     fn forward(&self, x: &Tensor) -> Tensor {
+//!         x * self.scale.tensor() + self.offset
 //!     }
 //! }
 //!
-//! let affine = Affine { scale: Parameter::new(&ones(1, &cpu())?)?, offset: 0.5 };
+//! let affine = Affine { scale: Parameter::new(&ones(1, &cpu())), offset: 0.5 };
 //! assert_eq!(format!("{affine:?}"), "Affine(offset=0.5)");
-//! # Ok::<(), Error>(())
 //! ```
 //!
 //! # How the fields of a model are visited
@@ -125,12 +124,11 @@ pub use summary::Summary;
 /// }
 ///
 /// let model = Model {
-///     net: seq![Linear::new(2, 1)?],
+///     net: seq![Linear::new(2, 1)],
 ///     lr: 0.1,
 ///     history: Default::default(),
 /// };
 /// assert_eq!(model.named_parameters()[0].0, "net.0.weight");
-/// # Ok::<(), Error>(())
 /// ```
 ///
 /// ```compile_fail

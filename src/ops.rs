@@ -1,12 +1,14 @@
 //! Functions on tensors: activations, convolution, pooling, normalisation, losses.
 //!
-//! They have the names of PyTorch's `torch.nn.functional`. The layers of [`nn`](crate::nn) compute with
-//! them. Gradients flow through all of them, on the CPU and on a GPU.
+//! They have the names of PyTorch's `torch.nn.functional`. The layers of [`nn`](crate::nn) and the methods of
+//! [`Tensor`](crate::Tensor) compute with them. Gradients flow through all of them, on the CPU and on a GPU.
 //!
+//! - An input that does not fit is a panic with an error of two lines, which
+//!   [`attempt`](crate::error::attempt) turns into a value.
 //! - For inputs of 16 bits (`bf16`, `f16`), they compute in `f32` and round the result at the end.
 //!   Integers are refused where a floating-point number is needed.
-//! - The result for an empty batch is empty; the mean of its losses is an error.
-//! - A size that does not fit into the memory is an error.
+//! - The result for an empty batch is empty; the mean of its losses is refused.
+//! - A size that does not fit into the memory is refused.
 //!
 //! # How an operation works
 //!
@@ -15,28 +17,34 @@
 //!
 //! The path of the data through an operation, such as [`conv2d`]:
 //!
-//! 1. The function checks the inputs. Errors begin with the name of the caller: the operation, or the
-//!    layer that calls it (`check`).
-//! 2. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
+//! 1. The public function takes the tensors of Candle out of its arguments, passes them on with its name, and
+//!    turns an error into a panic at the user's line. It is not generic, or calls a function that is not, so
+//!    that a cell of a notebook does not compile the operation.
+//! 2. The operation itself, such as `conv2d_as`, checks the inputs and returns a `Result`. Errors begin with
+//!    the name of the caller: the public function, or the layer that calls it (`check`).
+//! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
 //!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
 //!    (`engine`).
-//! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle computes its
+//! 4. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle computes its
 //!    gradients.
 //!
 //! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
 //! Candle's operations.
 
 mod activation;
+mod arithmetic;
 mod attention;
 #[cfg(test)]
 pub(crate) mod bad_inputs;
 mod batch_norm;
+mod broadcast;
 mod cat;
 pub(crate) mod check;
 mod contiguous;
 mod conv1d;
 mod conv2d;
 mod dropout;
+mod elementwise;
 mod embedding;
 mod engine;
 mod group_norm;
@@ -45,6 +53,7 @@ mod linear;
 mod lookup;
 pub(crate) mod loss;
 mod matmul;
+mod methods;
 mod one_hot;
 mod optimizer_step;
 mod pad;
@@ -52,22 +61,31 @@ mod pair;
 mod pool;
 mod reduce;
 mod rnn;
+mod select;
 mod softmax;
 #[cfg(test)]
 mod testing;
 mod upsample;
 
-pub use activation::{elu, exp, gelu, leaky_relu, log, relu, sigmoid, silu, tanh};
+pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
+pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
+pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, attention_of_heads, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
 pub use cat::cat;
+pub(crate) use cat::cat_as;
 pub use contiguous::contiguous;
+pub(crate) use contiguous::contiguous_raw;
 pub use conv1d::conv1d;
 pub(crate) use conv1d::{conv_transpose1d, conv1d_as};
 pub use conv2d::{Conv2dSpec, conv2d};
 pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
 pub use dropout::dropout;
+pub(crate) use dropout::dropout_as;
+pub use elementwise::{
+    abs, ceil, clamp, cos, erf, exp, floor, log, recip, round, sign, sin, sqr, sqrt,
+};
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
 pub use engine::autograd::backward;
@@ -83,6 +101,7 @@ pub use loss::{
     smooth_l1_loss,
 };
 pub use matmul::matmul;
+pub(crate) use matmul::matmul_as;
 pub use one_hot::one_hot;
 pub(crate) use optimizer_step::{
     AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel,
@@ -93,8 +112,13 @@ pub(crate) use pad::padded;
 pub use pair::Pair;
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
-pub use reduce::{argmax, argmin, max, mean, min, sum};
+pub(crate) use reduce::sum_as;
+pub use reduce::{
+    argmax, argmin, cumsum, max, max_all, max_keepdim, mean, mean_all, mean_keepdim, min, min_all,
+    min_keepdim, norm, std, sum, sum_all, sum_keepdim, var,
+};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
+pub use select::{flip, gather, index_select, where_cond};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};
 pub(crate) use upsample::{Interpolation, upsample};

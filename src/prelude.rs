@@ -1,7 +1,4 @@
 //! The items that notebooks use: `use taper::prelude::*;`.
-//!
-//! Candle's trait `Module` is exported without its name, so that `x.apply(&layer)` works with Candle's own
-//! layers.
 
 pub use crate::bench::{
     Comparison, Stopwatch, Timeit, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,
@@ -22,7 +19,7 @@ pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
     try_all_gpus, try_gpu,
 };
-pub use crate::error::Result;
+pub use crate::error::{Result, attempt};
 pub use crate::exercises::check;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
@@ -57,8 +54,8 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    GradStoreExt, TensorExt, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad,
-    normal, ones, rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
+    GradStore, Tensor, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad, normal,
+    ones, rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;
@@ -67,4 +64,4 @@ pub use crate::train::{
     FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy,
     split_and_load,
 };
-pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};
+pub use candle_core::{D, DType, Device, Error, Shape};

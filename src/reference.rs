@@ -9,7 +9,9 @@ mod sequences;
 mod training;
 
 use crate::device::gpu;
-use candle_core::{DType, Device, Tensor, safetensors};
+use crate::nn::Parameter;
+use crate::tensor::Tensor;
+use candle_core::{DType, Device, safetensors};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -21,7 +23,9 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn read(name: &str, device: &Device) -> Tensors {
-    safetensors::load(path(&format!("{name}.safetensors")), device).unwrap()
+    let tensors = safetensors::load(path(&format!("{name}.safetensors")), device).unwrap();
+    let tensors = tensors.into_iter();
+    tensors.map(|(name, x)| (name, x.into())).collect()
 }
 
 /// Returns the CPU, and the first GPU if there is one: each comparison runs on both.
@@ -46,8 +50,12 @@ fn below(tensors: &Tensors, name: &str) -> Tensors {
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
-    let tensor = tensor.to_dtype(DType::F64).unwrap();
-    tensor.flatten_all().unwrap().to_vec1().unwrap()
+    tensor.to_dtype(DType::F64).to_vec()
+}
+
+/// Returns a copy of the values for which gradients are computed.
+fn variable(values: &Tensor) -> Tensor {
+    Parameter::new(values).tensor()
 }
 
 /// Asserts that two tensors differ by at most `tolerance` times the largest value. The tolerance is not

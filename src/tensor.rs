@@ -1,23 +1,33 @@
-//! Creating tensors, seeded random values, copies, computing without gradients.
+//! The type [`Tensor`]: creation, seeded random values, gradients. Its methods and operators are in `ops`.
 //!
-//! A tensor is Candle's own [`Tensor`](candle_core::Tensor). The functions here have PyTorch's
-//! names and defaults: `f32` unless the values have another type, and an explicit device.
+//! Functions and methods have PyTorch's names and defaults: `f32` unless the values have another type, and
+//! an explicit device.
 
 mod across;
+mod axis;
 mod create;
 mod ext;
 mod grad;
+mod index;
+mod number;
+mod operand;
 mod part;
 mod random;
 mod size;
+mod value;
 
 pub(crate) use across::{Across, across, with_across};
+pub use axis::{Axes, Axis};
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
-pub use ext::TensorExt;
-pub(crate) use ext::moved;
+pub(crate) use ext::{copied, moved, storage_address};
 pub(crate) use grad::recorded;
-pub use grad::{GradStoreExt, is_grad_enabled, no_grad};
+pub use grad::{GradStore, is_grad_enabled, no_grad};
+pub use index::{Index, Indices};
+pub use number::Number;
+pub use operand::Operand;
 pub(crate) use part::{Part, keep_by_example, with_part};
 pub(crate) use random::{draw_seed, generator_state, permutation, random_unit, restore_generator};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
 pub(crate) use size::{check_size, fits_memory};
+pub(crate) use value::Raw;
+pub use value::Tensor;

@@ -45,8 +45,8 @@ fn main() -> Result<ExitCode> {
 
 fn measurements(device: &Device) -> Result<()> {
     let example = Batch {
-        x: rand((256, 3, 32, 32), &cpu())?,
-        y: randint(0, 10, 256, &cpu())?,
+        x: rand((256, 3, 32, 32), &cpu()),
+        y: randint(0, 10, 256, &cpu()),
     };
     let model = Classifier::new(cifar(), 0.01);
     let sizes = [16, 32, 64, 128, 256];
@@ -81,11 +81,11 @@ fn measurements(device: &Device) -> Result<()> {
 /// Measures an epoch whose batches the loop moves to the device, and one whose batches the thread of the loader
 /// moves ahead of the loop.
 fn epochs(device: &Device) -> Result<Timings> {
-    let x = rand((4096, 3, 32, 32), &cpu())?;
-    let loader =
-        DataLoader::new(TensorDataset::new(x, randint(0, 10, 4096, &cpu())?)?).batch_size(256);
+    let x = rand((4096, 3, 32, 32), &cpu());
+    let data = TensorDataset::new(x, randint(0, 10, 4096, &cpu()))?;
+    let loader = DataLoader::new(data).batch_size(256);
     let mut model = Classifier::new(cifar(), 0.01);
-    model.to_device(device)?;
+    model.to_device(device);
     let mut timings = Timings::new();
     for (label, loader) in [
         ("moved by the loop", loader.clone()),
@@ -94,7 +94,7 @@ fn epochs(device: &Device) -> Result<Timings> {
         timings.push(benchmark(label, device, || {
             for batch in &loader {
                 let batch = batch?.to_device(device)?;
-                model.training_step(&batch)?.backward()?;
+                model.training_step(&batch).backward();
             }
             Ok(())
         })?);

@@ -43,7 +43,8 @@ pub(crate) struct Report(Vec<(&'static str, Outcome)>);
 impl Report {
     pub(crate) fn of(machine: &Machine) -> Self {
         let outcome = |check: fn(&Machine) -> Result<Outcome>| {
-            check(machine).unwrap_or_else(|error| Outcome::Failed(first_line(&error)))
+            let outcome = attempt(|| check(machine)).flatten();
+            outcome.unwrap_or_else(|error| Outcome::Failed(first_line(&error)))
         };
         Self(CHECKS.map(|(name, check)| (name, outcome(check))).into())
     }
@@ -83,8 +84,8 @@ fn random_values() -> Computation {
     let run = |device: &Device| -> Result<Values> {
         with_seed(7, || {
             Ok(vec![
-                ("normal".to_owned(), randn((300, 7), device)?),
-                ("uniform".to_owned(), rand(99, device)?),
+                ("normal".to_owned(), randn((300, 7), device)),
+                ("uniform".to_owned(), rand(99, device)),
             ])
         })
     };
@@ -97,32 +98,23 @@ fn random_values() -> Computation {
 /// Returns the loss and gradients of a LeNet, on the CPU or of its replicas on these devices.
 fn replicas(devices: Vec<Device>) -> Computation {
     let run = move |device: &Device| {
-        let batch = || -> Result<Batch> {
-            Ok(Batch {
-                x: rand((16, 1, 28, 28), &cpu())?,
-                y: randint(0, 10, 16, &cpu())?,
-            })
-        };
         with_seed(5, || {
-            let batch = batch()?;
+            let batch = Batch {
+                x: rand((16, 1, 28, 28), &cpu()),
+                y: randint(0, 10, 16, &cpu()),
+            };
             let model = Classifier::new(lenet(), 0.1);
-            model.forward(&batch.x)?; // initialises lazy layers
-            if device.is_cpu() && !devices[0].is_cpu() {
-                let loss = model.training_step(&batch)?;
-                let gradients = loss.backward()?;
-                return Ok([
-                    vec![("loss".to_owned(), loss)],
-                    gradients_of(&model, &gradients)?,
-                ]
-                .concat());
-            }
-            let parallel = DataParallel::new(model, &devices)?;
-            let Gradients { loss, gradients } = parallel.backward(&batch)?;
-            Ok([
-                vec![("loss".to_owned(), loss)],
-                gradients_of(parallel.model(), &gradients)?,
-            ]
-            .concat())
+            model.forward(&batch.x); // initialises lazy layers
+            let (loss, gradients) = if device.is_cpu() && !devices[0].is_cpu() {
+                let loss = model.training_step(&batch);
+                let gradients = gradients_of(&model, &loss.backward())?;
+                (loss, gradients)
+            } else {
+                let parallel = DataParallel::new(model, &devices)?;
+                let Gradients { loss, gradients } = parallel.backward(&batch)?;
+                (loss, gradients_of(parallel.model(), &gradients)?)
+            };
+            Ok([vec![("loss".to_owned(), loss)], gradients].concat())
         })
     };
     Computation {
@@ -147,17 +139,17 @@ fn two_cards(machine: &Machine) -> Result<Outcome> {
 /// other tensors use their memory.
 fn copies(cards: [Device; 2], round: u64) -> Computation {
     let run = move |device: &Device| {
-        let start = with_seed(round, || rand((512, 512), &cpu()))?;
+        let start = with_seed(round, || rand((512, 512), &cpu()));
         if device.is_cpu() && !cards[0].is_cpu() {
-            let expected = start.matmul(&start)?.matmul(&start)?;
+            let expected = start.matmul(&start).matmul(&start);
             let both = [("copy", expected.clone()), ("copy back", expected)];
             return Ok(both.map(|(name, value)| (name.to_owned(), value)).into());
         }
-        let there = start.copy_to(&cards[0])?;
-        let copy = there.matmul(&there)?.matmul(&there)?.copy_to(&cards[1])?;
+        let there = start.copy_to(&cards[0]);
+        let copy = there.matmul(&there).matmul(&there).copy_to(&cards[1]);
         drop(there);
-        let _others = [zeros((512, 512), &cards[0])?, zeros((512, 512), &cards[0])?];
-        let back = copy.copy_to(&cards[0])?;
+        let _others = [zeros((512, 512), &cards[0]), zeros((512, 512), &cards[0])];
+        let back = copy.copy_to(&cards[0]);
         Ok(vec![
             ("copy".to_owned(), copy),
             ("copy back".to_owned(), back),
@@ -175,18 +167,18 @@ fn messages(machine: &Machine) -> Result<Outcome> {
     if card.is_cpu() {
         return Ok(Outcome::Absent("there is no card".to_owned()));
     }
-    let too_large = zeros((1 << 20, 1 << 20), card).err();
+    let too_large = attempt(|| zeros((1 << 20, 1 << 20), card)).err();
     // A second handle of the first card.
-    let other = ones((1, 2), &Device::new_cuda(0)?)?;
-    let mut layer = Linear::new(2, 1)?;
-    layer.to_device(card)?;
-    let two_handles = layer.forward(&other).err();
+    let other = ones((1, 2), &Device::new_cuda(0)?);
+    let mut layer = Linear::new(2, 1);
+    layer.to_device(card);
+    let two_handles = attempt(|| layer.forward(&other)).err();
     let found = [too_large, two_handles].map(|error| error.map(|error| error.to_string()));
-    let sum = ones(10, card)?.sum_all()?.to_scalar::<f32>()?;
+    let sum = ones(10, card).sum_all().item();
     Ok(refusals(found, sum))
 }
 
-fn refusals(found: [Option<String>; 2], sum: f32) -> Outcome {
+fn refusals(found: [Option<String>; 2], sum: f64) -> Outcome {
     let expected = [
         "the GPU is out of memory: requested 4096.0 GiB, ",
         "and its input are on cuda:0, but belong to two devices",
@@ -305,7 +297,7 @@ mod tests {
             ([Some(memory.clone()), None], 10.0),
             ([other.clone(), Some(handles)], 10.0),
             ([Some(memory), other], 10.0),
-            (right, f32::NAN),
+            (right, f64::NAN),
         ] {
             assert!(matches!(refusals(found, sum), Outcome::Failed(_)));
         }

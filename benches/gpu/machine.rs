@@ -1,6 +1,5 @@
 //! The devices that are checked, and the comparison of a card's values with the CPU's.
 
-use candle_core::backprop::GradStore;
 use taper::prelude::*;
 
 /// What a computation returns: tensors with names.
@@ -79,9 +78,11 @@ impl Machine {
 
     /// Returns the largest difference of each tensor, relative to its largest value.
     fn differences(&self, computation: &Computation) -> Result<Vec<(String, f64)>> {
-        let expected = values(&(computation.run)(&cpu())?)?;
-        let got = values(&(computation.run)(self.card())?)?;
-        let got = self.with_fault(computation.name, got);
+        let run = |device: &Device| {
+            attempt(|| (computation.run)(device).map(|tensors| values(&tensors))).flatten()
+        };
+        let expected = run(&cpu())?;
+        let got = self.with_fault(computation.name, run(self.card())?);
         let names = |values: &[(String, Vec<f64>)]| -> Vec<String> {
             values.iter().map(|(name, _)| name.clone()).collect()
         };
@@ -115,10 +116,10 @@ impl Machine {
 }
 
 /// Fetches the values. They are compared on the host: a card's own maximum may leave out NaN.
-fn values(tensors: &Values) -> Result<Vec<(String, Vec<f64>)>> {
+fn values(tensors: &Values) -> Vec<(String, Vec<f64>)> {
     let host = |(name, tensor): &(String, Tensor)| {
-        let tensor = tensor.to_device(&cpu())?.to_dtype(DType::F64)?;
-        Ok((name.clone(), tensor.flatten_all()?.to_vec1()?))
+        let values = tensor.to_device(&cpu()).to_dtype(DType::F64).to_vec();
+        (name.clone(), values)
     };
     tensors.iter().map(host).collect()
 }
@@ -139,11 +140,19 @@ fn difference(expected: &[f64], got: &[f64]) -> f64 {
 pub(crate) fn gradients_of(model: &dyn Parameters, gradients: &GradStore) -> Result<Values> {
     let named = model.named_parameters().into_iter();
     let gradient = |(name, parameter): (String, Parameter)| {
-        let gradient = gradients.get(&parameter.tensor()?).cloned();
+        let gradient = gradients.get(&parameter.tensor()).cloned();
         let missing = || Error::Msg(format!("no gradient of {name}"));
         Ok((format!("gradient of {name}"), gradient.ok_or_else(missing)?))
     };
     named.map(gradient).collect()
+}
+
+/// Returns the values of a model's parameters.
+pub(crate) fn values_of(model: &dyn Parameters) -> Values {
+    let named = model.named_parameters().into_iter();
+    named
+        .map(|(name, parameter)| (name, parameter.tensor()))
+        .collect()
 }
 
 pub(crate) fn first_line(error: &Error) -> String {

@@ -22,8 +22,8 @@ LOOP = """
 let began = std::time::Instant::now();
 let mut sum = 0.0;
 for step in 0..{updates} {{
-    let x = rand((64, 64), &cpu())?;
-    let loss = x.matmul(&x)?.mean_all()?.to_scalar::<f32>()?;
+    let x = rand((64, 64), &cpu());
+    let loss = x.matmul(&x).mean_all().item();
     sum += loss;
     {draw}
 }}

@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::time::Instant;
+use taper::candle_core::{Tensor as Candle, Var};
 use taper::candle_nn;
 use taper::prelude::*;
 
@@ -60,25 +61,38 @@ fn repeat(work: &mut Work, milliseconds: f64) -> Result<Vec<f64>> {
 fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
     let inputs = inputs(case)?;
     let op = case["op"].as_str().expect("an operation").to_owned();
+    let settings = Settings::of(case);
     if op == "sgd" || op == "adamw" {
-        return optimizer(&op, &inputs, taper).map(Some);
+        return match taper {
+            true => Ok(Some(optimizer(&op, &inputs[0]))),
+            false => candle_optimizer(&op, &inputs[0]).map(Some),
+        };
     }
-    let Some(function) = function(&op, case, taper) else {
-        return Ok(None);
-    };
-    if case["gradient"] == true {
-        return Ok(Some(Box::new(move || {
-            let y = function(&inputs)?;
-            let gradients = match taper {
-                true => backward(&y),
-                false => y.backward(),
-            };
-            gradients.map(drop)
-        })));
-    }
-    Ok(Some(Box::new(move || {
-        no_grad(|| function(&inputs)).map(drop)
-    })))
+    let gradient = case["gradient"] == true;
+    Ok(match taper {
+        true => function(&op, settings).map(|function| work(function, inputs, gradient)),
+        false => candle_function(&op, settings).map(|function| {
+            let inputs = inputs.into_iter().map(Candle::from).collect();
+            candle_work(function, inputs, gradient)
+        }),
+    })
+}
+
+fn work(function: Function, inputs: Vec<Tensor>, gradient: bool) -> Work {
+    Box::new(move || {
+        match gradient {
+            true => drop(function(&inputs).backward()),
+            false => drop(no_grad(|| function(&inputs))),
+        }
+        Ok(())
+    })
+}
+
+fn candle_work(function: CandleFunction, inputs: Vec<Candle>, gradient: bool) -> Work {
+    Box::new(move || match gradient {
+        true => function(&inputs)?.backward().map(drop),
+        false => function(&inputs).map(drop),
+    })
 }
 
 /// Returns random inputs of the case's shapes: variables if the case needs gradients, otherwise tensors. With
@@ -91,108 +105,142 @@ fn inputs(case: &Value) -> Result<Vec<Tensor>> {
     let mut inputs = vec![];
     for shape in case["shapes"].as_array().expect("shapes") {
         let shape: Vec<usize> = serde_json::from_value(shape.clone()).expect("a shape");
-        let x = (randn(shape, &cpu())?.to_dtype(dtype)?.abs()? + 0.1)?;
+        let x = randn(shape, &cpu()).to_dtype(dtype).abs() + 0.1;
         inputs.push(match case["gradient"] == true {
-            true => Var::from_tensor(&x)?.as_tensor().clone(),
+            true => Tensor::from(&Var::from_tensor(x.as_candle())?),
             false => x,
         });
     }
     if let Some(classes) = case["classes"].as_i64() {
         let count = case["count"].as_u64().expect("a count") as usize;
-        inputs.push(randint(0, classes, count, &cpu())?);
+        inputs.push(randint(0, classes, count, &cpu()));
     }
     Ok(inputs)
 }
 
-type Function = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
+/// The settings of a case.
+#[derive(Clone, Copy)]
+struct Settings {
+    dim: usize,
+    stride: usize,
+    padding: usize,
+    groups: usize,
+}
 
-/// Returns Taper's function for the operation, or the one that Candle's documentation names; `None` if there is
-/// none.
-fn function(op: &str, case: &Value, taper: bool) -> Option<Function> {
-    let setting = |name: &str, usual: u64| case[name].as_u64().unwrap_or(usual) as usize;
-    let dim = setting("dim", 0);
-    let (stride, padding, groups) = (
-        setting("stride", 1),
-        setting("padding", 0),
-        setting("groups", 1),
-    );
-    let spec = Conv2dSpec::new()
-        .stride(stride)
-        .padding(padding)
-        .groups(groups);
-    Some(match (op, taper) {
-        ("matmul", true) => Box::new(|x| matmul(&x[0], &x[1])),
-        ("matmul", false) => Box::new(|x| x[0].matmul(&x[1])),
-        ("linear", true) => Box::new(|x| linear(&x[0], &x[1], None)),
-        ("linear", false) => Box::new(|x| x[0].matmul(&x[1].t()?)),
-        ("conv2d", true) => Box::new(move |x| conv2d(&x[0], &x[1], None, spec)),
-        ("conv2d", false) => Box::new(move |x| x[0].conv2d(&x[1], padding, stride, 1, groups)),
-        ("softmax", true) => Box::new(move |x| softmax(&x[0], dim)),
-        ("softmax", false) => Box::new(move |x| candle_nn::ops::softmax(&x[0], dim)),
-        ("log_softmax", true) => Box::new(move |x| log_softmax(&x[0], dim)),
-        ("log_softmax", false) => Box::new(move |x| candle_nn::ops::log_softmax(&x[0], dim)),
-        ("layer_norm", true) => Box::new(|x| layer_norm(&x[0], &x[1], &x[2], 1e-5)),
-        ("layer_norm", false) => {
-            Box::new(|x| candle_nn::ops::layer_norm_slow(&x[0], &x[1], &x[2], 1e-5))
+impl Settings {
+    fn of(case: &Value) -> Self {
+        let setting = |name: &str, usual: u64| case[name].as_u64().unwrap_or(usual) as usize;
+        Self {
+            dim: setting("dim", 0),
+            stride: setting("stride", 1),
+            padding: setting("padding", 0),
+            groups: setting("groups", 1),
         }
-        ("rms_norm", true) => Box::new(|x| rms_norm(&x[0], &x[1], 1e-5)),
-        ("rms_norm", false) => Box::new(|x| candle_nn::ops::rms_norm_slow(&x[0], &x[1], 1e-5)),
-        ("relu", true) => Box::new(|x| relu(&x[0])),
-        ("relu", false) => Box::new(|x| x[0].relu()),
-        ("gelu", true) => Box::new(|x| gelu(&x[0])),
-        ("gelu", false) => Box::new(|x| x[0].gelu_erf()),
-        ("sigmoid", true) => Box::new(|x| sigmoid(&x[0])),
-        ("sigmoid", false) => Box::new(|x| candle_nn::ops::sigmoid(&x[0])),
-        ("tanh", true) => Box::new(|x| tanh(&x[0])),
-        ("tanh", false) => Box::new(|x| x[0].tanh()),
-        ("exp", true) => Box::new(|x| exp(&x[0])),
-        ("exp", false) => Box::new(|x| x[0].exp()),
-        ("log", true) => Box::new(|x| log(&x[0])),
-        ("log", false) => Box::new(|x| x[0].log()),
-        ("cross_entropy", true) => Box::new(|x| cross_entropy(&x[0], &x[1])),
-        ("cross_entropy", false) => Box::new(|x| candle_nn::loss::cross_entropy(&x[0], &x[1])),
-        ("embedding", true) => Box::new(|x| embedding(&x[1], &x[0])),
-        ("embedding", false) => Box::new(|x| x[0].embedding(&x[1])),
-        ("max_pool2d", true) => Box::new(|x| max_pool2d(&x[0], Pool2dSpec::new(2))),
-        ("max_pool2d", false) => Box::new(|x| x[0].max_pool2d(2)),
-        ("attention", true) => Box::new(|x| {
+    }
+}
+
+type Function = Box<dyn Fn(&[Tensor]) -> Tensor>;
+type CandleFunction = Box<dyn Fn(&[Candle]) -> Result<Candle>>;
+
+/// Returns Taper's function for the operation; `None` if there is none.
+fn function(op: &str, settings: Settings) -> Option<Function> {
+    let dim = settings.dim;
+    let spec = Conv2dSpec::new()
+        .stride(settings.stride)
+        .padding(settings.padding)
+        .groups(settings.groups);
+    Some(match op {
+        "matmul" => Box::new(|x| x[0].matmul(&x[1])),
+        "linear" => Box::new(|x| linear(&x[0], &x[1], None)),
+        "conv2d" => Box::new(move |x| conv2d(&x[0], &x[1], None, spec)),
+        "softmax" => Box::new(move |x| x[0].softmax(dim)),
+        "log_softmax" => Box::new(move |x| x[0].log_softmax(dim)),
+        "layer_norm" => Box::new(|x| layer_norm(&x[0], &x[1], &x[2], 1e-5)),
+        "rms_norm" => Box::new(|x| rms_norm(&x[0], &x[1], 1e-5)),
+        "relu" => Box::new(|x| x[0].relu()),
+        "gelu" => Box::new(|x| x[0].gelu()),
+        "sigmoid" => Box::new(|x| x[0].sigmoid()),
+        "tanh" => Box::new(|x| x[0].tanh()),
+        "exp" => Box::new(|x| x[0].exp()),
+        "log" => Box::new(|x| x[0].log()),
+        "cross_entropy" => Box::new(|x| cross_entropy(&x[0], &x[1])),
+        "embedding" => Box::new(|x| embedding(&x[1], &x[0])),
+        "max_pool2d" => Box::new(|x| max_pool2d(&x[0], Pool2dSpec::new(2))),
+        "attention" => Box::new(|x| {
             scaled_dot_product_attention(&x[0], &x[1], &x[2], &AttentionMask::causal())
         }),
-        ("attention", false) => Box::new(|x| {
+        "sum" => Box::new(move |x| x[0].sum(dim)),
+        "max" => Box::new(move |x| x[0].max(dim)),
+        "transpose" => Box::new(|x| x[0].t().contiguous()),
+        "add" => Box::new(|x| &x[0] + &x[1]),
+        "mul" => Box::new(|x| &x[0] * &x[1]),
+        "affine" => Box::new(|x| &x[0] * 3.7 + 0.5),
+        "copy" => Box::new(|x| x[0].copy_to(&cpu())),
+        _ => return None,
+    })
+}
+
+/// Returns the function that Candle's documentation names for the operation; `None` if there is none.
+fn candle_function(op: &str, settings: Settings) -> Option<CandleFunction> {
+    let Settings {
+        dim,
+        stride,
+        padding,
+        groups,
+    } = settings;
+    Some(match op {
+        "matmul" => Box::new(|x| x[0].matmul(&x[1])),
+        "linear" => Box::new(|x| x[0].matmul(&x[1].t()?)),
+        "conv2d" => Box::new(move |x| x[0].conv2d(&x[1], padding, stride, 1, groups)),
+        "softmax" => Box::new(move |x| candle_nn::ops::softmax(&x[0], dim)),
+        "log_softmax" => Box::new(move |x| candle_nn::ops::log_softmax(&x[0], dim)),
+        "layer_norm" => Box::new(|x| candle_nn::ops::layer_norm_slow(&x[0], &x[1], &x[2], 1e-5)),
+        "rms_norm" => Box::new(|x| candle_nn::ops::rms_norm_slow(&x[0], &x[1], 1e-5)),
+        "relu" => Box::new(|x| x[0].relu()),
+        "gelu" => Box::new(|x| x[0].gelu_erf()),
+        "sigmoid" => Box::new(|x| candle_nn::ops::sigmoid(&x[0])),
+        "tanh" => Box::new(|x| x[0].tanh()),
+        "exp" => Box::new(|x| x[0].exp()),
+        "log" => Box::new(|x| x[0].log()),
+        "cross_entropy" => Box::new(|x| candle_nn::loss::cross_entropy(&x[0], &x[1])),
+        "embedding" => Box::new(|x| x[0].embedding(&x[1])),
+        "max_pool2d" => Box::new(|x| x[0].max_pool2d(2)),
+        "attention" => Box::new(|x| {
             let steps = x[0].dim(2)?;
-            let mask = (Tensor::tril2(steps, DType::F32, &cpu())? - 1.0)?;
+            let mask = (Candle::tril2(steps, DType::F32, &cpu())? - 1.0)?;
             let scores = (x[0].matmul(&x[1].t()?)? / (x[0].dim(3)? as f64).sqrt())?;
             let scores = scores.broadcast_add(&(mask * 1e9)?)?;
             candle_nn::ops::softmax(&scores, 3)?.matmul(&x[2])
         }),
-        ("sum", true) => Box::new(move |x| sum(&x[0], dim)),
-        ("sum", false) => Box::new(move |x| x[0].sum(dim)),
-        ("max", true) => Box::new(move |x| max(&x[0], dim)),
-        ("max", false) => Box::new(move |x| x[0].max(dim)),
-        ("transpose", true) => Box::new(|x| contiguous(&x[0].t()?)),
-        ("transpose", false) => Box::new(|x| x[0].t()?.contiguous()),
-        // Taper has no functions of its own for these.
-        ("add", _) => Box::new(|x| x[0].broadcast_add(&x[1])),
-        ("mul", _) => Box::new(|x| x[0].broadcast_mul(&x[1])),
-        ("affine", _) => Box::new(|x| x[0].affine(3.7, 0.5)),
-        ("copy", _) => Box::new(|x| Tensor::copy(&x[0])),
+        "sum" => Box::new(move |x| x[0].sum(dim)),
+        "max" => Box::new(move |x| x[0].max(dim)),
+        "transpose" => Box::new(|x| x[0].t()?.contiguous()),
+        "add" => Box::new(|x| x[0].broadcast_add(&x[1])),
+        "mul" => Box::new(|x| x[0].broadcast_mul(&x[1])),
+        "affine" => Box::new(|x| x[0].affine(3.7, 0.5)),
+        "copy" => Box::new(|x| x[0].copy()),
         _ => return None,
     })
 }
 
 /// Returns a step of an optimiser, with the same gradients in each step.
-fn optimizer(op: &str, inputs: &[Tensor], taper: bool) -> Result<Work> {
-    let x = Parameter::new(&inputs[0].detach())?;
-    let gradients = x.tensor()?.sqr()?.sum_all()?.backward()?;
-    if taper {
-        let mut optimizer: Box<dyn Optimizer> = match op {
-            "sgd" => Box::new(Sgd::new(vec![x], 1e-6)),
-            _ => Box::new(AdamW::new(vec![x], 1e-6)),
-        };
-        return Ok(Box::new(move || optimizer.step(&gradients)));
-    }
+fn optimizer(op: &str, x: &Tensor) -> Work {
+    let parameter = Parameter::new(&x.detach());
+    let gradients = parameter.tensor().sqr().sum_all().backward();
+    let mut optimizer: Box<dyn Optimizer> = match op {
+        "sgd" => Box::new(Sgd::new(vec![parameter], 1e-6)),
+        _ => Box::new(AdamW::new(vec![parameter], 1e-6)),
+    };
+    Box::new(move || {
+        optimizer.step(&gradients);
+        Ok(())
+    })
+}
+
+/// Returns a step of Candle's optimiser, with the same gradients in each step.
+fn candle_optimizer(op: &str, x: &Tensor) -> Result<Work> {
     use candle_nn::Optimizer as _;
-    let var = Var::from_tensor(&inputs[0].detach())?;
+    let var = Var::from_tensor(&x.as_candle().detach())?;
     let gradients = var.sqr()?.sum_all()?.backward()?;
     Ok(match op {
         "sgd" => {

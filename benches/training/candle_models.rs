@@ -1,9 +1,8 @@
 //! The models with Candle's own layers and optimiser, as in its examples.
 
 use crate::Step;
-use taper::candle_core::{DType, Module, ModuleT};
+use taper::candle_core::{DType, Module, ModuleT, Result, Tensor};
 use taper::candle_nn::{self as nn, Optimizer, VarBuilder, VarMap, ops};
-use taper::prelude::*;
 
 type Network = Box<dyn Fn(&Tensor) -> Result<Tensor>>;
 

@@ -45,27 +45,27 @@ fn conv(channels: usize, size: usize, stride: usize) -> Sequential {
 
 /// Returns a network of depthwise-separable convolutions: first each channel by itself, then all channels of
 /// each pixel.
-pub(crate) fn depthwise() -> Result<Sequential> {
-    let block = |inputs: usize, outputs: usize, stride: usize| -> Result<Sequential> {
-        let apart = Conv2d::new(inputs, inputs, 3)?
-            .groups(inputs)?
+pub(crate) fn depthwise() -> Sequential {
+    let block = |inputs: usize, outputs: usize, stride: usize| {
+        let apart = Conv2d::new(inputs, inputs, 3)
+            .groups(inputs)
             .stride(stride)
             .padding(1)
             .without_bias();
-        let (first, second) = (BatchNorm2d::new(inputs)?, conv(outputs, 1, 1));
-        Ok(seq![apart, first, ReLU, second, ReLU])
+        let (first, second) = (BatchNorm2d::new(inputs), conv(outputs, 1, 1));
+        seq![apart, first, ReLU, second, ReLU]
     };
-    Ok(seq![
+    seq![
         conv(32, 3, 1),
         ReLU,
-        block(32, 64, 1)?,
-        block(64, 128, 2)?,
-        block(128, 128, 1)?,
-        block(128, 256, 2)?,
+        block(32, 64, 1),
+        block(64, 128, 2),
+        block(128, 128, 1),
+        block(128, 256, 2),
         AdaptiveAvgPool2d::new(1),
         Flatten,
         LazyLinear::new(10),
-    ])
+    ]
 }
 
 /// A residual block: the output of the body is added to the input, or to a shortcut of it.
@@ -76,12 +76,12 @@ struct Sum {
 }
 
 impl Layer for Sum {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor) -> Tensor {
         let shortcut = match &self.shortcut {
-            Some(shortcut) => shortcut.forward(x)?,
+            Some(shortcut) => shortcut.forward(x),
             None => x.clone(),
         };
-        ReLU.forward(&(self.body.forward(x)? + shortcut)?)
+        (self.body.forward(x) + shortcut).relu()
     }
 }
 
@@ -115,8 +115,8 @@ pub(crate) fn resnet18(width: usize) -> Sequential {
 struct Joined(Sequential);
 
 impl Layer for Joined {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        cat(&[x, &self.0.forward(x)?], 1)
+    fn forward(&self, x: &Tensor) -> Tensor {
+        cat(&[x, &self.0.forward(x)], 1)
     }
 }
 
@@ -179,17 +179,17 @@ impl UNet {
 }
 
 impl Layer for UNet {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor) -> Tensor {
         let (mut x, mut levels) = (x.clone(), vec![]);
         for (i, block) in self.down.iter().enumerate() {
             if i > 0 {
-                x = MaxPool2d::new(2).forward(&x)?;
+                x = MaxPool2d::new(2).forward(&x);
             }
-            x = block.forward(&x)?;
+            x = block.forward(&x);
             levels.push(x.clone());
         }
         for ((larger, block), level) in self.up.iter().zip(levels.iter().rev().skip(1)) {
-            x = block.forward(&cat(&[level, &larger.forward(&x)?], 1)?)?;
+            x = block.forward(&cat(&[level, &larger.forward(&x)], 1));
         }
         self.head.forward(&x)
     }
@@ -202,18 +202,18 @@ pub(crate) struct Lstm {
 }
 
 impl Lstm {
-    pub(crate) fn new() -> Result<Self> {
-        Ok(Lstm {
-            lstm: LSTM::new(64, 256)?.batch_first(),
-            head: Linear::new(256, 10)?,
-        })
+    pub(crate) fn new() -> Self {
+        Lstm {
+            lstm: LSTM::new(64, 256).batch_first(),
+            head: Linear::new(256, 10),
+        }
     }
 }
 
 impl Layer for Lstm {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = self.lstm.forward(x, None)?.0; // (batch, steps, 256)
-        self.head.forward(&y.i((.., y.dim(1)? - 1))?)
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let y = self.lstm.forward(x, None).0; // (batch, steps, 256)
+        self.head.forward(&y.i((.., -1)))
     }
 }
 
@@ -226,24 +226,24 @@ pub(crate) struct Gpt {
 }
 
 impl Gpt {
-    pub(crate) fn new(width: usize) -> Result<Self> {
+    pub(crate) fn new(width: usize) -> Self {
         let block = || {
-            let layer = TransformerEncoderLayer::new(width, 4)?.dim_feedforward(4 * width)?;
-            Ok(layer.dropout(0.0)?.gelu().norm_first().batch_first())
+            let layer = TransformerEncoderLayer::new(width, 4).dim_feedforward(4 * width);
+            layer.dropout(0.0).gelu().norm_first().batch_first()
         };
-        Ok(Gpt {
-            tokens: Embedding::new(65, width)?,
-            positions: LearnedPositionalEncoding::new(width / 2, width)?.batch_first(),
-            blocks: TransformerEncoder::new(4, block)?.norm(LayerNorm::new(width)?),
-            head: Linear::without_bias(width, 65)?,
-        })
+        Gpt {
+            tokens: Embedding::new(65, width),
+            positions: LearnedPositionalEncoding::new(width / 2, width).batch_first(),
+            blocks: TransformerEncoder::new(4, block).norm(LayerNorm::new(width)),
+            head: Linear::without_bias(width, 65),
+        }
     }
 }
 
 impl Layer for Gpt {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = self.positions.forward(&self.tokens.forward(x)?)?; // (batch, steps, width)
-        let x = self.blocks.forward(&x, &AttentionMask::causal())?;
-        self.head.forward(&x)?.flatten_to(1) // (batch · steps, 65)
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let x = self.positions.forward(&self.tokens.forward(x)); // (batch, steps, width)
+        let x = self.blocks.forward(&x, &AttentionMask::causal());
+        self.head.forward(&x).flatten_to(1) // (batch · steps, 65)
     }
 }

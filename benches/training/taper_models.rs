@@ -5,42 +5,45 @@ use crate::larger::{Gpt, Lstm, UNet, dense, depthwise, resnet18, vgg, wide_mlp};
 use crate::nets::{cifar, lenet, lenet_relu};
 use taper::prelude::*;
 
-pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Result<Step> {
+pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
     let mut net = match model {
         "mlp" => seq![Flatten, LazyLinear::new(256), ReLU, LazyLinear::new(10)],
         "mlp-norm" => seq![
             Flatten,
             LazyLinear::new(256),
-            LayerNorm::new(256)?,
+            LayerNorm::new(256),
             GELU,
             LazyLinear::new(10)
         ],
         "lenet" => lenet(),
         "lenet-relu" => lenet_relu(),
-        "leaf" => leaf()?,
+        "leaf" => leaf(),
         "cifar" => cifar(),
         "resnet" => seq![
-            Residual::new(64)?,
+            Residual::new(64),
             AdaptiveAvgPool2d::new(1),
             Flatten,
             LazyLinear::new(10)
         ],
         "mlp-wide" => wide_mlp(),
         "vgg" => vgg(),
-        "depthwise" => depthwise()?,
+        "depthwise" => depthwise(),
         "resnet18-16" => resnet18(16),
         "resnet18-64" => resnet18(64),
         "dense" => dense(),
         "unet" => seq![UNet::new()],
-        "lstm" => seq![Lstm::new()?],
-        "gpt-128" => seq![Gpt::new(128)?],
-        _ => seq![Gpt::new(256)?],
+        "lstm" => seq![Lstm::new()],
+        "gpt-128" => seq![Gpt::new(128)],
+        _ => seq![Gpt::new(256)],
     };
-    net.to_device(x.device())?;
-    net.forward(&x)?;
+    net.to_device(x.device());
+    net.forward(&x);
     if inference {
         net.eval();
-        return Ok(Box::new(move || no_grad(|| net.forward(&x)).map(drop)));
+        return Box::new(move || {
+            no_grad(|| net.forward(&x));
+            Ok(())
+        });
     }
     let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model);
     let mut optimizer: Box<dyn Optimizer> = match adam {
@@ -52,17 +55,18 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Result
     } else {
         cross_entropy
     };
-    Ok(Box::new(move || {
-        let loss = loss(&net.forward(&x)?, &y)?;
-        optimizer.step(&backward(&loss)?)?;
-        loss.to_scalar::<f32>().map(drop)
-    }))
+    Box::new(move || {
+        let loss = loss(&net.forward(&x), &y);
+        optimizer.step(&backward(&loss));
+        loss.item();
+        Ok(())
+    })
 }
 
 /// Returns a step that trains LeNet for an epoch, including the data loader.
 pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
     let net = lenet();
-    net.forward(&x.narrow(0, 0, 1)?)?;
+    net.forward(&x.i(..1));
     let mut optimizer = Sgd::new(net.parameters(), 0.01);
     let loader = DataLoader::new(TensorDataset::new(x, y)?)
         .batch_size(batch)
@@ -71,18 +75,16 @@ pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
         let mut losses = vec![];
         for batch in &loader {
             let Batch { x, y } = batch?;
-            let loss = cross_entropy(&net.forward(&x)?, &y)?;
-            optimizer.step(&backward(&loss)?)?;
+            let loss = cross_entropy(&net.forward(&x), &y);
+            optimizer.step(&backward(&loss));
             losses.push(loss.detach());
         }
-        Tensor::stack(&losses, 0)?
-            .mean_all()?
-            .to_scalar::<f32>()
-            .map(drop)
+        Tensor::stack(&losses, 0).mean_all().item();
+        Ok(())
     }))
 }
 
-fn leaf() -> Result<Sequential> {
+fn leaf() -> Sequential {
     let block = |filters| {
         seq![
             LazyConv2d::new(filters, 2),
@@ -91,19 +93,19 @@ fn leaf() -> Result<Sequential> {
             LazyBatchNorm2d::new(),
         ]
     };
-    Ok(seq![
+    seq![
         block(32),
         block(64),
         block(128),
         Flatten,
         LazyLinear::new(100),
         ReLU,
-        Dropout::new(0.2)?,
+        Dropout::new(0.2),
         LazyLinear::new(10),
         ReLU,
-        Dropout::new(0.2)?,
+        Dropout::new(0.2),
         LazyLinear::new(2),
-    ])
+    ]
 }
 
 /// A residual block: the output of two convolutions is added to their input.
@@ -113,27 +115,19 @@ struct Residual {
 }
 
 impl Residual {
-    fn new(channels: usize) -> Result<Self> {
+    fn new(channels: usize) -> Self {
         let conv = || {
-            Ok::<_, Error>(
-                Conv2d::new(channels, channels, 3)?
-                    .padding(1)
-                    .without_bias(),
-            )
+            let conv = Conv2d::new(channels, channels, 3).padding(1);
+            conv.without_bias()
         };
-        let body = seq![
-            conv()?,
-            BatchNorm2d::new(channels)?,
-            ReLU,
-            conv()?,
-            BatchNorm2d::new(channels)?,
-        ];
-        Ok(Self { body })
+        let norm = || BatchNorm2d::new(channels);
+        let body = seq![conv(), norm(), ReLU, conv(), norm()];
+        Self { body }
     }
 }
 
 impl Layer for Residual {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        ReLU.forward(&(self.body.forward(x)? + x)?)
+    fn forward(&self, x: &Tensor) -> Tensor {
+        (self.body.forward(x) + x).relu()
     }
 }

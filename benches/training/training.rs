@@ -54,20 +54,20 @@ fn main() -> Result<()> {
     let examples = if model == "epoch" { 60_000 } else { batch };
     let shape = [&[examples], shape.as_slice()].concat();
     let (x, y) = match model {
-        "unet" => (randn(shape, &device)?, zeros((batch, 1, 48, 48), &device)?),
+        "unet" => (randn(shape, &device), zeros((batch, 1, 48, 48), &device)),
         _ if model.starts_with("gpt") => {
-            let tokens = randint(0, classes as i64, shape, &device)?;
-            (tokens.clone(), tokens.flatten_all()?)
+            let tokens = randint(0, classes as i64, shape, &device);
+            (tokens.clone(), tokens.flatten_all())
         }
         _ => {
             let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
-            (randn(shape, &device)?, tensor(y, &device)?)
+            (randn(shape, &device), tensor(y, &device))
         }
     };
     let mut step = match peer {
         "taper" if model == "epoch" => taper_models::epoch(x, y, batch)?,
-        "taper" => taper_models::step(model, x, y, inference)?,
-        _ => candle_models::step(model, x, y)?,
+        "taper" => taper_models::step(model, x, y, inference),
+        _ => candle_models::step(model, x.into(), y.into())?,
     };
     for line in std::io::stdin().lock().lines() {
         let steps: usize = line?.trim().parse().expect("a number of steps");

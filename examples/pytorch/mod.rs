@@ -34,7 +34,10 @@ impl Record {
         let Some(Batch { x, y }) = step.batch::<Batch>() else {
             return Ok(());
         };
-        let tensors = HashMap::from([("x", x.contiguous()?), ("y", y.contiguous()?)]);
+        let tensors = HashMap::from([("x", x), ("y", y)].map(|(name, part)| {
+            let part: candle_core::Tensor = part.contiguous().into();
+            (name, part)
+        }));
         candle_core::safetensors::save(&tensors, file(&step.step.to_string()))
     }
 }
@@ -45,7 +48,7 @@ impl Callback for Record {
             self.write(folder, step)?;
         }
         let mut losses = self.losses.lock().expect("no thread has panicked");
-        losses.push(step.loss.to_dtype(DType::F64)?.to_scalar()?);
+        losses.push(step.loss.item());
         Ok(match losses.len() {
             STEPS => Flow::Stop,
             _ => Flow::Continue,
@@ -116,13 +119,13 @@ pub(crate) fn doubles(data: &impl DataModule) -> Result<DataLoader> {
     let size = batches[0].len();
     batches.retain(|batch| batch.len() == size);
     batches.truncate(STEPS);
-    let joined = |part: fn(&Batch) -> &Tensor| -> Result<Tensor> {
-        let all = cat(&batches.iter().map(part).collect::<Vec<_>>(), 0)?;
+    let joined = |part: fn(&Batch) -> &Tensor| {
+        let all = cat(&batches.iter().map(part).collect::<Vec<_>>(), 0);
         match all.dtype() {
             DType::F32 => all.to_dtype(DType::F64),
-            _ => Ok(all),
+            _ => all,
         }
     };
-    let data = TensorDataset::new(joined(|batch| &batch.x)?, joined(|batch| &batch.y)?)?;
+    let data = TensorDataset::new(joined(|batch| &batch.x), joined(|batch| &batch.y))?;
     Ok(DataLoader::new(data).batch_size(size))
 }

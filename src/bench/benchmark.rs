@@ -1,6 +1,7 @@
 //! Repeats a measurement, and reports the median and the spread.
 
 use super::digits::{TIMES, three_digits};
+use super::outcome::Outcome;
 use super::stopwatch::Stopwatch;
 use crate::error::Result;
 use crate::notebook::MimeBundle;
@@ -27,7 +28,7 @@ const LONG_ENOUGH: Duration = Duration::from_secs(2);
 /// ```
 /// use taper::prelude::*;
 ///
-/// let timing: Timing = benchmark("exp", &cpu(), || ones(1000, &cpu())?.exp())?;
+/// let timing: Timing = benchmark("exp", &cpu(), || ones(1000, &cpu()).exp())?;
 /// assert!(timing.quartiles().0 <= timing.median());
 /// # Ok::<(), Error>(())
 /// ```
@@ -52,8 +53,8 @@ pub struct Timing {
 /// let mut timings = Timings::new();
 /// for device in try_all_gpus() {
 ///     for batch_size in [16, 64] {
-///         let x = rand((batch_size, 100), &device)?;
-///         let w = rand((100, 100), &device)?;
+///         let x = rand((batch_size, 100), &device);
+///         let w = rand((100, 100), &device);
 ///         let label = format!("{} × {batch_size}", device.label());
 ///         timings.push(benchmark(label, &device, || x.matmul(&w))?);
 ///     }
@@ -61,17 +62,21 @@ pub struct Timing {
 /// assert!(timings.show_text().starts_with("work"));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn benchmark<T>(
+pub fn benchmark<T: Outcome>(
     label: impl Into<String>,
     device: &Device,
-    mut work: impl FnMut() -> Result<T>,
+    mut work: impl FnMut() -> T,
 ) -> Result<Timing> {
     let mut run = || {
         check_interrupt()?;
         let watch = Stopwatch::start(device)?;
-        // The result is dropped after the measurement.
-        let _result = work()?;
-        watch.elapsed()
+        let outcome = work();
+        let elapsed = watch.elapsed()?;
+        // After the measurement, because it drops the result.
+        match outcome.failure() {
+            None => Ok(elapsed),
+            Some(error) => Err(error),
+        }
     };
     let begin = Instant::now();
     let mut warm_ups = 0;
@@ -97,7 +102,7 @@ impl Timing {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(benchmark("nothing", &cpu(), || Ok(()))?.label(), "nothing");
+    /// assert_eq!(benchmark("nothing", &cpu(), || ())?.label(), "nothing");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn label(&self) -> &str {
@@ -109,7 +114,7 @@ impl Timing {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let timing = benchmark("nothing", &cpu(), || Ok(()))?;
+    /// let timing = benchmark("nothing", &cpu(), || ())?;
     /// assert!(timing.median().as_secs_f64() < 1.0);
     /// # Ok::<(), Error>(())
     /// ```
@@ -122,7 +127,7 @@ impl Timing {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (low, high) = benchmark("nothing", &cpu(), || Ok(()))?.quartiles();
+    /// let (low, high) = benchmark("nothing", &cpu(), || ())?.quartiles();
     /// assert!(low <= high);
     /// # Ok::<(), Error>(())
     /// ```
@@ -136,7 +141,7 @@ impl Timing {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(benchmark("nothing", &cpu(), || Ok(()))?.num_runs(), 30);
+    /// assert_eq!(benchmark("nothing", &cpu(), || ())?.num_runs(), 30);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn num_runs(&self) -> usize {
@@ -168,7 +173,7 @@ impl Show for Timing {
 /// use taper::prelude::*;
 ///
 /// let mut timings = Timings::new();
-/// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+/// timings.push(benchmark("nothing", &cpu(), || ())?);
 /// assert_eq!(timings.milliseconds().len(), 1); // for plot and bar
 /// # Ok::<(), Error>(())
 /// ```
@@ -198,7 +203,7 @@ impl Timings {
     /// use taper::prelude::*;
     ///
     /// let mut timings = Timings::new();
-    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// timings.push(benchmark("nothing", &cpu(), || ())?);
     /// assert_eq!(timings.show_text().lines().count(), 2); // a header and a row
     /// # Ok::<(), Error>(())
     /// ```
@@ -212,7 +217,7 @@ impl Timings {
     /// use taper::prelude::*;
     ///
     /// let mut timings = Timings::new();
-    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// timings.push(benchmark("nothing", &cpu(), || ())?);
     /// let figure = bar(["nothing"], &[&timings.milliseconds()]).ylabel("ms");
     /// assert!(figure.show_text().starts_with("ms over x\nseries 1: nothing "));
     /// # Ok::<(), Error>(())
@@ -228,7 +233,7 @@ impl Timings {
     /// use taper::prelude::*;
     ///
     /// let mut timings = Timings::new();
-    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// timings.push(benchmark("nothing", &cpu(), || ())?);
     /// assert!(timings.plot().svg().contains("nothing"));
     /// # Ok::<(), Error>(())
     /// ```
@@ -295,7 +300,6 @@ mod tests {
         let timing = benchmark("a <b>", &Device::Cpu, || {
             count += 1;
             std::thread::sleep(Duration::from_micros(200));
-            Ok(())
         });
         let timing = timing.unwrap();
         assert_eq!(timing.num_runs(), RUNS);

@@ -5,20 +5,21 @@
 
 use super::benchmark::{Timing, Timings, benchmark};
 use super::comparison::{Column, Comparison, Unit};
+use super::outcome::Outcome;
 use crate::data::Batch;
 use crate::device::{DeviceExt, cpu, gpu};
-use crate::error::{Result, explain};
+use crate::error::{Result, attempt, explain};
 use crate::nn::ParametersExt;
-use crate::tensor::{TensorExt, rand, with_seed};
+use crate::tensor::{Raw, Tensor, check_size, rand, with_seed};
 use crate::train::Module;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device};
 
 /// Measures the same work for several sizes, on the CPU and on the first GPU.
 ///
 /// `make` creates the input of `work` for a size and a device. Only `work` is measured.
 ///
 /// # Errors
-/// Returns an error of `make` or `work`, and an error if there are no sizes, a size is 0, or the user
+/// Returns an error of `work`, and an error if there are no sizes, a size is 0, or the user
 /// interrupts the cell.
 ///
 /// ```
@@ -30,26 +31,26 @@ use candle_core::{DType, Device, Tensor};
 /// assert!(products.plot().svg().contains("cpu"));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn compare_devices<X, Y>(
+pub fn compare_devices<X, Y: Outcome>(
     sizes: &[usize],
-    make: impl FnMut(usize, &Device) -> Result<X>,
-    work: impl FnMut(&X) -> Result<Y>,
+    make: impl FnMut(usize, &Device) -> X,
+    work: impl FnMut(&X) -> Y,
 ) -> Result<Comparison> {
     let (devices, note) = cpu_and_gpu();
     devices_on(&devices, sizes, make, work).map(|table| table.with_note(note))
 }
 
-fn devices_on<X, Y>(
+fn devices_on<X, Y: Outcome>(
     devices: &[Device],
     sizes: &[usize],
-    mut make: impl FnMut(usize, &Device) -> Result<X>,
-    mut work: impl FnMut(&X) -> Result<Y>,
+    mut make: impl FnMut(usize, &Device) -> X,
+    mut work: impl FnMut(&X) -> Y,
 ) -> Result<Comparison> {
     check_sizes("compare_devices", sizes)?;
     let mut columns = Vec::new();
     for device in devices {
         let times = sizes.iter().map(|&size| {
-            let x = make(size, device)?;
+            let x = make(size, device);
             benchmark("", device, || work(&x))
         });
         columns.push(Column::times(
@@ -68,14 +69,13 @@ fn devices_on<X, Y>(
 /// as often as needed. The model itself does not change: copies are trained.
 ///
 /// # Errors
-/// Returns an error of the model, and an error if a batch size is 0, the batch is empty or the user
-/// interrupts the cell.
+/// Returns an error if a batch size is 0, the batch is empty or the user interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let model = Classifier::new(seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?], 0.1);
-/// let batch = Batch { x: rand((16, 4), &cpu())?, y: randint(0, 2, 16, &cpu())? };
+/// let model = Classifier::new(seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)], 0.1);
+/// let batch = Batch { x: rand((16, 4), &cpu()), y: randint(0, 2, 16, &cpu()) };
 /// let speeds = compare_batch_sizes(&model, &batch, &[4, 16])?;
 /// assert_eq!(speeds.values("cpu samples/s")?.len(), 2);
 /// # Ok::<(), Error>(())
@@ -130,23 +130,22 @@ fn steps_on<M: Module>(
     batch: &Batch,
     batch_sizes: &[usize],
 ) -> Result<(Vec<Timing>, Vec<Timing>)> {
-    let model = model.replicate(device)?;
+    let model = model.replicate(device);
     model.set_training(false);
-    model.forward(&batch.x.narrow(0, 0, 1)?.to_device(device)?)?; // initialises lazy layers
+    model.forward(&batch.x.narrow(0, 0, 1).to_device(device)); // initialises lazy layers
     model.set_training(true);
     let mut optimizer = model.configure_optimizers();
     let (mut steps, mut moves) = (Vec::new(), Vec::new());
     for &size in batch_sizes {
         let examples: Vec<u32> = (0..size).map(|i| (i % batch.len()) as u32).collect();
-        let rows = |x: &Tensor| {
-            let x = x.to_device(&cpu())?;
-            x.index_select(&Tensor::new(&examples[..], &cpu())?, 0)
-        };
-        let (x, y) = (rows(&batch.x)?, rows(&batch.y)?);
+        let examples = Tensor::from_vec(examples, size, &cpu());
+        let rows = |x: &Tensor| x.to_device(&cpu()).index_select(&examples, 0);
+        let (x, y) = (rows(&batch.x), rows(&batch.y));
         let batch = Batch { x, y };
         steps.push(benchmark("", device, || {
-            let loss = model.training_step(&batch.to_device(device)?)?;
-            optimizer.step(&loss.backward()?)
+            let loss = model.training_step(&batch.to_device(device)?);
+            optimizer.step(&loss.backward());
+            Ok(())
         })?);
         moves.push(benchmark("", device, || batch.to_device(device))?);
     }
@@ -171,10 +170,10 @@ pub fn compare_transfers(device: &Device, bytes: &[usize]) -> Result<Comparison>
     check_sizes("compare_transfers", bytes)?;
     let (mut there, mut back) = (Vec::new(), Vec::new());
     for &size in bytes {
-        let here = Tensor::zeros(size, DType::U8, &cpu())?;
+        let here = bytes_of_zeros(size)?;
         there.push(benchmark("", device, || here.copy_to(device))?);
         if !device.is_cpu() {
-            let away = here.to_device(device)?;
+            let away = attempt(|| here.to_device(device))?;
             back.push(benchmark("", device, || away.copy_to(&cpu()))?);
         }
     }
@@ -219,15 +218,11 @@ pub fn compare_copies(device: &Device, bytes: usize, pieces: usize) -> Result<Ti
         ));
     }
     let size = bytes / pieces;
-    let big = Tensor::zeros(size * pieces, DType::U8, &cpu())?;
-    let small = (0..pieces).map(|_| Tensor::zeros(size, DType::U8, &cpu()));
-    let small: Vec<Tensor> = small.collect::<Result<_>>()?;
-    let copy_all = || {
-        small
-            .iter()
-            .map(|x| x.copy_to(device))
-            .collect::<Result<Vec<_>>>()
-    };
+    let big = bytes_of_zeros(size * pieces)?;
+    let small: Vec<Tensor> = (0..pieces)
+        .map(|_| bytes_of_zeros(size))
+        .collect::<Result<_>>()?;
+    let copy_all = || -> Vec<Tensor> { small.iter().map(|x| x.copy_to(device)).collect() };
     let mut timings = Timings::new();
     timings.push(benchmark("1 copy", device, || big.copy_to(device))?);
     timings.push(benchmark(format!("{pieces} copies"), device, copy_all)?);
@@ -254,15 +249,15 @@ pub fn compare_logging(products: usize, size: usize) -> Result<Timings> {
     let (devices, note) = cpu_and_gpu();
     let mut timings = Timings::new();
     for device in &devices {
-        let x = with_seed(0, || rand((size, size), device))?;
-        let norm = || x.matmul(&x)?.sqr()?.sum_all()?.sqrt();
-        let each = || (0..products).map(|_| norm()?.to_scalar::<f32>()).collect();
+        let x = with_seed(0, || rand((size, size), device));
+        let norm = || x.matmul(&x).sqr().sum_all().sqrt();
+        let each = || -> Vec<f64> { (0..products).map(|_| norm().item()).collect() };
         let together = || {
-            let norms: Vec<Tensor> = (0..products).map(|_| norm()).collect::<Result<_>>()?;
-            Tensor::stack(&norms, 0)?.to_vec1::<f32>()
+            let norms: Vec<Tensor> = (0..products).map(|_| norm()).collect();
+            Tensor::stack(&norms, 0).to_vec1::<f32>()
         };
         let label = device.label();
-        timings.push(benchmark::<Vec<f32>>(
+        timings.push(benchmark(
             format!("{label}, each norm fetched"),
             device,
             each,
@@ -274,6 +269,12 @@ pub fn compare_logging(products: usize, size: usize) -> Result<Timings> {
         )?);
     }
     Ok(timings.with_note(note))
+}
+
+/// Returns a tensor of this many bytes on the CPU.
+fn bytes_of_zeros(size: usize) -> Result<Tensor> {
+    check_size("bytes", &[size], 1, &cpu())?;
+    Raw::zeros(size, DType::U8, &cpu()).map(Tensor::from)
 }
 
 /// Returns the CPU and the first GPU, or the CPU and a note that says why there is no GPU.

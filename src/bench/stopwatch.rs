@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// use taper::prelude::*;
 ///
 /// let device = try_gpu(0);
-/// let a = rand((64, 64), &device)?;
+/// let a = rand((64, 64), &device);
 /// let watch = Stopwatch::start(&device)?;
-/// let b = a.matmul(&a)?;
+/// let b = a.matmul(&a);
 /// assert!(watch.elapsed()?.as_secs_f64() > 0.0);
 /// assert_eq!(b.dims(), [64, 64]);
 /// # Ok::<(), Error>(())

@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = rand((10, 2), &cpu())?;
-/// let data = TensorDataset::new(x.clone(), x.sum_keepdim(1)?)?;
+/// let x = rand((10, 2), &cpu());
+/// let data = TensorDataset::new(x.clone(), x.sum_keepdim(1))?;
 /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
 /// for epoch in 0..2 {
 ///     let mut sizes = vec![];
@@ -46,7 +46,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu())?, zeros(70, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
     /// assert_eq!(DataLoader::new(data).num_batches(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -61,7 +61,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu())?, zeros(70, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
     /// assert_eq!(DataLoader::new(data).batch_size(10).num_batches(), 7);
     /// # Ok::<(), Error>(())
     /// ```
@@ -77,11 +77,11 @@ impl<B: BatchData> DataLoader<B> {
     /// use taper::prelude::*;
     ///
     /// manual_seed(1);
-    /// let numbers = arange(0, 5, &cpu())?;
+    /// let numbers = arange(0, 5, &cpu());
     /// let data = TensorDataset::new(numbers.clone(), numbers)?;
     /// let loader = DataLoader::new(data).batch_size(5).shuffle(true);
     /// let batch = loader.into_iter().next().expect("one batch")?;
-    /// assert_ne!(batch.x.to_vec1::<i64>()?, [0, 1, 2, 3, 4]);
+    /// assert_ne!(batch.x.to_vec1::<i64>(), [0, 1, 2, 3, 4]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn shuffle(mut self, shuffle: bool) -> Self {
@@ -102,7 +102,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu())?, zeros(70, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
     /// assert_eq!(DataLoader::new(data).drop_last(true).num_batches(), 2);
     /// # Ok::<(), Error>(())
     /// ```
@@ -117,7 +117,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu())?, zeros(70, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
     /// let loader = DataLoader::new(data).prefetch(4);
     /// assert_eq!(loader.into_iter().count(), 3);
     /// # Ok::<(), Error>(())
@@ -136,7 +136,7 @@ impl<B: BatchData> DataLoader<B> {
     /// use taper::prelude::*;
     ///
     /// let device = try_gpu(0);
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu())?, zeros(9, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
     /// for batch in &DataLoader::new(data).to_device(&device) {
     ///     assert!(batch?.x.device().same_device(&device));
     /// }
@@ -152,7 +152,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu())?, zeros(9, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
     /// assert_eq!(DataLoader::new(data).batch_size(4).num_batches(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -165,7 +165,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu())?, zeros(9, &cpu())?)?;
+    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
     /// assert_eq!(DataLoader::new(data).dataset().len(), 9);
     /// # Ok::<(), Error>(())
     /// ```

@@ -2,9 +2,10 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error;
+use crate::error::{self, attempt};
 use crate::ops::cat;
-use candle_core::{Result, Tensor};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 
 /// Joins sequences of unequal lengths into one tensor: `padding` fills the end of the shorter ones.
 ///
@@ -17,9 +18,9 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let words = [tensor(&[5, 3], &cpu())?, tensor(&[7, 2, 9], &cpu())?];
+/// let words = [tensor(&[5, 3], &cpu()), tensor(&[7, 2, 9], &cpu())];
 /// let batch = pad_sequences(&words, 0.0)?; // (2, 3)
-/// assert_eq!(batch.to_vec2::<i64>()?, [[5, 3, 0], [7, 2, 9]]);
+/// assert_eq!(batch.to_vec2::<i64>(), [[5, 3, 0], [7, 2, 9]]);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
@@ -48,27 +49,25 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
         };
         longest = longest.max(length);
     }
+    if let Some(other) = sequences.iter().find(|x| x.dtype() != first.dtype()) {
+        return Err(error::dtype(
+            "pad_sequences",
+            format_args!("{}, as the first sequence", first.dtype().as_str()),
+            other.dtype(),
+            "Convert it: x.to_dtype(…)",
+        ));
+    }
     let padded = |sequence: &Tensor| -> Result<Tensor> {
         let mut shape = sequence.dims().to_vec();
         shape[0] = longest - shape[0];
         if shape[0] == 0 {
             return Ok(sequence.clone());
         }
-        let end = Tensor::full(padding, shape, sequence.device())?.to_dtype(sequence.dtype())?;
-        cat(&[sequence, &end], 0)
+        let end = Raw::full(padding, shape, sequence.device())?.to_dtype(sequence.dtype())?;
+        attempt(|| cat(&[sequence, &end.into()], 0))
     };
     let padded: Vec<Tensor> = sequences.iter().map(padded).collect::<Result<_>>()?;
-    for tensor in &padded {
-        if tensor.dtype() != first.dtype() {
-            return Err(error::dtype(
-                "pad_sequences",
-                format_args!("{}, as the first sequence", first.dtype().as_str()),
-                tensor.dtype(),
-                "Convert it: x.to_dtype(…)?",
-            ));
-        }
-    }
-    Tensor::stack(&padded, 0)
+    attempt(|| Tensor::stack(&padded, 0))
 }
 
 /// A list of examples of any type, and a function that makes a batch of some of them, like the
@@ -81,10 +80,10 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
 /// let data = ListDataset::new(words, |words: &[&&str]| {
 ///     let bytes = words.iter().map(|word| tensor(word.as_bytes(), &cpu()));
 ///     let lengths = words.iter().map(|word| word.len()).collect();
-///     Ok((pad_sequences(&bytes.collect::<Result<Vec<_>>>()?, 0.0)?, lengths))
+///     Ok((pad_sequences(&bytes.collect::<Vec<_>>(), 0.0)?, lengths))
 /// });
 /// let (x, lengths): (Tensor, Vec<usize>) = data.get(&[0, 2])?;
-/// assert_eq!(x.to_vec2::<u8>()?, [[b'a', 0], [b'o', b'f']]);
+/// assert_eq!(x.to_vec2::<u8>(), [[b'a', 0], [b'o', b'f']]);
 /// assert_eq!(lengths, [1, 2]);
 /// let loader = DataLoader::new(data).batch_size(2).shuffle(true);
 /// assert_eq!(loader.num_batches(), 2);
@@ -104,9 +103,9 @@ impl<T, B: BatchData> ListDataset<T, B> {
     /// use taper::prelude::*;
     ///
     /// let data = ListDataset::new([1, 2, 3], |items: &[&i64]| {
-    ///     tensor(items.iter().map(|n| **n).collect::<Vec<i64>>(), &cpu())
+    ///     Ok(tensor(items.iter().map(|n| **n).collect::<Vec<i64>>(), &cpu()))
     /// });
-    /// assert_eq!(data.all()?.to_vec1::<i64>()?, [1, 2, 3]);
+    /// assert_eq!(data.all()?.to_vec1::<i64>(), [1, 2, 3]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(
@@ -142,33 +141,28 @@ mod tests {
 
     #[test]
     fn sequences_of_vectors_and_of_length_0_are_padded() -> Result<()> {
-        let sequences = [
-            ones((2, 3), &CPU)?,
-            zeros((0, 3), &CPU)?,
-            ones((1, 3), &CPU)?,
-        ];
+        let sequences = [ones((2, 3), &CPU), zeros((0, 3), &CPU), ones((1, 3), &CPU)];
         let padded = pad_sequences(&sequences, -1.0)?;
         assert_eq!(padded.dims(), [3, 2, 3]);
-        let sums = padded.sum((1, 2))?.to_vec1::<f32>()?;
+        let sums = padded.sum((1, 2)).to_vec1::<f32>();
         assert_eq!(sums, [6.0, -6.0, 0.0]);
         Ok(())
     }
 
     #[test]
-    fn sequences_that_do_not_fit_are_explained() -> Result<()> {
-        let scalar = ones((), &CPU)?;
-        let double = ones(3, &CPU)?.to_dtype(DType::F64)?;
+    fn sequences_that_do_not_fit_are_explained() {
+        let scalar = ones((), &CPU);
+        let double = ones(3, &CPU).to_dtype(DType::F64);
         for list in [
             vec![],
             vec![scalar],
-            vec![ones((2, 3), &CPU)?, ones((2, 4), &CPU)?],
-            vec![ones(2, &CPU)?, ones((2, 4), &CPU)?],
-            vec![ones(2, &CPU)?, double],
+            vec![ones((2, 3), &CPU), ones((2, 4), &CPU)],
+            vec![ones(2, &CPU), ones((2, 4), &CPU)],
+            vec![ones(2, &CPU), double],
         ] {
             let message = pad_sequences(&list, 0.0).unwrap_err().to_string();
             assert_eq!(message.lines().count(), 2, "{message}");
         }
-        Ok(())
     }
 
     #[test]

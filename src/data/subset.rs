@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let numbers = arange(0, 10, &cpu())?;
+/// let numbers = arange(0, 10, &cpu());
 /// let data = TensorDataset::new(numbers.clone(), numbers)?;
 /// let even = Subset::new(data, [0, 2, 4, 6, 8])?;
 /// assert_eq!(even.len(), 5);
-/// assert_eq!(even.get(&[3])?.x.to_vec1::<i64>()?, [6]);
+/// assert_eq!(even.get(&[3])?.x.to_vec1::<i64>(), [6]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -182,12 +182,12 @@ mod tests {
     use candle_core::Device;
 
     fn numbers(n: i64) -> TensorDataset {
-        let numbers = arange(0, n, &Device::Cpu).unwrap();
+        let numbers = arange(0, n, &Device::Cpu);
         TensorDataset::new(numbers.clone(), numbers).unwrap()
     }
 
     fn values(part: &impl Dataset) -> Vec<i64> {
-        part.all().unwrap().x.to_vec1().unwrap()
+        part.all().unwrap().x.to_vec1()
     }
 
     #[test]

@@ -7,9 +7,10 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
-use crate::error;
+use crate::error::{self, attempt};
 use crate::notebook::{Show, Table};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use column::{Column, Entries};
 use std::path::Path;
 
@@ -37,7 +38,7 @@ use std::path::Path;
 /// assert_eq!(inputs.columns(), ["rooms", "roof_Slate", "roof_missing"]);
 /// let inputs = inputs.to_tensor(&cpu())?; // (4, 3)
 /// assert_eq!(
-///     inputs.to_vec2::<f32>()?,
+///     inputs.to_vec2::<f32>(),
 ///     [[3.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
 /// );
 /// let data = TensorDataset::new(inputs, targets)?;
@@ -223,7 +224,7 @@ impl DataFrame {
     /// let all = train.concat(&test)?.one_hot();
     /// assert_eq!(all.columns(), ["roof_slate", "roof_straw"]);
     /// let tensor = all.to_tensor(&cpu())?;
-    /// let (train, test) = (tensor.narrow(0, 0, 1)?, tensor.narrow(0, 1, 1)?);
+    /// let (train, test) = (tensor.narrow(0, 0, 1), tensor.narrow(0, 1, 1));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn concat(&self, other: &Self) -> Result<Self> {
@@ -285,7 +286,7 @@ impl DataFrame {
         let columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
         let row = |row: usize| columns.iter().map(move |column| column[row] as f32);
         let values: Vec<f32> = (0..self.rows).flat_map(row).collect();
-        Tensor::from_vec(values, (self.rows, columns.len()), device)
+        attempt(|| Tensor::from_vec(values, (self.rows, columns.len()), device))
     }
 
     fn column(&self, name: &str) -> Result<&Column> {

@@ -69,7 +69,6 @@ impl CharTokenizer {
     ///     "CharTokenizer: expected one of its 3 characters, found 'd'\n\
     ///      Create the tokenizer from a text with all characters, or leave this one out"
     /// );
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn encode(&self, text: &str) -> Result<Vec<u32>> {
         let index = |char| match self.chars.binary_search(&char) {

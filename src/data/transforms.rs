@@ -10,12 +10,13 @@ mod color;
 mod geometry;
 mod random_crop;
 
+use crate::tensor::Tensor;
 pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 
 use crate::error;
-use candle_core::{DType, Device, Error, Result, Tensor};
+use candle_core::{DType, Device, Error, Result};
 use std::fmt;
 
 /// A step that turns an image into another one.
@@ -31,14 +32,14 @@ use std::fmt;
 ///
 /// impl Transform for Invert {
 ///     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-///         1.0 - image
+///         Ok(1.0 - image)
 ///     }
 /// }
 ///
 /// let steps = compose![ToTensor, Invert];
-/// let white = Tensor::full(255u8, (2, 2, 3), &cpu())?; // (height, width, 3)
+/// let white = full((2, 2, 3), 255.0, &cpu()).to_dtype(DType::U8); // (height, width, 3)
 /// let black = steps.apply(&white)?; // (3, height, width)
-/// assert_eq!(black.sum_all()?.to_scalar::<f32>()?, 0.0);
+/// assert_eq!(black.sum_all().item(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Transform: Send + Sync {
@@ -50,7 +51,7 @@ pub trait Transform: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = Tensor::zeros((30, 40, 3), DType::U8, &cpu())?; // (height, width, 3)
+    /// let image = zeros((30, 40, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
     /// assert_eq!(Resize::new(15).apply(&image)?.dims(), [15, 20, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -69,7 +70,7 @@ impl<T: Transform + ?Sized> Transform for Box<T> {
 /// use taper::prelude::*;
 ///
 /// let steps: Compose = compose![Resize::new(20), CenterCrop::new(16), ToTensor];
-/// let image = Tensor::zeros((30, 40, 3), DType::U8, &cpu())?; // (height, width, 3)
+/// let image = zeros((30, 40, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
 /// assert_eq!(steps.apply(&image)?.dims(), [3, 16, 16]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -122,7 +123,7 @@ impl fmt::Debug for Compose {
 ///     ToTensor,
 ///     Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 /// ];
-/// let image = Tensor::zeros((300, 400, 3), DType::U8, &cpu())?; // (height, width, 3)
+/// let image = zeros((300, 400, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
 /// assert_eq!(training.apply(&image)?.dims(), [3, 128, 128]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -150,7 +151,7 @@ impl ImageBytes {
                 if image.dtype() == DType::U8 && height > 0 && width > 0 =>
             {
                 Ok(ImageBytes {
-                    bytes: image.flatten_all()?.to_vec1()?,
+                    bytes: image.to_vec(),
                     height,
                     width,
                     channels,
@@ -163,7 +164,7 @@ impl ImageBytes {
                 image.dtype(),
                 match step {
                     "ToTensor" => {
-                        "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)?"
+                        "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)"
                             .to_owned()
                     }
                     _ => format!("Put {step} before ToTensor, which changes shape and type"),
@@ -173,13 +174,13 @@ impl ImageBytes {
                 step,
                 "an image (height, width, 3) of u8",
                 dims,
-                "Bring the channels to the end with image.permute((1, 2, 0))?, and keep 3 of them with \
-                 image.narrow(2, 0, 3)?",
+                "Bring the channels to the end with image.permute((1, 2, 0)), and keep 3 of them with \
+                 image.narrow(2, 0, 3)",
             )),
         }
     }
 
-    fn to_tensor(&self) -> Result<Tensor> {
+    fn to_tensor(&self) -> Tensor {
         let shape = (self.height, self.width, self.channels);
         Tensor::from_slice(&self.bytes, shape, &self.device)
     }

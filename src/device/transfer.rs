@@ -39,16 +39,17 @@ pub(crate) use cards::between_cards;
 #[cfg(feature = "cuda")]
 mod cards {
     use super::{Transfer, in_order};
+    use candle_core::Tensor as Raw;
     use candle_core::backend::BackendDevice;
     use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Device, Layout};
-    use candle_core::{Result, Shape, Tensor};
+    use candle_core::{Result, Shape};
 
     /// A function that moves a tensor to a device.
-    type Move = fn(&Tensor, &Device) -> Result<Tensor>;
+    type Move = fn(&Raw, &Device) -> Result<Raw>;
 
     /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. `back` moves the
     /// gradient back.
-    pub(crate) fn between_cards(tensor: &Tensor, to: &CudaDevice, back: Move) -> Result<Tensor> {
+    pub(crate) fn between_cards(tensor: &Raw, to: &CudaDevice, back: Move) -> Result<Raw> {
         let to = to.clone();
         tensor.apply_op1(ToCard { to, back })
     }
@@ -72,7 +73,7 @@ mod cards {
             Ok((copy, layout.shape().clone()))
         }
 
-        fn bwd(&self, arg: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        fn bwd(&self, arg: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
             (self.back)(gradient, arg.device()).map(Some)
         }
     }

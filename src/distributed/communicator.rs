@@ -1,7 +1,8 @@
 //! The operations between ranks that training needs.
 
 use super::world::World;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Result;
 
 /// The connection between the ranks. All ranks make the same calls in the same order; each call returns
 /// when its result is complete.

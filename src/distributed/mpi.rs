@@ -96,8 +96,8 @@ fn share_cores(world: World) {
     let own = std::thread::available_parallelism().map_or(1, usize::from);
     if std::env::var_os(THREADS).is_none() && own >= all {
         let threads = (all / world.local_size).max(1);
-        // SAFETY: the program is starting; the threads that read the variable are created by the first
-        // computation.
+        // SAFETY: Rust's functions read and write the environment under a lock. C code may read it without, but not
+        // now: `MPI_Init` has returned, and programs call `world()` first, before they start threads or use a GPU.
         unsafe { std::env::set_var(THREADS, threads.to_string()) };
     }
 }
@@ -163,10 +163,7 @@ impl Communicator for Mpi {
     }
 
     #[cfg(feature = "nccl")]
-    fn sums_of_tensors(
-        &self,
-        tensors: Vec<candle_core::Tensor>,
-    ) -> Result<Vec<candle_core::Tensor>> {
+    fn sums_of_tensors(&self, tensors: Vec<crate::Tensor>) -> Result<Vec<crate::Tensor>> {
         let Some(first) = tensors.first() else {
             return Ok(tensors);
         };

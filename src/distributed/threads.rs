@@ -3,7 +3,10 @@
 use super::{Communicator, World};
 use candle_core::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// The message of the error of a rank that waits when another one fails.
+pub(crate) const ENDED: &str = "another rank has failed";
 
 /// One rank of [`run`].
 struct Thread {
@@ -13,12 +16,57 @@ struct Thread {
 
 struct Shared {
     barrier: Barrier,
+    size: usize,
     values: Mutex<Vec<Vec<f32>>>,
     bytes: Mutex<Vec<u8>>,
     /// The step in which rank 1 is asked to end.
     end_at: usize,
     /// How often rank 1 has checked whether it is asked to end.
     looked: AtomicUsize,
+}
+
+/// A barrier that no rank leaves after one has failed, except with an error.
+#[derive(Default)]
+struct Barrier {
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// How many ranks wait, and how often all ranks have waited.
+    ranks: usize,
+    rounds: usize,
+    failed: bool,
+}
+
+impl Barrier {
+    fn wait(&self, size: usize) -> Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.ranks += 1;
+        let round = state.rounds;
+        if state.ranks == size {
+            (state.ranks, state.rounds) = (0, round + 1);
+            self.changed.notify_all();
+        }
+        let waits = |state: &mut Waiting| state.rounds == round && !state.failed;
+        let state = self.changed.wait_while(state, waits).unwrap();
+        match state.rounds == round {
+            true => Err(Error::Msg(ENDED.to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn fail(&self) {
+        self.state.lock().unwrap().failed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn wait(&self) -> Result<()> {
+        self.barrier.wait(self.size)
+    }
 }
 
 impl Communicator for Thread {
@@ -29,7 +77,7 @@ impl Communicator for Thread {
     fn all_reduce(&self, values: &mut [f32]) -> Result<()> {
         let World { rank, size, .. } = self.world;
         self.shared.values.lock().unwrap()[rank] = values.to_vec();
-        self.shared.barrier.wait();
+        self.shared.wait()?;
         let all = self.shared.values.lock().unwrap();
         assert!(all.iter().all(|other| other.len() == values.len()));
         values.fill(0.0);
@@ -37,7 +85,7 @@ impl Communicator for Thread {
             values.iter_mut().zip(other).for_each(|(sum, v)| *sum += v);
         }
         drop(all);
-        self.shared.barrier.wait();
+        self.shared.wait()?;
         Ok(())
     }
 
@@ -45,13 +93,17 @@ impl Communicator for Thread {
         if self.world.rank == 0 {
             *self.shared.bytes.lock().unwrap() = bytes.to_vec();
         }
-        self.shared.barrier.wait();
+        self.shared.wait()?;
         bytes.copy_from_slice(&self.shared.bytes.lock().unwrap());
-        self.shared.barrier.wait();
+        self.shared.wait()?;
         Ok(())
     }
 
-    fn fail(&self, _: &Error, _: bool) {}
+    fn fail(&self, _: &Error, by_all: bool) {
+        if !by_all {
+            self.shared.barrier.fail();
+        }
+    }
 
     fn is_asked_to_end(&self) -> bool {
         let Shared { end_at, looked, .. } = &*self.shared;
@@ -74,7 +126,8 @@ pub(crate) fn run_until<T: Send>(
     work: impl Fn(Arc<dyn Communicator>) -> T + Sync,
 ) -> Vec<T> {
     let shared = Arc::new(Shared {
-        barrier: Barrier::new(size),
+        barrier: Barrier::default(),
+        size,
         values: Mutex::new(vec![vec![]; size]),
         bytes: Mutex::default(),
         end_at,

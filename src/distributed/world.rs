@@ -23,7 +23,7 @@ pub struct World {
 
 impl World {
     /// The world of a process that was started alone.
-    pub(super) const ALONE: World = World {
+    pub(crate) const ALONE: World = World {
         rank: 0,
         size: 1,
         local_rank: 0,

@@ -30,8 +30,9 @@ impl<'a> AnyError<'a> {
 
     /// Returns the error as a `B`, if that is its type.
     fn get<B: 'static>(&self) -> Option<&'a B> {
-        // SAFETY: `value` points to a value of this type, borrowed for `'a`. `B` has no lifetimes of its own, so
-        // none are extended.
+        // SAFETY: `value` points to a value that is borrowed for `'a`, and whose type is `B` except for lifetimes:
+        // `type_id` ignores them. The value may be a `Box<dyn Error + 'b>` where `B` is `Box<dyn Error + 'static>`, so
+        // `get` is private, and its callers only format what it returns, within the call.
         (self.id == TypeId::of::<B>()).then(|| unsafe { &*self.value.cast::<B>() })
     }
 }
@@ -116,26 +117,26 @@ fn message(error: &Error) -> String {
 fn of_candle(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::WithBacktrace { inner, .. } | Error::WithPath { inner, .. } => return of_candle(inner),
-        Error::ShapeMismatchBinaryOp { op: "matmul", .. } => "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.",
-        Error::ShapeMismatchBinaryOp { op, .. } if op.starts_with("broadcast") => "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(dim)?` adds a dimension of size 1.",
-        Error::ShapeMismatchBinaryOp { .. } => "Both shapes must be equal. To stretch the smaller one, use `broadcast_add`, `broadcast_sub`, `broadcast_mul` or `broadcast_div`.",
+        Error::ShapeMismatchBinaryOp { op: "matmul", .. } => "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()`.",
+        Error::ShapeMismatchBinaryOp { op, .. } if op.starts_with("broadcast") => "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(dim)` adds a dimension of size 1.",
+        Error::ShapeMismatchBinaryOp { .. } => "Both shapes must be equal: Candle's own operators do not broadcast. Convert both with `Tensor::from`, and they do.",
         Error::ShapeMismatchCat { .. } => "All dimensions except the one being joined must have equal sizes.",
         Error::ShapeMismatchSplit { .. } => "The size of the dimension must be a multiple of the number of parts.",
         Error::ShapeMismatch { .. } => "The sizes of a shape must multiply to the number of elements. Write `()` for one size, and it is computed: `(2, ())`.",
         Error::BroadcastIncompatibleShapes { .. } => "Compare the shapes from the right: two sizes must be equal, or the old one 1.",
         Error::NarrowInvalidArgs { .. } => "An index counts from 0 and stays below the size of its dimension; `.dims()` returns the sizes.",
-        Error::DimOutOfRange { .. } => "Dimensions count from 0, so a tensor with two dimensions has 0 and 1. `D::Minus1` is the last one.",
+        Error::DimOutOfRange { .. } => "Dimensions count from 0, so a tensor with two dimensions has 0 and 1; −1 is the last one.",
         Error::DuplicateDimIndex { .. } => "Name each dimension once.",
-        Error::UnexpectedNumberOfDims { expected: 0, .. } => "Only a tensor without dimensions is a scalar: add up with `.sum_all()?`, or choose one element with `.i((0, 0))?`.",
-        Error::UnexpectedNumberOfDims { expected: 1, .. } => "Flatten it first: `.flatten_all()?`; or use `to_vec2` for two dimensions, `to_vec3` for three.",
+        Error::UnexpectedNumberOfDims { expected: 0, .. } => "Only a tensor without dimensions is a scalar: add up with `.sum_all()`, or choose one element with `.i((0, 0))`.",
+        Error::UnexpectedNumberOfDims { expected: 1, .. } => "Flatten it first: `.flatten_all()`; or use `to_vec2` for two dimensions, `to_vec3` for three.",
         Error::UnexpectedNumberOfDims { .. } => "The number of dimensions is wrong. `.dims()` returns the shape; `.reshape`, `.unsqueeze` and `.squeeze` change it.",
-        Error::UnexpectedDType { .. } => "Request the tensor's own type, or convert it first: `.to_dtype(DType::F32)?`.",
-        Error::DTypeMismatchBinaryOp { .. } => "Both need the same element type. Convert one: `.to_dtype(DType::F32)?`.",
-        Error::UnsupportedDTypeForOp(..) => "This operation needs another element type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate.",
-        Error::DeviceMismatchBinaryOp { .. } => "Both must be on the same device. Move one of them: `x.to_device(y.device())?`.",
+        Error::UnexpectedDType { .. } => "Request the tensor's own type, or convert it first: `.to_dtype(DType::F32)`.",
+        Error::DTypeMismatchBinaryOp { .. } => "Both need the same element type. Convert one: `.to_dtype(DType::F32)`.",
+        Error::UnsupportedDTypeForOp(..) => "This operation needs another element type. Convert first: `.to_dtype(DType::U32)` for indices, `DType::F32` to calculate.",
+        Error::DeviceMismatchBinaryOp { .. } => "Both must be on the same device. Move one of them: `x.to_device(y.device())`.",
         Error::InvalidIndex { .. } => "Indices count from 0 and stay below the size of the dimension.",
         Error::NotCompiledWithCudaSupport | Error::NotCompiledWithMetalSupport => "Write `try_gpu(0)`: it returns the GPU where one can be used, and the CPU elsewhere.",
-        Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Make the tensor contiguous first: `.contiguous()?`.",
+        Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Make the tensor contiguous first: `.contiguous()`.",
         Error::EmptyTensor { .. } => "The tensor has no elements; `.dims()` returns its shape.",
         Error::BackwardNotSupported { .. } => "Candle cannot compute the gradient of this operation. Use another one, or `.detach()` what needs no gradient.",
         Error::CannotFindTensor { .. } => "The file has no tensor of this name.",
@@ -153,7 +154,7 @@ fn of_the_driver(message: &str) -> Option<&'static str> {
         ("CUDA_ERROR_OUT_OF_MEMORY", "The GPU's memory is full. Use smaller batches, drop tensors of earlier cells with `drop(x)`, or restart the kernel; `nvidia_smi()?` shows what other programs hold."),
         ("CUDA_ERROR_ASSERT", "An index is out of range, and the GPU cannot be used until the kernel is restarted. Then run the cell on `cpu()`, which names the index."),
         ("CUDA_ERROR_ILLEGAL_ADDRESS", "The GPU cannot be used until the kernel is restarted."),
-        ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for this element type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
+        ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for this element type. Convert first, `x.to_dtype(DType::F32)`, or compute it on the CPU."),
     ];
     let found = CODES.iter().find(|(code, _)| message.contains(code));
     found.map(|&(_, advice)| advice)
@@ -198,7 +199,8 @@ fn type_id<T>() -> TypeId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candle_core::{DType, Device, Tensor};
+    use crate::tensor::Raw;
+    use candle_core::{DType, Device};
 
     fn described<T: Display>(error: &T) -> String {
         super::described(&AnyError::new(error))
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn the_advice_depends_on_the_type_and_not_on_the_text() {
         let device = Device::Cpu;
-        let x = Tensor::zeros((2, 3), DType::F32, &device).expect("a tensor");
+        let x = Raw::zeros((2, 3), DType::F32, &device).expect("a tensor");
         assert!(failed(x.matmul(&x)).contains("\nA product needs"));
         assert!(
             failed(&x + x.t().expect("two dimensions")).contains("\nBoth shapes must be equal")
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_reshape_says_how_many_elements_there_are() {
-        let x = Tensor::zeros(12, DType::F32, &Device::Cpu).expect("a tensor");
+        let x = Raw::zeros(12, DType::F32, &Device::Cpu).expect("a tensor");
         let text = failed(x.reshape((5, 3)));
         let message = "shape mismatch: [5, 3] has 15 elements, but there are 12";
         assert_eq!(text.lines().next(), Some(message));

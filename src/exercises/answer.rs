@@ -1,7 +1,9 @@
 //! Answers: values, and functions of up to three arguments.
 
 use super::value::Value;
-use candle_core::{DType, Device, Tensor};
+use crate::error::attempt;
+use crate::tensor::Tensor;
+use candle_core::{DType, Device};
 use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -291,29 +293,36 @@ impl Input for Tensor {
         let (shape, mut elements) = (value.shape()?, Vec::new());
         flatten(value, &mut elements);
         if let Some(integers) = Vec::<i64>::read(&Value::List(elements.clone())) {
-            return Tensor::from_vec(integers, shape, &Device::Cpu).ok();
+            return attempt(|| Tensor::from_vec(integers, shape, &Device::Cpu)).ok();
         }
         let floats = Vec::<f32>::read(&Value::List(elements))?;
-        Tensor::from_vec(floats, shape, &Device::Cpu).ok()
+        attempt(|| Tensor::from_vec(floats, shape, &Device::Cpu)).ok()
     }
 }
 
 impl Output for Tensor {
     fn value(&self) -> Result<Value, Fault> {
-        elements(self).map_err(|error| Fault::Error(error.to_string()))
+        let elements = attempt(|| elements(&self.to_device(&Device::Cpu)));
+        let elements = elements.map_err(|error| Fault::Error(error.to_string()))?;
+        Ok(nest(&mut elements.into_iter(), self.dims()))
     }
 }
 
-fn elements(x: &Tensor) -> candle_core::Result<Value> {
-    let flat = x.flatten_all()?.to_device(&Device::Cpu)?;
-    let flat: Vec<Value> = if flat.dtype().is_int() {
-        let integers = flat.to_dtype(DType::I64)?.to_vec1()?;
-        integers.into_iter().map(Value::Integer).collect()
-    } else {
-        let floats = flat.to_dtype(DType::F64)?.to_vec1()?;
-        floats.into_iter().map(Value::Float).collect()
-    };
-    Ok(nest(&mut flat.into_iter(), x.dims()))
+fn elements(x: &Tensor) -> Vec<Value> {
+    match x.dtype().is_int() {
+        true => x
+            .to_dtype(DType::I64)
+            .to_vec()
+            .into_iter()
+            .map(Value::Integer)
+            .collect(),
+        false => x
+            .to_dtype(DType::F64)
+            .to_vec()
+            .into_iter()
+            .map(Value::Float)
+            .collect(),
+    }
 }
 
 fn nest(elements: &mut impl Iterator<Item = Value>, shape: &[usize]) -> Value {

@@ -3,6 +3,7 @@
 use super::answer::{Call, Fault, Outcome};
 use super::library::{Exercise, Expected};
 use super::value::Value;
+use crate::error::attempt;
 use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Mutex;
@@ -93,19 +94,21 @@ enum Called {
     Outcome(Outcome),
 }
 
-/// Calls the answer. A panic counts as an error, and its message is not printed.
+/// Calls the answer. A panic counts as an error, and its message is not printed. That of a wrong shape or type
+/// is the error itself.
 fn called(answer: &Call<'_>, inputs: &[Value]) -> Called {
     static HOOK: Mutex<()> = Mutex::new(());
     let caught = {
         let _one_at_a_time = HOOK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let hook = take_hook();
         set_hook(Box::new(|_| {}));
-        let caught = catch_unwind(AssertUnwindSafe(|| answer(inputs)));
+        let caught = catch_unwind(AssertUnwindSafe(|| attempt(|| answer(inputs))));
         set_hook(hook);
         caught
     };
     let payload = match caught {
-        Ok(outcome) => return Called::Outcome(outcome),
+        Ok(Ok(outcome)) => return Called::Outcome(outcome),
+        Ok(Err(error)) => return Called::Outcome(Err(Fault::Error(error.to_string()))),
         Err(payload) => payload,
     };
     let text = payload

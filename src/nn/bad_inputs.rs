@@ -4,21 +4,21 @@ use super::*;
 use crate::ops::bad_inputs::{Operation, sweep};
 
 const LAYERS: &[(&str, Operation)] = &[
-    ("Linear", |x, _, size| Linear::new(size, 2)?.forward(x)),
+    ("Linear", |x, _, size| Linear::new(size, 2).forward(x)),
     ("LazyLinear", |x, _, size| LazyLinear::new(size).forward(x)),
-    ("Conv1d", |x, _, size| Conv1d::new(2, 2, size)?.forward(x)),
+    ("Conv1d", |x, _, size| Conv1d::new(2, 2, size).forward(x)),
     ("Conv1d, channels", |x, _, size| {
-        Conv1d::new(2, size, 3)?.forward(x)
+        Conv1d::new(2, size, 3).forward(x)
     }),
     ("Conv1d, settings", |x, _, size| {
-        let layer = Conv1d::new(2, 2, 1)?.padding(size).stride(size);
+        let layer = Conv1d::new(2, 2, 1).padding(size).stride(size);
         layer.dilation(size).forward(x)
     }),
     ("Conv1d, groups", |x, _, size| {
-        Conv1d::new(2, 2, 1)?.groups(size)?.forward(x)
+        Conv1d::new(2, 2, 1).groups(size).forward(x)
     }),
     ("Conv2d, reflect", |x, _, size| {
-        let layer = Conv2d::new(2, 2, 1)?.padding((0, size));
+        let layer = Conv2d::new(2, 2, 1).padding((0, size));
         layer.padding_mode(PaddingMode::Reflect).forward(x)
     }),
     ("LazyConv2d, replicate", |x, _, size| {
@@ -26,46 +26,42 @@ const LAYERS: &[(&str, Operation)] = &[
         layer.padding_mode(PaddingMode::Replicate).forward(x)
     }),
     ("Conv2d, circular", |x, _, size| {
-        let layer = Conv2d::new(2, 2, 1)?.padding((size, 1));
+        let layer = Conv2d::new(2, 2, 1).padding((size, 1));
         layer.padding_mode(PaddingMode::Circular).forward(x)
     }),
     ("ConvTranspose1d", |x, _, size| {
-        ConvTranspose1d::new(2, 2, size)?.forward(x)
+        ConvTranspose1d::new(2, 2, size).forward(x)
     }),
     ("ConvTranspose2d, stride", |x, _, size| {
-        ConvTranspose2d::new(2, 2, 2)?.stride(size).forward(x)
+        ConvTranspose2d::new(2, 2, 2).stride(size).forward(x)
     }),
     ("ConvTranspose2d, settings", |x, _, size| {
-        let layer = ConvTranspose2d::new(2, 2, 2)?.padding((size, 0));
+        let layer = ConvTranspose2d::new(2, 2, 2).padding((size, 0));
         layer.dilation((1, size)).output_padding(size).forward(x)
     }),
     ("LazyConvTranspose2d, groups", |x, _, size| {
         LazyConvTranspose2d::new(2, 2).groups(size).forward(x)
     }),
     ("Upsample", |x, _, size| {
-        Upsample::new(size as f64)?.forward(x)
+        Upsample::new(size as f64).forward(x)
     }),
     ("Upsample, size", |x, _, size| {
-        Upsample::to_size(size, 2)?.bilinear().forward(x)
+        Upsample::to_size(size, 2).bilinear().forward(x)
     }),
-    ("Embedding", |x, _, size| {
-        Embedding::new(size, 2)?.forward(x)
-    }),
+    ("Embedding", |x, _, size| Embedding::new(size, 2).forward(x)),
     ("BatchNorm1d", |x, _, size| {
-        BatchNorm1d::new(size)?.forward(x)
+        BatchNorm1d::new(size).forward(x)
     }),
     ("BatchNorm2d", |x, _, size| {
-        BatchNorm2d::new(size)?.forward(x)
+        BatchNorm2d::new(size).forward(x)
     }),
-    ("LayerNorm", |x, _, size| LayerNorm::new(size)?.forward(x)),
-    ("RMSNorm", |x, _, size| RMSNorm::new(size)?.forward(x)),
+    ("LayerNorm", |x, _, size| LayerNorm::new(size).forward(x)),
+    ("RMSNorm", |x, _, size| RMSNorm::new(size).forward(x)),
     ("GroupNorm", |x, _, size| {
-        GroupNorm::new(size, size)?.forward(x)
+        GroupNorm::new(size, size).forward(x)
     }),
-    ("Dropout", |x, _, size| {
-        Dropout::new(size as f64)?.forward(x)
-    }),
-    ("PReLU", |x, _, size| PReLU::new(size)?.forward(x)),
+    ("Dropout", |x, _, size| Dropout::new(size as f64).forward(x)),
+    ("PReLU", |x, _, size| PReLU::new(size).forward(x)),
     ("Softmax", |x, _, _| Softmax.forward(x)),
     ("Flatten", |x, _, _| Flatten.forward(x)),
     ("MaxPool2d", |x, _, size| MaxPool2d::new(size).forward(x)),
@@ -76,36 +72,34 @@ const LAYERS: &[(&str, Operation)] = &[
         PositionalEncoding::new().forward(x)
     }),
     ("LearnedPositionalEncoding", |x, _, size| {
-        LearnedPositionalEncoding::new(size, 3)?.forward(x)
+        LearnedPositionalEncoding::new(size, 3).forward(x)
     }),
-    ("RNN", |x, w, size| {
-        Ok(RNN::new(3, size)?.forward(x, Some(w))?.0)
-    }),
+    ("RNN", |x, w, size| RNN::new(3, size).forward(x, Some(w)).0),
     ("GRU, layers", |x, _, size| {
-        Ok(GRU::new(2, 2)?.num_layers(size)?.forward(x, None)?.0)
+        GRU::new(2, 2).num_layers(size).forward(x, None).0
     }),
     ("LSTM", |x, w, size| {
         let state = (w.clone(), x.clone());
-        Ok(LSTM::new(size, 2)?.forward(x, Some(&state))?.0)
+        LSTM::new(size, 2).forward(x, Some(&state)).0
     }),
     ("LSTM, lengths", |x, w, _| {
-        Ok(LSTM::new(3, 2)?.forward_lengths(x, w, None)?.0)
+        LSTM::new(3, 2).forward_lengths(x, w, None).0
     }),
     ("MultiheadAttention", |x, w, size| {
-        let layer = MultiheadAttention::new(size, 1)?;
+        let layer = MultiheadAttention::new(size, 1);
         layer.forward(x, w, w, &AttentionMask::causal())
     }),
     ("MultiheadAttention, heads", |x, w, size| {
-        let mask = AttentionMask::none().keys(w)?;
-        MultiheadAttention::new(2, size)?.forward(x, x, x, &mask)
+        let mask = AttentionMask::none().keys(w);
+        MultiheadAttention::new(2, size).forward(x, x, x, &mask)
     }),
     ("TransformerEncoderLayer", |x, w, size| {
-        let layer = TransformerEncoderLayer::new(2, 1)?.dim_feedforward(size)?;
-        layer.forward(x, &AttentionMask::none().pairs(w)?)
+        let layer = TransformerEncoderLayer::new(2, 1).dim_feedforward(size);
+        layer.forward(x, &AttentionMask::none().pairs(w))
     }),
     ("TransformerDecoderLayer", |x, w, _| {
-        let (layer, mask) = (TransformerDecoderLayer::new(3, 3)?, AttentionMask::none());
-        layer.dim_feedforward(2)?.forward(x, w, &mask, &mask)
+        let (layer, mask) = (TransformerDecoderLayer::new(3, 3), AttentionMask::none());
+        layer.dim_feedforward(2).forward(x, w, &mask, &mask)
     }),
 ];
 

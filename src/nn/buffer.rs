@@ -2,7 +2,8 @@
 
 use crate::nn::Parameter;
 use crate::nn::spec::Spec;
-use candle_core::{Device, Result, Tensor, Var};
+use crate::tensor::Tensor;
+use candle_core::{Device, Var};
 
 /// A tensor of a model's state that no optimiser changes, such as the running mean of a batch
 /// normalisation. It is moved, copied, saved and loaded with the model.
@@ -13,11 +14,10 @@ use candle_core::{Device, Result, Tensor, Var};
 /// #[derive(Parameters)]
 /// struct Counter { count: Buffer }
 ///
-/// let counter = Counter { count: Buffer::new(&zeros(1, &cpu())?)? };
-/// counter.count.set(&(counter.count.tensor()? + 1.0)?)?;
+/// let counter = Counter { count: Buffer::new(&zeros(1, &cpu())) };
+/// counter.count.set(&(counter.count.tensor() + 1.0));
 /// assert_eq!(counter.num_parameters(), 0);
-/// assert_eq!(counter.state_dict()?[0].0, "count");
-/// # Ok::<(), Error>(())
+/// assert_eq!(counter.state_dict()[0].0, "count");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Buffer(Parameter);
@@ -25,17 +25,17 @@ pub struct Buffer(Parameter);
 impl Buffer {
     /// Creates a buffer with a copy of these values, on their device.
     ///
-    /// # Errors
+    /// # Panics
     /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mean = Buffer::new(&zeros(3, &cpu())?)?; // (3,)
-    /// # Ok::<(), Error>(())
+    /// let mean = Buffer::new(&zeros(3, &cpu())); // (3,)
     /// ```
-    pub fn new(values: &Tensor) -> Result<Self> {
-        Parameter::new(values).map(Self)
+    #[track_caller]
+    pub fn new(values: &Tensor) -> Self {
+        Self(Parameter::new(values))
     }
 
     /// Creates a buffer that gets values of this spec later, in [`init`](Buffer::init).
@@ -44,43 +44,41 @@ impl Buffer {
     }
 
     /// Sets the values of a lazy buffer; see [`Parameter::init`].
-    pub(crate) fn init(
-        &self,
-        default: &Device,
-        values: impl FnOnce(&Device) -> Result<Tensor>,
-    ) -> Result<()> {
-        self.0.init(default, values)
+    #[track_caller]
+    pub(super) fn init(&self, default: &Device, values: impl FnOnce(&Device) -> Tensor) {
+        self.0.init(default, values);
     }
 
     /// Returns the values; no gradient flows back to them.
     ///
-    /// # Errors
+    /// # Panics
     /// If the buffer has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Buffer::new(&ones(3, &cpu())?)?.tensor()?.dims(), [3]);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Buffer::new(&ones(3, &cpu())).tensor().dims(), [3]);
     /// ```
-    pub fn tensor(&self) -> Result<Tensor> {
-        Ok(self.0.tensor()?.detach())
+    #[track_caller]
+    pub fn tensor(&self) -> Tensor {
+        self.0.tensor().detach()
     }
 
     /// Replaces the values, in place and on the buffer's own device.
     ///
-    /// # Errors
+    /// # Panics
     /// If `values` has another shape or type than the buffer.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mean = Buffer::new(&zeros(3, &cpu())?)?;
-    /// assert!(mean.set(&zeros(4, &cpu())?).is_err());
-    /// # Ok::<(), Error>(())
+    /// let mean = Buffer::new(&zeros(3, &cpu()));
+    /// mean.set(&ones(3, &cpu()));
+    /// assert_eq!(mean.tensor().to_vec1::<f32>(), [1.0; 3]);
     /// ```
-    pub fn set(&self, values: &Tensor) -> Result<()> {
-        self.0.set(&values.detach())
+    #[track_caller]
+    pub fn set(&self, values: &Tensor) {
+        self.0.set(values);
     }
 
     /// Creates a buffer from the variable that one of Candle's layers holds.

@@ -1,9 +1,11 @@
-//! The checks of [`ops::check`] with a layer's description at the beginning of the message.
+//! The checks of [`ops::check`] with a layer's description at the beginning of the message. They panic at the
+//! place that called the layer.
 
-use crate::error::explain;
+use crate::error::{OrRaise, explain, raise};
 use crate::nn::Parameters;
 use crate::ops::check;
-use candle_core::{Error, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Error;
 use std::fmt;
 
 /// Returns the beginning of an operation's error messages: the layer's description, which is formatted
@@ -13,32 +15,35 @@ pub(crate) fn name(layer: &dyn Parameters) -> impl fmt::Display {
 }
 
 /// Checks that an input is a batch of images, and returns its dimensions.
-pub(crate) fn image(layer: &dyn Parameters, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
-    check::images(&name(layer), x)
+#[track_caller]
+pub(crate) fn image(layer: &dyn Parameters, x: &Tensor) -> (usize, usize, usize, usize) {
+    check::images(&name(layer), x.raw()).or_raise()
 }
 
 /// Returns the error for an input whose shape the layer cannot take.
 pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, expected: impl fmt::Display) -> Error {
-    check::wrong_shape(&name(layer), x, expected)
+    check::wrong_shape(&name(layer), x.raw(), expected)
 }
 
 /// Checks that sizes are at least 1.
-pub(crate) fn positive(layer: &str, sizes: &[(&str, usize)]) -> Result<()> {
-    check::positive(&layer, sizes)
+#[track_caller]
+pub(crate) fn positive(layer: &str, sizes: &[(&str, usize)]) {
+    check::positive(&layer, sizes).or_raise();
 }
 
 /// Checks that an input is a batch of sequences, and returns its dimensions.
-pub(crate) fn sequences(layer: &dyn Parameters, x: &Tensor) -> Result<(usize, usize, usize)> {
-    check::sequences(&name(layer), x)
+#[track_caller]
+pub(crate) fn sequences(layer: &dyn Parameters, x: &Tensor) -> (usize, usize, usize) {
+    check::sequences(&name(layer), x.raw()).or_raise()
 }
 
 /// Checks that a setting is a probability.
-pub(crate) fn probability(layer: &str, setting: &str, p: f64) -> Result<()> {
-    match (0.0..=1.0).contains(&p) {
-        true => Ok(()),
-        false => Err(explain(
+#[track_caller]
+pub(crate) fn probability(layer: &str, setting: &str, p: f64) {
+    if !(0.0..=1.0).contains(&p) {
+        raise(explain(
             format!("{layer}: {setting} is {p}, which is not a probability"),
             format!("Choose {setting} from 0 (drops nothing) to 1 (drops everything)"),
-        )),
+        ))
     }
 }

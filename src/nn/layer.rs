@@ -3,7 +3,8 @@
 use crate::nn::Parameters;
 use crate::nn::parameters::print_as_described;
 use crate::nn::visitor::{Visitor, VisitorMut};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Result;
 
 /// A model that maps an input to an output: one tensor to one tensor, unless its type says otherwise.
 ///
@@ -14,16 +15,15 @@ use candle_core::{Result, Tensor};
 /// struct Scale { factor: Parameter }
 ///
 /// impl Layer for Scale {
-///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-///         x.broadcast_mul(&self.factor.tensor()?)
+///     fn forward(&self, x: &Tensor) -> Tensor {
+///         x * self.factor.tensor()
 ///     }
 /// }
 ///
-/// let scale = Scale { factor: Parameter::new(&full(1, 3.0, &cpu())?)? };
+/// let scale = Scale { factor: Parameter::new(&full(1, 3.0, &cpu())) };
 /// let net = seq![scale, ReLU];
-/// let y = net.forward(&tensor(&[-1.0, 2.0], &cpu())?)?;
-/// assert_eq!(y.to_vec1::<f32>()?, [0.0, 6.0]);
-/// # Ok::<(), Error>(())
+/// let y = net.forward(&tensor(&[-1.0, 2.0], &cpu()));
+/// assert_eq!(y.to_vec1::<f32>(), [0.0, 6.0]);
 /// ```
 ///
 /// A model of several inputs, or of several outputs, names their types: `impl Layer<(Tensor, Tensor)>`
@@ -36,35 +36,33 @@ use candle_core::{Result, Tensor};
 /// struct Distance { embedding: Embedding }
 ///
 /// impl Layer<(Tensor, Tensor)> for Distance {
-///     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Result<Tensor> {
-///         let difference = (self.embedding.forward(a)? - self.embedding.forward(b)?)?;
-///         difference.sqr()?.sum(D::Minus1) // (batch,)
+///     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Tensor {
+///         let difference = self.embedding.forward(a) - self.embedding.forward(b);
+///         difference.sqr().sum(-1) // (batch,)
 ///     }
 /// }
 ///
-/// let distance = Distance { embedding: Embedding::new(10, 4)? };
-/// let a = tensor(&[1, 7], &cpu())?;
-/// assert_eq!(distance.forward(&(a.clone(), a))?.to_vec1::<f32>()?, [0.0, 0.0]);
-/// # Ok::<(), Error>(())
+/// let distance = Distance { embedding: Embedding::new(10, 4) };
+/// let a = tensor(&[1, 7], &cpu());
+/// assert_eq!(distance.forward(&(a.clone(), a)).to_vec1::<f32>(), [0.0, 0.0]);
 /// ```
 pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + Sync {
     /// Computes the layer's output. Each layer documents the shapes of its input and output.
     ///
-    /// # Errors
+    /// # Panics
     /// If the layer cannot take an input of this shape, of this type or on this device.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let layer: Box<dyn Layer> = Box::new(Tanh);
-    /// let y = layer.forward(&zeros((2, 3), &cpu())?)?; // (2, 3)
-    /// # Ok::<(), Error>(())
+    /// let y = layer.forward(&zeros((2, 3), &cpu())); // (2, 3)
     /// ```
-    fn forward(&self, input: &X) -> Result<Y>;
+    fn forward(&self, input: &X) -> Y;
 }
 
 impl Layer for Box<dyn Layer> {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         (**self).forward(input)
     }
 }

@@ -2,11 +2,11 @@
 
 mod frozen;
 
-use crate::error::explain;
+use crate::error::{OrRaise, explain};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::{TensorExt, moved, recorded};
-use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
+use crate::tensor::{Raw, Tensor, copied, moved, recorded};
+use candle_core::{DType, Device, Error, Result, Shape, Var};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,16 +17,15 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// a model and still has the right ones after the model has moved to another device.
 ///
 /// A parameter may be [`lazy`](Parameter::lazy): its shape is known after the first input. Until then,
-/// the methods that return its tensor, shape, device or type return an error.
+/// the methods that return its tensor, shape, device or type panic.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[2.0, 3.0], &cpu())?)?; // (2,)
-/// let loss = w.tensor()?.sqr()?.sum_all()?;
-/// let gradient = loss.backward()?.remove(&w.tensor()?).unwrap(); // 2 w
-/// assert_eq!(gradient.to_vec1::<f32>()?, [4.0, 6.0]);
-/// # Ok::<(), Error>(())
+/// let w = Parameter::new(&tensor(&[2.0, 3.0], &cpu())); // (2,)
+/// let loss = w.tensor().sqr().sum_all();
+/// let gradient = loss.backward().remove(&w.tensor()).unwrap(); // 2 w
+/// assert_eq!(gradient.to_vec1::<f32>(), [4.0, 6.0]);
 /// ```
 #[derive(Clone)]
 pub struct Parameter {
@@ -53,18 +52,19 @@ enum State {
 impl Parameter {
     /// Creates a parameter with a copy of these values, on their device.
     ///
-    /// # Errors
+    /// # Panics
     /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let bias = Parameter::new(&zeros(3, &cpu())?)?; // (3,)
-    /// assert_eq!(bias.shape()?.dims(), [3]);
-    /// # Ok::<(), Error>(())
+    /// let bias = Parameter::new(&zeros(3, &cpu())); // (3,)
+    /// assert_eq!(bias.shape().dims(), [3]);
     /// ```
-    pub fn new(values: &Tensor) -> Result<Self> {
-        Ok(Self::from_state(State::Ready(variable(values)?)))
+    #[inline]
+    #[track_caller]
+    pub fn new(values: &Tensor) -> Self {
+        Self::of_var(variable(values.raw()).or_raise())
     }
 
     /// Creates a parameter without values. A layer sets them at its first input, which determines the
@@ -75,7 +75,7 @@ impl Parameter {
     ///
     /// let weight = Parameter::lazy();
     /// assert!(!weight.is_initialized());
-    /// assert!(weight.shape().is_err());
+    /// assert!(attempt(|| weight.shape()).is_err());
     /// ```
     pub fn lazy() -> Self {
         Self::waiting(None, None)
@@ -91,8 +91,7 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(Parameter::new(&zeros(3, &cpu())?)?.is_initialized());
-    /// # Ok::<(), Error>(())
+    /// assert!(Parameter::new(&zeros(3, &cpu())).is_initialized());
     /// ```
     pub fn is_initialized(&self) -> bool {
         matches!(*self.read(), State::Ready(_))
@@ -103,22 +102,24 @@ impl Parameter {
     /// `values` is called with the device on which to create them: the one that `to_device` has set
     /// before, or else `default`, the device of the input.
     ///
-    /// # Errors
+    /// # Panics
     /// Those of `values`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let weight = Parameter::lazy();
-    /// weight.init(&cpu(), |device| ones((1, 4), device))?; // (1, 4)
-    /// assert_eq!(weight.shape()?.dims(), [1, 4]);
-    /// # Ok::<(), Error>(())
+    /// weight.init(&cpu(), |device| ones((1, 4), device)); // (1, 4)
+    /// assert_eq!(weight.shape().dims(), [1, 4]);
     /// ```
-    pub fn init(
-        &self,
-        default: &Device,
-        values: impl FnOnce(&Device) -> Result<Tensor>,
-    ) -> Result<()> {
+    #[inline]
+    #[track_caller]
+    pub fn init(&self, default: &Device, values: impl FnOnce(&Device) -> Tensor) {
+        self.fill(default, |device| Ok(values(device).into()))
+            .or_raise();
+    }
+
+    fn fill(&self, default: &Device, values: impl FnOnce(&Device) -> Result<Raw>) -> Result<()> {
         let mut state = self.write();
         if let State::Lazy { device, spec } = &*state {
             let mut values = values(device.as_ref().unwrap_or(default))?;
@@ -133,43 +134,51 @@ impl Parameter {
     /// Returns the values as a tensor to compute with; gradients flow back to it outside of `no_grad`,
     /// unless the parameter is [frozen](crate::nn::ParametersExt::freeze).
     ///
-    /// # Errors
+    /// # Panics
     /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = Linear::new(4, 2)?;
-    /// let weight = net.parameter("weight")?.tensor()?; // (2, 4)
+    /// let net = Linear::new(4, 2);
+    /// let weight = net.parameter("weight").tensor(); // (2, 4)
     /// assert_eq!(weight.dims(), [2, 4]);
-    /// # Ok::<(), Error>(())
     /// ```
-    pub fn tensor(&self) -> Result<Tensor> {
-        let var = self.var()?;
-        Ok(match self.is_frozen() {
-            true => var.as_detached_tensor(),
+    #[inline]
+    #[track_caller]
+    pub fn tensor(&self) -> Tensor {
+        let var = self.var();
+        match self.is_frozen() {
+            true => var.as_detached_tensor().into(),
             false => recorded(var),
-        })
+        }
     }
 
     /// Returns the Candle variable that holds the values, for Candle's own optimisers. After the model
     /// has moved to another device, it is another variable.
     ///
-    /// # Errors
+    /// # Panics
     /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::candle_nn::{Optimizer, SGD};
     /// use taper::prelude::*;
     ///
-    /// let net = Linear::new(4, 1)?;
-    /// let vars = net.parameters().iter().map(Parameter::var).collect::<Result<Vec<_>>>()?;
+    /// let net = Linear::new(4, 1);
+    /// let vars = net.parameters().iter().map(Parameter::var).collect();
     /// let mut optimizer = SGD::new(vars, 0.1)?;
-    /// let loss = net.forward(&ones((8, 4), &cpu())?)?.sqr()?.mean_all()?;
-    /// optimizer.backward_step(&loss)?;
+    /// let loss = net.forward(&ones((8, 4), &cpu())).sqr().mean_all();
+    /// optimizer.backward_step(loss.as_candle())?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn var(&self) -> Result<Var> {
+    #[inline]
+    #[track_caller]
+    pub fn var(&self) -> Var {
+        self.try_var().or_raise()
+    }
+
+    /// Returns the variable as [`var`](Self::var) does, or an error if there are no values yet.
+    pub(crate) fn try_var(&self) -> Result<Var> {
         match &*self.read() {
             State::Ready(var) => Ok(var.clone()),
             State::Lazy { .. } => Err(not_initialized()),
@@ -178,61 +187,70 @@ impl Parameter {
 
     /// Replaces the values in place, on the parameter's own device, or sets those of a lazy parameter.
     ///
-    /// # Errors
+    /// # Panics
     /// If `values` has another shape or type than the parameter has, or than the layer expects of a lazy
     /// one.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let bias = Parameter::new(&zeros(2, &cpu())?)?;
-    /// bias.set(&tensor(&[1.0, 2.0], &cpu())?)?;
-    /// assert_eq!(bias.tensor()?.to_vec1::<f32>()?, [1.0, 2.0]);
-    /// # Ok::<(), Error>(())
+    /// let bias = Parameter::new(&zeros(2, &cpu()));
+    /// bias.set(&tensor(&[1.0, 2.0], &cpu()));
+    /// assert_eq!(bias.tensor().to_vec1::<f32>(), [1.0, 2.0]);
     /// ```
-    pub fn set(&self, values: &Tensor) -> Result<()> {
+    #[inline]
+    #[track_caller]
+    pub fn set(&self, values: &Tensor) {
+        self.try_set(values).or_raise();
+    }
+
+    /// Replaces the values as [`set`](Self::set) does.
+    pub(crate) fn try_set(&self, values: &Tensor) -> Result<()> {
         if let Some(spec) = self.spec()
             && spec.refusal(values).is_some()
         {
             return Err(explain(
                 format!("a parameter of {spec} cannot hold {}", Spec::of(values)),
-                "Pass values of the parameter's shape and type: reshape(…)?, to_dtype(…)?",
+                "Pass values of the parameter's shape and type: reshape(…), to_dtype(…)",
             ));
         }
-        self.init(values.device(), |device| moved(values, device))?;
-        let var = self.var()?;
+        let values = values.raw();
+        self.fill(values.device(), |device| moved(values, device))?;
+        let var = self.try_var()?;
         // Candle refuses values that share memory with the variable, so they are copied first.
         var.set(&moved(values, var.device())?.force_contiguous()?)
     }
 
     /// Returns the shape of the values.
     ///
-    /// # Errors
+    /// # Panics
     /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.shape()?.dims(), [2, 4]);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(4, 2).parameter("weight").shape().dims(), [2, 4]);
     /// ```
-    pub fn shape(&self) -> Result<Shape> {
-        self.var().map(|var| var.shape().clone())
+    #[inline]
+    #[track_caller]
+    pub fn shape(&self) -> Shape {
+        self.var().shape().clone()
     }
 
     /// Returns the device of the values.
     ///
-    /// # Errors
+    /// # Panics
     /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.device()?.label(), "cpu");
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(4, 2).parameter("weight").device().label(), "cpu");
     /// ```
-    pub fn device(&self) -> Result<Device> {
-        self.var().map(|var| var.device().clone())
+    #[inline]
+    #[track_caller]
+    pub fn device(&self) -> Device {
+        self.var().device().clone()
     }
 
     /// Returns the device of the values, or the one on which they will be created.
@@ -245,17 +263,18 @@ impl Parameter {
 
     /// Returns the type of the values.
     ///
-    /// # Errors
+    /// # Panics
     /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.dtype()?, DType::F32);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(4, 2).parameter("weight").dtype(), DType::F32);
     /// ```
-    pub fn dtype(&self) -> Result<DType> {
-        self.var().map(|var| var.dtype())
+    #[inline]
+    #[track_caller]
+    pub fn dtype(&self) -> DType {
+        self.var().dtype()
     }
 
     /// Moves the values, or sets the device on which they will be created.
@@ -272,7 +291,7 @@ impl Parameter {
     /// Returns a parameter on the device that shares nothing with this one.
     pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
         let copy = match &*self.read() {
-            State::Ready(var) => Self::new(&var.copy_to(device)?)?,
+            State::Ready(var) => Self::of_var(variable(&copied(var, device)?)?),
             State::Lazy { spec, .. } => Self::waiting(Some(device.clone()), spec.clone()),
         };
         copy.set_frozen(self.is_frozen());
@@ -290,9 +309,8 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let weight = LazyLinear::new(2).parameter("weight")?; // (2, in_features)
+    /// let weight = LazyLinear::new(2).parameter("weight"); // (2, in_features)
     /// assert_eq!((weight.size(0), weight.size(1)), (Some(2), None));
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn size(&self, dim: usize) -> Option<usize> {
         self.spec()?.size(dim)
@@ -301,7 +319,7 @@ impl Parameter {
     /// Returns the shape and type of the values, as far as they are known; `None` if nothing is known.
     pub(crate) fn spec(&self) -> Option<Spec> {
         match &*self.read() {
-            State::Ready(var) => Some(Spec::of(var)),
+            State::Ready(var) => Some(Spec::of(Tensor::from_raw_ref(var))),
             State::Lazy { spec, .. } => spec.clone(),
         }
     }
@@ -313,7 +331,7 @@ impl Parameter {
 
     /// Returns whether both are the same parameter, and not two with equal values.
     pub(crate) fn is_same(&self, other: &Parameter) -> bool {
-        let ids = || Some(self.var().ok()?.id() == other.var().ok()?.id());
+        let ids = || Some(self.try_var().ok()?.id() == other.try_var().ok()?.id());
         Arc::ptr_eq(&self.shared, &other.shared) || ids() == Some(true)
     }
 
@@ -362,14 +380,14 @@ impl Parameter {
 }
 
 /// Returns a variable with memory of its own, even if the values are a variable themselves.
-fn variable(values: &Tensor) -> Result<Var> {
+fn variable(values: &Raw) -> Result<Var> {
     Var::from_tensor(&values.detach())
 }
 
 fn not_initialized() -> Error {
     explain(
         "this parameter has no values yet: its shape depends on the first input",
-        "Run the model once on a batch, model.forward(&x)?, then try again",
+        "Run the model once on a batch, model.forward(&x), then try again",
     )
 }
 
@@ -381,9 +399,9 @@ impl fmt::Debug for Parameter {
 
 impl Show for Parameter {
     fn show_text(&self) -> String {
-        match self.tensor() {
-            Ok(tensor) => format!("Parameter containing:\n{}", tensor.show_text()),
-            Err(_) => "Parameter without values yet".to_owned(),
+        match self.is_initialized() {
+            true => format!("Parameter containing:\n{}", self.tensor().show_text()),
+            false => "Parameter without values yet".to_owned(),
         }
     }
 }

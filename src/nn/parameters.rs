@@ -1,5 +1,6 @@
 //! The trait of all models: a walk through their fields.
 
+use crate::error::OrRaise;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Mode, Parameter, describe, placement};
 use candle_core::{DType, Device, Result};
@@ -19,15 +20,14 @@ use candle_core::{DType, Device, Result};
 /// struct Regression { net: Linear, scale: Parameter, lr: f64 }
 ///
 /// let mut model = Regression {
-///     net: Linear::new(3, 1)?,
-///     scale: Parameter::new(&ones(1, &cpu())?)?,
+///     net: Linear::new(3, 1),
+///     scale: Parameter::new(&ones(1, &cpu())),
 ///     lr: 0.1,
 /// };
 /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
 /// assert_eq!(names, ["net.weight", "net.bias", "scale"]);
 /// assert_eq!(model.num_parameters(), 5);
-/// model.to_device(&try_gpu(0))?;
-/// # Ok::<(), Error>(())
+/// model.to_device(&try_gpu(0));
 /// ```
 ///
 /// Below a cell and in `{:?}`, a derived model is displayed as the text of
@@ -83,10 +83,9 @@ pub trait Parameters {
     /// #[describe(classes = self.weight.size(0))]
     /// struct Scores { weight: Parameter, temperature: f64 }
     ///
-    /// let weight = Parameter::new(&zeros((10, 4), &cpu())?)?; // (10, 4)
+    /// let weight = Parameter::new(&zeros((10, 4), &cpu())); // (10, 4)
     /// let scores = Scores { weight, temperature: 1.0 };
     /// assert_eq!(format!("{scores:?}"), "Scores(classes=10)");
-    /// # Ok::<(), Error>(())
     /// ```
     fn describe(&self) -> String {
         describe::text(&|visitor| self.visit(visitor))
@@ -94,7 +93,7 @@ pub trait Parameters {
 
     /// Moves every parameter and buffer to a device, in place. Lazy ones will be created there.
     ///
-    /// # Errors
+    /// # Panics
     /// If the device does not have enough memory.
     ///
     /// ```
@@ -102,14 +101,14 @@ pub trait Parameters {
     ///
     /// let device = try_gpu(0);
     /// let mut net = seq![LazyLinear::new(1)];
-    /// net.to_device(&device)?;
-    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
-    /// # Ok::<(), Error>(())
+    /// net.to_device(&device);
+    /// let y = net.forward(&ones((2, 3), &device)); // (2, 1), on that device
     /// ```
     // This method is not in `ParametersExt`, which every type implements: there it would hide the method
-    // of the tensor in a `Var`.
-    fn to_device(&mut self, device: &Device) -> Result<()> {
-        self.visit_mut(&mut *placement::mover(device))
+    // of the tensor in an `Arc`.
+    #[track_caller]
+    fn to_device(&mut self, device: &Device) {
+        self.visit_mut(&mut *placement::mover(device)).or_raise();
     }
 
     /// Converts every parameter and buffer of a floating-point type to another one, in place: `f64` for more
@@ -117,21 +116,22 @@ pub trait Parameters {
     ///
     /// Call it before you create the optimiser: the optimiser's state has the type of the parameters.
     ///
-    /// # Errors
+    /// # Panics
     /// If `dtype` is not `f32`, `f64`, `bf16` or `f16`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = seq![Linear::new(3, 2)?, LazyBatchNorm1d::new()];
-    /// net.to_dtype(DType::F64)?;
-    /// let y = net.forward(&ones((4, 3), &cpu())?.to_dtype(DType::F64)?)?; // (4, 2)
+    /// let mut net = seq![Linear::new(3, 2), LazyBatchNorm1d::new()];
+    /// net.to_dtype(DType::F64);
+    /// let y = net.forward(&ones((4, 3), &cpu()).to_dtype(DType::F64)); // (4, 2)
     /// assert_eq!(y.dtype(), DType::F64);
-    /// assert!(net.to_dtype(DType::I64).is_err());
-    /// # Ok::<(), Error>(())
+    /// assert!(attempt(|| net.to_dtype(DType::I64)).is_err());
     /// ```
-    fn to_dtype(&mut self, dtype: DType) -> Result<()> {
-        self.visit_mut(&mut *placement::converter(dtype)?)
+    #[track_caller]
+    fn to_dtype(&mut self, dtype: DType) {
+        let mut converter = placement::converter(dtype).or_raise();
+        self.visit_mut(&mut *converter).or_raise();
     }
 
     /// Switches every [`Mode`] in the model.
@@ -196,10 +196,11 @@ impl Visitor for SetFrozen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Problem;
+    use crate::error::{Problem, attempt};
+    use crate::nn::tests::message_of;
     use crate::nn::{BatchNorm1d, Layer, Linear, Mode, ParametersExt, ReLU, Sequential};
     use crate::notebook::Show;
-    use crate::tensor::zeros;
+    use crate::tensor::{Tensor, zeros};
     use taper_macros::Parameters;
 
     #[derive(Parameters)]
@@ -224,12 +225,12 @@ mod tests {
     }
 
     fn parameter() -> Parameter {
-        Parameter::new(&zeros(1, &Device::Cpu).unwrap()).unwrap()
+        Parameter::new(&zeros(1, &Device::Cpu))
     }
 
     fn block() -> Block {
         Block {
-            linear: Linear::new(2, 1).unwrap(),
+            linear: Linear::new(2, 1),
             mode: Mode::new(),
         }
     }
@@ -238,10 +239,7 @@ mod tests {
         let part = parameter();
         Model {
             blocks: vec![block(), block()],
-            pair: (
-                Some(Linear::new(1, 1).unwrap()),
-                [parameter(), part.clone()],
-            ),
+            pair: (Some(Linear::new(1, 1)), [parameter(), part.clone()]),
             none: None,
             tuple: Box::new(Tuple(parameter(), 1.5)),
             part,
@@ -283,30 +281,29 @@ mod tests {
     }
 
     #[test]
-    fn a_frozen_part_keeps_values_and_statistics_until_it_is_unfrozen() -> Result<()> {
+    fn a_frozen_part_keeps_values_and_statistics_until_it_is_unfrozen() {
         let cpu = Device::Cpu;
-        let mut net = crate::seq![BatchNorm1d::new(2)?, Linear::new(2, 1)?];
-        let x = crate::tensor::tensor(&[[1.0, 2.0], [3.0, 5.0]], &cpu)?;
-        let mean = |net: &Sequential| net.state_dict()?[2].1.to_vec1::<f32>();
-        let trained = |net: &Sequential| -> Result<Vec<bool>> {
-            let gradients = net.forward(&x)?.sum_all()?.backward()?;
+        let mut net = crate::seq![BatchNorm1d::new(2), Linear::new(2, 1)];
+        let x = crate::tensor::tensor(&[[1.0, 2.0], [3.0, 5.0]], &cpu);
+        let mean = |net: &Sequential| net.state_dict()[2].1.to_vec1::<f32>();
+        let trained = |net: &Sequential| -> Vec<bool> {
+            let gradients = net.forward(&x).sum_all().backward();
             let parameters = net.parameters().into_iter();
             parameters
-                .map(|p| Ok(gradients.get(p.var()?.as_tensor()).is_some()))
+                .map(|p| gradients.get(&Tensor::from(&p.var())).is_some())
                 .collect()
         };
         net[0].freeze();
         net.train();
-        assert_eq!(trained(&net)?, [false, false, true, true]);
-        assert_eq!(mean(&net)?, [0.0, 0.0]);
-        let copy = net.replicate(&cpu)?;
-        assert_eq!(trained(&copy)?, [false, false, true, true]);
+        assert_eq!(trained(&net), [false, false, true, true]);
+        assert_eq!(mean(&net), [0.0, 0.0]);
+        let copy = net.replicate(&cpu);
+        assert_eq!(trained(&copy), [false, false, true, true]);
         net.unfreeze();
         net.train();
-        assert_eq!(trained(&net)?, [true; 4]);
-        assert_ne!(mean(&net)?, [0.0, 0.0]);
-        assert_eq!(mean(&copy)?, [0.0, 0.0]);
-        Ok(())
+        assert_eq!(trained(&net), [true; 4]);
+        assert_ne!(mean(&net), [0.0, 0.0]);
+        assert_eq!(mean(&copy), [0.0, 0.0]);
     }
 
     #[test]
@@ -334,14 +331,14 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
-        let error = block().parameter("weight").err().unwrap();
+        let error = attempt(|| block().parameter("weight")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "there is no parameter named \"weight\"\nChoose one of: linear.weight, linear.bias"
         );
         let problem = &crate::error::of(&error).unwrap().problem;
         assert!(matches!(problem, Problem::Name { kind, .. } if kind == "parameter"));
-        let message = ReLU.parameter("x").err().unwrap().to_string();
+        let message = message_of(|| ReLU.parameter("x"));
         assert!(message.ends_with("There is no parameter at all"));
     }
 }

@@ -1,11 +1,12 @@
 //! The methods of a model.
 
-use crate::error;
+use crate::error::{self, OrRaise, raise};
 use crate::nn::{
     Init, Layer, LoadOptions, LoadReport, Parameter, Parameters, StateEntry, Summary, files,
     placement, state, state_of,
 };
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use std::path::Path;
 
 /// The methods of every model: list, count, copy, save and load its parameters, and so on.
@@ -20,12 +21,11 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 1)?];
+    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 1)];
     /// for (name, parameter) in net.named_parameters() {
-    ///     println!("{name}: {:?}", parameter.shape()?);
+    ///     println!("{name}: {:?}", parameter.shape());
     /// }
     /// assert_eq!(net.named_parameters()[2].0, "2.weight");
-    /// # Ok::<(), Error>(())
     /// ```
     fn named_parameters(&self) -> Vec<(String, Parameter)>
     where
@@ -39,8 +39,7 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(4, 8)?.parameters().len(), 2);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(4, 8).parameters().len(), 2);
     /// ```
     fn parameters(&self) -> Vec<Parameter>
     where
@@ -51,18 +50,18 @@ pub trait ParametersExt {
 
     /// Returns the parameter with this name.
     ///
-    /// # Errors
+    /// # Panics
     /// If there is none; the message lists the names.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = seq![Linear::new(4, 8)?, ReLU];
-    /// assert_eq!(net.parameter("0.bias")?.shape()?.dims(), [8]);
-    /// assert_eq!(net[0].parameter("bias")?.device()?.label(), "cpu");
-    /// # Ok::<(), Error>(())
+    /// let net = seq![Linear::new(4, 8), ReLU];
+    /// assert_eq!(net.parameter("0.bias").shape().dims(), [8]);
+    /// assert_eq!(net[0].parameter("bias").device().label(), "cpu");
     /// ```
-    fn parameter(&self, name: &str) -> Result<Parameter>
+    #[track_caller]
+    fn parameter(&self, name: &str) -> Parameter
     where
         Self: Parameters,
     {
@@ -74,8 +73,7 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(4, 8)?.num_parameters(), 4 * 8 + 8);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(4, 8).num_parameters(), 4 * 8 + 8);
     /// ```
     fn num_parameters(&self) -> usize
     where
@@ -89,10 +87,9 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = seq![Linear::new(4, 8)?];
+    /// let mut net = seq![Linear::new(4, 8)];
     /// net.eval(); // before measuring
     /// net.train(); // before training goes on
-    /// # Ok::<(), Error>(())
     /// ```
     fn train(&mut self)
     where
@@ -107,9 +104,8 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = seq![Linear::new(4, 8)?];
+    /// let mut net = seq![Linear::new(4, 8)];
     /// net.eval();
-    /// # Ok::<(), Error>(())
     /// ```
     fn eval(&mut self)
     where
@@ -128,14 +124,13 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = seq![Linear::new(4, 8)?, LazyBatchNorm1d::new(), Linear::new(8, 2)?];
+    /// let mut net = seq![Linear::new(4, 8), LazyBatchNorm1d::new(), Linear::new(8, 2)];
     /// net[0].freeze();
     /// net[1].freeze();
-    /// let loss = net.forward(&ones((3, 4), &cpu())?)?.sqr()?.mean_all()?;
-    /// let gradients = loss.backward()?;
-    /// assert!(gradients.get(net.parameter("0.weight")?.var()?.as_tensor()).is_none());
-    /// Sgd::new(net.parameters(), 0.1).step(&gradients)?; // changes the last layer only
-    /// # Ok::<(), Error>(())
+    /// let loss = net.forward(&ones((3, 4), &cpu())).sqr().mean_all();
+    /// let gradients = loss.backward();
+    /// assert!(gradients.get(&net.parameter("0.weight").tensor()).is_none());
+    /// Sgd::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
     /// ```
     fn freeze(&mut self)
     where
@@ -151,11 +146,10 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = Linear::new(4, 8)?;
+    /// let mut net = Linear::new(4, 8);
     /// net.freeze();
     /// net.unfreeze();
-    /// assert!(!net.parameter("weight")?.is_frozen());
-    /// # Ok::<(), Error>(())
+    /// assert!(!net.parameter("weight").is_frozen());
     /// ```
     fn unfreeze(&mut self)
     where
@@ -169,46 +163,46 @@ pub trait ParametersExt {
     ///
     /// Tied parameters are tied in the copy too; the copy and the model share nothing.
     ///
-    /// # Errors
+    /// # Panics
     /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = seq![Linear::new(4, 2)?, ReLU];
-    /// let copy = net.replicate(&cpu())?;
-    /// copy.parameter("0.bias")?.set(&zeros(2, &cpu())?)?; // the model keeps its own
+    /// let net = seq![Linear::new(4, 2), ReLU];
+    /// let copy = net.replicate(&cpu());
+    /// copy.parameter("0.bias").set(&zeros(2, &cpu())); // the model keeps its own
     /// assert_eq!(copy.num_parameters(), net.num_parameters());
-    /// # Ok::<(), Error>(())
     /// ```
-    fn replicate(&self, device: &Device) -> Result<Self>
+    #[track_caller]
+    fn replicate(&self, device: &Device) -> Self
     where
         Self: Parameters + Sized,
     {
         let mut copy = self.shallow_copy();
-        copy.visit_mut(&mut *placement::copier(device))?;
-        Ok(copy)
+        copy.visit_mut(&mut *placement::copier(device)).or_raise();
+        copy
     }
 
     /// Returns the values of all parameters and buffers by name, like PyTorch's `state_dict`. The
     /// tensors share the model's memory.
     ///
-    /// # Errors
+    /// # Panics
     /// If a lazy parameter has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let norm = BatchNorm1d::new(3)?;
-    /// let names: Vec<String> = norm.state_dict()?.into_iter().map(|(name, _)| name).collect();
+    /// let norm = BatchNorm1d::new(3);
+    /// let names: Vec<String> = norm.state_dict().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names[..3], ["weight", "bias", "running_mean"]);
-    /// # Ok::<(), Error>(())
     /// ```
-    fn state_dict(&self) -> Result<Vec<(String, Tensor)>>
+    #[track_caller]
+    fn state_dict(&self) -> Vec<(String, Tensor)>
     where
         Self: Parameters,
     {
-        tensors(state_of(self))
+        tensors(state_of(self)).or_raise()
     }
 
     /// Writes all parameters and buffers to a safetensors file, with PyTorch's names and layout.
@@ -222,9 +216,9 @@ pub trait ParametersExt {
     /// use taper::prelude::*;
     ///
     /// let path = std::env::temp_dir().join("taper_linear.safetensors");
-    /// let net = Linear::new(3, 2)?;
+    /// let net = Linear::new(3, 2);
     /// net.save_parameters(&path)?;
-    /// let mut other = Linear::new(3, 2)?;
+    /// let mut other = Linear::new(3, 2);
     /// other.load_parameters(&path, &try_gpu(0))?; // straight onto the device
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
@@ -233,7 +227,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        files::save(path.as_ref(), &self.state_dict()?)
+        files::save(path.as_ref(), &tensors(state_of(self))?)
     }
 
     /// Loads all parameters and buffers from a safetensors file onto a device, and moves the model
@@ -267,10 +261,9 @@ pub trait ParametersExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = Linear::new(3, 2)?;
+    /// let mut net = Linear::new(3, 2);
     /// let options = LoadOptions::new().partial();
     /// assert!(net.load_parameters_with("missing.safetensors", &cpu(), options).is_err());
-    /// # Ok::<(), Error>(())
     /// ```
     fn load_parameters_with(
         &mut self,
@@ -282,7 +275,7 @@ pub trait ParametersExt {
         Self: Parameters,
     {
         let (values, report) = files::load_into(path.as_ref(), device, &state_of(self), options)?;
-        self.to_device(device)?;
+        self.visit_mut(&mut *placement::mover(device))?;
         files::assign(&state_of(self), &values)?;
         Ok(report)
     }
@@ -290,45 +283,45 @@ pub trait ParametersExt {
     /// Returns a table of the layers that an input of this shape passes through, with the shape of each
     /// output and the number of parameters, like d2l's `layer_summary`. This initialises lazy layers.
     ///
-    /// # Errors
+    /// # Panics
     /// If a layer refuses the input.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let net = seq![Flatten, LazyLinear::new(10)];
-    /// assert_eq!(net.summary((1, 28, 28))?.show_text(), "\
+    /// assert_eq!(net.summary((1, 28, 28)).show_text(), "\
     /// layer    output shape  parameters
     /// Flatten  (1, 784)               0
     /// Linear   (1, 10)             7850
     /// total                        7850");
-    /// # Ok::<(), Error>(())
     /// ```
-    fn summary(&self, input_shape: impl Into<candle_core::Shape>) -> Result<Summary>
+    #[track_caller]
+    fn summary(&self, input_shape: impl Into<candle_core::Shape>) -> Summary
     where
         Self: Layer + Sized,
     {
-        Summary::of(self, input_shape.into())
+        Summary::of(self, input_shape.into()).or_raise()
     }
 
     /// Initialises every weight again: the parameters with two or more dimensions. Biases and the
     /// scales of normalisation layers stay.
     ///
-    /// # Errors
+    /// # Panics
     /// If a lazy parameter has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
-    /// net.init_weights(Init::XavierUniform)?;
-    /// # Ok::<(), Error>(())
+    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
+    /// net.init_weights(Init::XavierUniform);
     /// ```
-    fn init_weights(&self, init: Init) -> Result<()>
+    #[track_caller]
+    fn init_weights(&self, init: Init)
     where
         Self: Parameters,
     {
-        initialise(state_of(self), init)
+        initialise(state_of(self), init);
     }
 }
 
@@ -347,27 +340,34 @@ fn parameters(state: Vec<StateEntry>) -> Vec<Parameter> {
     trained.map(|entry| entry.parameter).collect()
 }
 
-fn named(state: Vec<StateEntry>, name: &str) -> Result<Parameter> {
+#[track_caller]
+fn named(state: Vec<StateEntry>, name: &str) -> Parameter {
     let named = trained(state);
-    if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
-        return Ok(parameter.clone());
+    match named.iter().find(|(n, _)| n == name) {
+        Some((_, parameter)) => parameter.clone(),
+        None => {
+            let names = named.iter().map(|(name, _)| name);
+            raise(error::name("parameter", name, names))
+        }
     }
-    let names = named.iter().map(|(name, _)| name);
-    Err(error::name("parameter", name, names))
 }
 
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {
     let entries = state.into_iter();
     entries
-        .map(|entry| Ok((entry.name, entry.parameter.tensor()?.detach())))
+        .map(|entry| {
+            let values = entry.parameter.try_var()?.as_detached_tensor();
+            Ok((entry.name, values.into()))
+        })
         .collect()
 }
 
-fn initialise(state: Vec<StateEntry>, init: Init) -> Result<()> {
+#[track_caller]
+fn initialise(state: Vec<StateEntry>, init: Init) {
     for parameter in parameters(state) {
-        if parameter.shape()?.rank() >= 2 {
-            parameter.set(&init.tensor_like(&parameter.tensor()?)?)?;
+        let values = parameter.tensor();
+        if values.rank() >= 2 {
+            parameter.set(&init.tensor_like(&values));
         }
     }
-    Ok(())
 }

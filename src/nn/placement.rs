@@ -3,8 +3,8 @@
 use crate::error;
 use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
-use crate::tensor::TensorExt;
-use candle_core::{DType, Device, Result, Tensor, TensorId, Var};
+use crate::tensor::{self, Raw};
+use candle_core::{DType, Device, Result, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -49,7 +49,7 @@ pub(super) fn converter(dtype: DType) -> Result<Box<dyn VisitorMut>> {
 /// Converts each tensor once, so that tied parameters stay tied.
 struct Converter {
     dtype: DType,
-    tensors: HashMap<TensorId, Tensor>,
+    tensors: HashMap<TensorId, Raw>,
 }
 
 impl VisitorMut for Converter {
@@ -57,7 +57,7 @@ impl VisitorMut for Converter {
         parameter.convert(self.dtype)
     }
 
-    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
         if !tensor.dtype().is_float() || tensor.dtype() == self.dtype {
             return Ok(tensor.clone());
         }
@@ -70,7 +70,7 @@ impl VisitorMut for Converter {
 /// Moves each tensor once, so that tied parameters stay tied.
 struct Mover {
     device: Device,
-    tensors: HashMap<TensorId, Tensor>,
+    tensors: HashMap<TensorId, Raw>,
 }
 
 impl VisitorMut for Mover {
@@ -78,7 +78,7 @@ impl VisitorMut for Mover {
         parameter.move_to(&self.device)
     }
 
-    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
         if tensor.device().same_device(&self.device) {
             return Ok(tensor.clone());
         }
@@ -93,7 +93,7 @@ struct Copier {
     device: Device,
     /// The copies, by the address of the parameter that was copied.
     parameters: HashMap<usize, Parameter>,
-    tensors: HashMap<TensorId, Tensor>,
+    tensors: HashMap<TensorId, Raw>,
 }
 
 impl VisitorMut for Copier {
@@ -103,7 +103,7 @@ impl VisitorMut for Copier {
         Ok(())
     }
 
-    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
         once(&mut self.tensors, tensor.id(), || {
             copied(tensor, &self.device)
         })
@@ -111,12 +111,12 @@ impl VisitorMut for Copier {
 }
 
 /// Returns a copy in memory of its own, which is a variable if the tensor is one.
-fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
-    in_place_of(tensor, tensor.detach().copy_to(device)?)
+fn copied(tensor: &Raw, device: &Device) -> Result<Raw> {
+    in_place_of(tensor, tensor::copied(&tensor.detach(), device)?)
 }
 
 /// Returns the values, as a variable if the tensor that they replace is one.
-fn in_place_of(tensor: &Tensor, values: Tensor) -> Result<Tensor> {
+fn in_place_of(tensor: &Raw, values: Raw) -> Result<Raw> {
     match tensor.is_variable() {
         true => Ok(Var::from_tensor(&values)?.as_tensor().clone()),
         false => Ok(values),
@@ -137,9 +137,10 @@ fn once<K: Eq + Hash, V: Clone>(
 
 #[cfg(test)]
 mod tests {
+    use crate::nn::tests::message_of;
     use crate::nn::*;
-    use crate::tensor::{ones, zeros};
-    use candle_core::{Device, Result, Tensor};
+    use crate::tensor::{ones, tensor, zeros};
+    use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
 
@@ -156,69 +157,63 @@ mod tests {
         notes: std::collections::VecDeque<i32>,
     }
 
-    fn tied() -> Result<Tied> {
-        let first = Parameter::new(&ones(2, &CPU)?)?;
+    fn tied() -> Tied {
+        let first = Parameter::new(&ones(2, &CPU));
         let mut model = Tied {
-            net: crate::seq![LazyLinear::new(2), Dropout::new(0.5)?],
-            layers: vec![Box::new(Linear::new(2, 2)?)],
-            pair: (Some(Linear::new(1, 1)?), [first.clone()]),
-            norm: BatchNorm1d::new(2)?,
+            net: crate::seq![LazyLinear::new(2), Dropout::new(0.5)],
+            layers: vec![Box::new(Linear::new(2, 2))],
+            pair: (Some(Linear::new(1, 1)), [first.clone()]),
+            norm: BatchNorm1d::new(2),
             first,
             mode: Mode::new(),
             name: "tied",
             notes: [1, 2].into(),
         };
         model.eval();
-        model.norm.forward(&zeros((2, 2), &CPU)?)?;
-        Ok(model)
+        model.norm.forward(&zeros((2, 2), &CPU));
+        model
     }
 
     #[test]
-    fn a_copy_shares_nothing_with_the_model_and_keeps_its_ties() -> Result<()> {
-        let model = tied()?;
-        let copy = model.replicate(&CPU)?;
+    fn a_copy_shares_nothing_with_the_model_and_keeps_its_ties() {
+        let model = tied();
+        let copy = model.replicate(&CPU);
         let names = |m: &Tied| state_of(m).into_iter().map(|e| e.name).collect::<Vec<_>>();
         assert_eq!(names(&copy), names(&model));
         assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
 
-        copy.first.set(&zeros(2, &CPU)?)?;
-        let elements = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
+        copy.first.set(&zeros(2, &CPU));
+        let elements = |p: &Parameter| p.tensor().to_vec1::<f32>();
         assert_eq!(
-            elements(&copy.pair.1[0])?,
+            elements(&copy.pair.1[0]),
             [0.0, 0.0],
             "tied in the copy as well"
         );
-        assert_eq!(elements(&model.first)?, [1.0, 1.0]);
+        assert_eq!(elements(&model.first), [1.0, 1.0]);
 
-        copy.net.forward(&ones((1, 3), &CPU)?)?;
-        assert!(!model.parameter("net.0.weight")?.is_initialized());
-        Ok(())
+        copy.net.forward(&ones((1, 3), &CPU));
+        assert!(!model.parameter("net.0.weight").is_initialized());
     }
 
     #[test]
-    fn to_device_moves_every_part_of_a_model() -> Result<()> {
+    fn to_device_moves_every_part_of_a_model() {
         let Ok(gpu) = crate::device::gpu(0) else {
             println!("skipped: there is no GPU");
-            return Ok(());
+            return;
         };
-        let mut model = tied()?;
-        let x: Tensor = ones((1, 2), &CPU)?;
-        model.to_device(&gpu)?;
+        let mut model = tied();
+        let x = ones((1, 2), &CPU);
+        model.to_device(&gpu);
         for entry in state_of(&model)
             .iter()
             .filter(|e| e.parameter.is_initialized())
         {
-            assert!(
-                entry.parameter.device()?.same_device(&gpu),
-                "{}",
-                entry.name
-            );
+            assert!(entry.parameter.device().same_device(&gpu), "{}", entry.name);
         }
-        let message = model.norm.forward(&x).unwrap_err().to_string();
+        let message = message_of(|| model.norm.forward(&x));
         assert!(message.contains("but its input is on cpu\n"), "{message}");
-        let (y_hat, y) = (zeros((1, 2), &gpu)?, Tensor::new(&[0i64], &CPU)?);
-        let message = cross_entropy(&y_hat, &y).unwrap_err().to_string();
+        let (y_hat, y) = (zeros((1, 2), &gpu), tensor(&[0], &CPU));
+        let message = message_of(|| cross_entropy(&y_hat, &y));
         assert!(message.contains("but targets are on cpu\n"), "{message}");
-        Ok(())
     }
 }

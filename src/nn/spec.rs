@@ -1,6 +1,7 @@
 //! Shape and type of a parameter's values, as far as they are known.
 
-use candle_core::{DType, Tensor};
+use crate::tensor::Tensor;
+use candle_core::DType;
 
 /// Shape and type of a parameter's values. A size that depends on the first input is `None`.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::nn::visitor::Visitor;
 use crate::nn::{Buffer, Parameter, Parameters};
-use candle_core::Tensor;
+use crate::tensor::Tensor;
 
 /// One tensor of a model's state, with its dotted name.
 #[derive(Clone)]
@@ -36,8 +36,8 @@ pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
 /// Returns the number of elements of all parameters that have values.
 pub(super) fn count(state: &[StateEntry]) -> usize {
     let trained = state.iter().filter(|entry| entry.trained);
-    let shapes = trained.filter_map(|entry| entry.parameter.shape().ok());
-    shapes.map(|shape| shape.elem_count()).sum()
+    let values = trained.filter_map(|entry| entry.parameter.try_var().ok());
+    values.map(|values| values.elem_count()).sum()
 }
 
 fn list(visit: &dyn Fn(&mut dyn Visitor)) -> Vec<StateEntry> {

@@ -2,12 +2,12 @@
 
 mod recorder;
 
-pub(crate) use recorder::seen;
-pub(super) use recorder::{is_recording, watched};
+pub(super) use recorder::{is_recording, output_of, seen, watched};
 
 use crate::nn::{Layer, state, state_of};
 use crate::notebook::Show;
-use candle_core::{DType, Device, Result, Shape, Tensor};
+use crate::tensor::Raw;
+use candle_core::{DType, Device, Result, Shape};
 use recorder::Row;
 use std::fmt;
 
@@ -24,12 +24,12 @@ impl Summary {
     pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {
         let state = state_of(model);
         let trained = state.iter().filter(|entry| entry.trained);
-        let first = { trained }.find_map(|entry| entry.parameter.tensor().ok());
+        let first = { trained }.find_map(|entry| entry.parameter.try_var().ok());
         let (device, dtype) = match &first {
             Some(values) => (values.device(), values.dtype()),
             None => (&Device::Cpu, DType::F32),
         };
-        let run = |dtype| recorder::record(model, Tensor::zeros(&input, dtype, device));
+        let run = |dtype| recorder::record(model, Raw::zeros(&input, dtype, device));
         let (mut output, mut rows) = run(dtype);
         if output.is_err() && rows.is_empty() {
             // The first layer may take integers, as an embedding does.
@@ -51,8 +51,7 @@ impl Summary {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::new(3, 2)?.summary((1, 3))?.num_parameters(), 8);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::new(3, 2).summary((1, 3)).num_parameters(), 8);
     /// ```
     pub fn num_parameters(&self) -> usize {
         self.total
@@ -63,8 +62,7 @@ impl Summary {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(seq![Linear::new(3, 2)?, ReLU].summary((1, 3))?.num_layers(), 2);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(seq![Linear::new(3, 2), ReLU].summary((1, 3)).num_layers(), 2);
     /// ```
     pub fn num_layers(&self) -> usize {
         self.rows.len()
@@ -95,10 +93,12 @@ impl fmt::Debug for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
     use crate::nn::{
         BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
     };
-    use crate::tensor::zeros;
+    use crate::tensor::{Tensor, zeros};
     use std::panic::AssertUnwindSafe;
 
     #[derive(taper_macros::Parameters)]
@@ -107,8 +107,8 @@ mod tests {
     }
 
     impl Layer for Scale {
-        fn forward(&self, x: &Tensor) -> Result<Tensor> {
-            x.broadcast_mul(&self.factor.tensor()?)
+        fn forward(&self, x: &Tensor) -> Tensor {
+            x * self.factor.tensor()
         }
     }
 
@@ -120,25 +120,25 @@ mod tests {
     }
 
     impl Layer for Model {
-        fn forward(&self, x: &Tensor) -> Result<Tensor> {
-            self.head
-                .forward(&self.scale.forward(&self.net.forward(x)?)?)
+        fn forward(&self, x: &Tensor) -> Tensor {
+            let x = self.scale.forward(&self.net.forward(x));
+            self.head.forward(&x)
         }
     }
 
     fn scale() -> Scale {
-        let factor = Parameter::new(&zeros(1, &Device::Cpu).unwrap()).unwrap();
+        let factor = Parameter::new(&zeros(1, &Device::Cpu));
         Scale { factor }
     }
 
     #[test]
     fn layers_are_listed_wherever_they_are_called() {
         let model = Model {
-            net: crate::seq![Linear::new(3, 2).unwrap(), ReLU, crate::seq![scale()]],
+            net: crate::seq![Linear::new(3, 2), ReLU, crate::seq![scale()]],
             scale: scale(),
-            head: Linear::new(2, 1).unwrap(),
+            head: Linear::new(2, 1),
         };
-        let summary = model.summary((5, 3)).unwrap();
+        let summary = model.summary((5, 3));
         assert_eq!(
             summary.show_text(),
             "layer   output shape  parameters
@@ -148,10 +148,10 @@ Scale   (5, 2)                 1
 Linear  (5, 1)                 3
 total                         13"
         );
-        assert_eq!(scale().summary(4).unwrap().num_layers(), 1);
-        assert!(model.summary((5, 4)).is_err());
+        assert_eq!(scale().summary(4).num_layers(), 1);
+        assert!(attempt(|| model.summary((5, 4))).is_err());
         assert_eq!(
-            model.summary((5, 3)).unwrap(),
+            model.summary((5, 3)),
             summary,
             "an error leaves nothing behind"
         );
@@ -159,14 +159,10 @@ total                         13"
 
     #[test]
     fn a_model_that_takes_tokens_gets_tokens() {
-        let net = crate::seq![
-            Embedding::new(10, 3).unwrap(),
-            Flatten,
-            Linear::new(6, 1).unwrap()
-        ];
-        let text = net.summary((4, 2)).unwrap().show_text();
+        let net = crate::seq![Embedding::new(10, 3), Flatten, Linear::new(6, 1)];
+        let text = net.summary((4, 2)).show_text();
         assert!(text.contains("Embedding  (4, 2, 3)"), "{text}");
-        let message = net.summary((4, 3)).unwrap_err().to_string();
+        let message = message_of(|| net.summary((4, 3)));
         assert!(
             message.contains("shape [4, 9]"),
             "the error of the run that passed more layers: {message}"
@@ -175,13 +171,13 @@ total                         13"
 
     #[test]
     fn a_summary_leaves_running_statistics_unchanged() {
-        let net = crate::seq![BatchNorm1d::new(2).unwrap()];
-        let before = net.state_dict().unwrap();
-        net.summary((1, 2)).unwrap();
-        let after = net.state_dict().unwrap();
+        let net = crate::seq![BatchNorm1d::new(2)];
+        let before = net.state_dict();
+        net.summary((1, 2));
+        let after = net.state_dict();
         for ((name, a), (_, b)) in before.iter().zip(&after) {
-            let elements = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
-            assert_eq!(elements(a).unwrap(), elements(b).unwrap(), "{name}");
+            let elements = |t: &Tensor| t.to_dtype(DType::F64).flatten_all().to_vec1::<f64>();
+            assert_eq!(elements(a), elements(b), "{name}");
         }
     }
 
@@ -190,11 +186,11 @@ total                         13"
         #[derive(taper_macros::Parameters)]
         struct Panics;
         impl Layer for Panics {
-            fn forward(&self, _: &Tensor) -> Result<Tensor> {
+            fn forward(&self, _: &Tensor) -> Tensor {
                 panic!("on purpose")
             }
         }
-        let net = crate::seq![Linear::new(2, 2).unwrap(), Panics];
+        let net = crate::seq![Linear::new(2, 2), Panics];
         let caught = std::panic::catch_unwind(AssertUnwindSafe(|| net.summary((1, 2))));
         assert!(caught.is_err());
         assert!(!is_recording());

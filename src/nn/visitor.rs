@@ -1,7 +1,8 @@
 //! The traits of the visitors that a model passes its fields to.
 
 use crate::nn::{Buffer, Mode, Parameter};
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::fmt;
 
 /// Receives the fields of a model, in order, from [`Parameters::visit`](crate::nn::Parameters::visit).
@@ -17,15 +18,15 @@ use std::fmt;
 ///
 /// impl Visitor for Largest {
 ///     fn parameter(&mut self, parameter: &Parameter) {
-///         let elements = parameter.shape().map_or(0, |shape| shape.elem_count());
-///         self.0 = self.0.max(elements);
+///         if parameter.is_initialized() {
+///             self.0 = self.0.max(parameter.shape().elem_count());
+///         }
 ///     }
 /// }
 ///
 /// let mut largest = Largest::default();
-/// seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 1)?].visit(&mut largest);
+/// seq![Linear::new(4, 8), ReLU, Linear::new(8, 1)].visit(&mut largest);
 /// assert_eq!(largest.0, 32);
-/// # Ok::<(), Error>(())
 /// ```
 pub trait Visitor {
     /// Receives the name of the model's type, before its fields. A wrapper's name comes before that of
@@ -71,5 +72,5 @@ pub trait VisitorMut {
     ///
     /// # Errors
     /// Any error ends the walk.
-    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor>;
+    fn tensor(&mut self, tensor: &Raw) -> Result<Raw>;
 }

@@ -7,6 +7,7 @@
 
 use super::record::{Host, is_recorded, send_record};
 use super::{cell, interrupt, live};
+use crate::error;
 use serde_json::json;
 use std::io::Write;
 use std::sync::Once;
@@ -50,6 +51,7 @@ fn report_panics() {
     let cell_thread = std::thread::current().id();
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        let is_error = error::is_error();
         if !is_recorded() {
             return previous(info);
         }
@@ -59,6 +61,7 @@ fn report_panics() {
         send_record(&json!({
             "op": if is_cells { "panic" } else { "thread_panic" },
             "thread": thread.name(),
+            "is_error": is_error,
             "message": info.payload_as_str().unwrap_or("the panic has no message"),
             "file": location.map(|l| l.file()),
             "line": location.map(|l| l.line()),

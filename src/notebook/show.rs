@@ -39,10 +39,9 @@ pub trait Show {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[1.0, 2.5], &cpu())?;
+    /// let x = tensor(&[1.0, 2.5], &cpu());
     /// assert_eq!(x.show_text(), "[1.0000, 2.5000]\nTensor[[2], f32, cpu]");
     /// assert_eq!((cpu(), [1, 2]).show_text(), "(cpu, [1, 2])");
-    /// # Ok::<(), Error>(())
     /// ```
     fn show_text(&self) -> String;
 
@@ -136,7 +135,7 @@ mod tests {
         clippy::unnecessary_mut_passed
     )]
     fn the_call_of_a_notebook_compiles_for_values_and_references() {
-        let x = zeros(2, &cpu()).unwrap();
+        let x = zeros(2, &cpu());
         let mut name = String::from("n");
         (x).evcxr_display();
         (&x).evcxr_display();

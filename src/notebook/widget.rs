@@ -9,7 +9,7 @@ use super::handle::{LiveDisplay, display_live};
 use super::live::new_id;
 use super::record::send_record;
 use super::{Show, display};
-use crate::error::Result;
+use crate::error::{Result, attempt};
 use serde_json::{Map, Value, json};
 use std::any::Any;
 use std::cell::RefCell;
@@ -210,8 +210,8 @@ impl<const N: usize> Controls for [Slider; N] {
 /// use taper::prelude::*;
 ///
 /// interact(slider("frequency", 1.0..=9.0), |frequency| {
-///     let xs = linspace(0.0, 6.3, 200, &cpu())?;
-///     Ok(plot(&xs, &[&(&xs * frequency)?.sin()?]))
+///     let xs = linspace(0.0, 6.3, 200, &cpu());
+///     Ok(plot(&xs, &[&(&xs * frequency).sin()]))
 /// });
 /// interact([slider("a", 0.0..=1.0), slider("b", 0.0..=1.0)], |[a, b]| {
 ///     assert_eq!((a, b), (0.5, 0.5));
@@ -226,7 +226,9 @@ pub fn interact<C: Controls, R: Show>(
     let ids = sliders.iter().map(Slider::show).collect();
     let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
     let mut run = move |values: &[f64]| {
-        let result = catch_unwind(AssertUnwindSafe(|| callback(C::values(values))));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            attempt(|| callback(C::values(values))).flatten()
+        }));
         match result {
             Ok(Ok(value)) => value.show_bundle(),
             Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
@@ -289,9 +291,11 @@ pub fn update_widget(id: &str, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::cpu;
     use crate::error::explain;
     use crate::notebook::hooks::taper_flush;
     use crate::notebook::testing::records;
+    use crate::tensor::zeros;
 
     #[test]
     fn the_order_of_a_sliders_settings_does_not_matter() {
@@ -309,16 +313,17 @@ mod tests {
             interact(slider("lr", 0.001..=1.0).log(), |lr| match lr {
                 2.0 => panic!("too large"),
                 3.0 => Err(explain("not a rate", "choose another")),
+                4.0 => Ok(zeros(2, &cpu()).i(2).item()),
                 _ => Ok(lr * 2.0),
             });
             let id = INTERACTIONS.with_borrow(|all| all[0].borrow().ids[0].clone());
-            for value in [0.5, 2.0, 3.0] {
+            for value in [0.5, 2.0, 3.0, 4.0] {
                 update_widget(&id, value);
                 taper_flush();
             }
             update_widget("unknown", 1.0);
         });
-        let [widget, view, shown, first, panic, second, third] = &all[..] else {
+        let [widget, view, shown, first, panic, second, third, fourth] = &all[..] else {
             panic!("{all:#?}");
         };
         assert_eq!(widget["op"], "widget");
@@ -337,5 +342,6 @@ mod tests {
         assert_eq!(panic["op"], "panic");
         assert_eq!(text(second), "Panic: too large");
         assert_eq!(text(third), "Error: not a rate\nchoose another");
+        assert!(text(fourth).starts_with("Error: i: index 2 is out of range"));
     }
 }

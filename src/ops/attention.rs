@@ -3,11 +3,11 @@
 mod fused;
 mod mask;
 
-use super::contiguous;
 use super::engine::autograd::has_kernel;
-use super::{check, dropout, matmul, softmax_as};
-use crate::error::explain;
-use candle_core::{D, Result, Tensor};
+use super::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
+use crate::error::{OrRaise, explain};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{D, Result};
 use fused::{Inputs, Place, Sizes, fused};
 use mask::hidden;
 use std::fmt::Display;
@@ -20,33 +20,42 @@ pub(crate) use mask::valid_steps;
 ///
 /// From Vaswani et al., 2017, and d2l's chapter *Attention Scoring Functions*.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes, types or devices do not fit.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let (batch, heads, steps, features) = (2, 4, 5, 8);
-/// let q = randn((batch, heads, steps, features), &cpu())?;
-/// let (k, v) = (randn((batch, heads, 3, features), &cpu())?, ones((batch, heads, 3, 1), &cpu())?);
-/// let y = scaled_dot_product_attention(&q, &k, &v, &AttentionMask::none())?; // (2, 4, 5, 1)
-/// let mean = y.mean_all()?.to_scalar::<f32>()?;
+/// let q = randn((batch, heads, steps, features), &cpu());
+/// let (k, v) = (randn((batch, heads, 3, features), &cpu()), ones((batch, heads, 3, 1), &cpu()));
+/// let y = scaled_dot_product_attention(&q, &k, &v, &AttentionMask::none()); // (2, 4, 5, 1)
+/// let mean = y.mean_all().item();
 /// assert!((mean - 1.0).abs() < 1e-6); // a mean of ones
-/// # Ok::<(), Error>(())
 /// ```
+#[inline]
+#[track_caller]
 pub fn scaled_dot_product_attention(
     query: &Tensor,
     key: &Tensor,
     value: &Tensor,
     mask: &AttentionMask,
-) -> Result<Tensor> {
-    let (caller, inputs) = (&"scaled_dot_product_attention", [query, key, value]);
+) -> Tensor {
+    let inputs = [query.raw(), key.raw(), value.raw()];
+    without_dropout(&"scaled_dot_product_attention", inputs, mask)
+        .or_raise()
+        .into()
+}
+
+/// Computes [`scaled_dot_product_attention`]; errors begin with the name of the caller.
+fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask) -> Result<Raw> {
+    let [query, key, value] = inputs;
     check_inputs(caller, query, key, value)?;
     let same = query.dims().last() == value.dims().last();
     if !(same && can_fuse(inputs, mask)) {
         return Ok(attention(caller, inputs, mask, 0.0)?.0);
     }
-    let [q, k, v] = inputs.map(Tensor::contiguous);
+    let [q, k, v] = inputs.map(Raw::contiguous);
     let (q, k, v) = (q?, k?, v?);
     let (queries, keys) = (q.dim(D::Minus2)?, k.dim(D::Minus2)?);
     let features = q.dim(D::Minus1)?;
@@ -76,7 +85,7 @@ pub fn scaled_dot_product_attention(
 
 /// Returns whether the kernel in `fused` can compute with these tensors: they are not empty, and there is no
 /// mask but the causal one.
-fn can_fuse(inputs: [&Tensor; 3], mask: &AttentionMask) -> bool {
+fn can_fuse(inputs: [&Raw; 3], mask: &AttentionMask) -> bool {
     let empty = inputs.iter().any(|x| x.elem_count() == 0);
     has_kernel(&inputs) && !empty && mask.scores.is_none() && mask.keys.is_none()
 }
@@ -84,11 +93,11 @@ fn can_fuse(inputs: [&Tensor; 3], mask: &AttentionMask) -> bool {
 /// Returns the attention of several heads: `inputs` are the projections of query, key and value, or one
 /// tensor with all three, `(batch, steps, …)` or `(steps, batch, …)`. `None` if the kernel cannot compute it.
 pub(crate) fn attention_of_heads(
-    inputs: &[&Tensor],
+    inputs: &[&Raw],
     heads: usize,
     batch_first: bool,
     mask: &AttentionMask,
-) -> Result<Option<Tensor>> {
+) -> Result<Option<Raw>> {
     let (first, last) = (inputs[0], inputs[inputs.len() - 1]);
     let (batch, steps) = if batch_first { (0, 1) } else { (1, 0) };
     let width = first.dim(2)? / if inputs.len() == 1 { 3 } else { 1 };
@@ -100,7 +109,7 @@ pub(crate) fn attention_of_heads(
         return Ok(None);
     }
     // The rows of `row` features are ordered by example and step, or by step and example.
-    let place = |x: &Tensor, start: usize, row: usize| -> Result<Place> {
+    let place = |x: &Raw, start: usize, row: usize| -> Result<Place> {
         let (of_batch, of_step) = match batch_first {
             true => (x.dim(steps)? * row, row),
             false => (row, x.dim(batch)? * row),
@@ -151,26 +160,27 @@ pub(crate) fn attention_of_heads(
 /// weights before dropout.
 pub(crate) fn attention(
     caller: &dyn Display,
-    [query, key, value]: [&Tensor; 3],
+    [query, key, value]: [&Raw; 3],
     mask: &AttentionMask,
     p: f64,
-) -> Result<(Tensor, Tensor)> {
+) -> Result<(Raw, Raw)> {
     check_inputs(caller, query, key, value)?;
     if query.elem_count() == 0 || value.elem_count() == 0 {
         let shape = |last: usize| [&query.dims()[..query.rank() - 1], &[last]].concat();
-        let zeros = |last| Tensor::zeros(shape(last), query.dtype(), query.device());
+        let zeros = |last| Raw::zeros(shape(last), query.dtype(), query.device());
         return Ok((zeros(value.dim(D::Minus1)?)?, zeros(key.dim(D::Minus2)?)?));
     }
-    let (query, key, value) = (contiguous(query)?, contiguous(key)?, contiguous(value)?);
+    let [query, key, value] = [query, key, value].map(contiguous_raw);
+    let (query, key, value) = (query?, key?, value?);
     let features = query.dim(D::Minus1)?;
     let query = (query / (features as f64).sqrt())?;
-    let scores = matmul(&query, &key.transpose(D::Minus2, D::Minus1)?)?;
+    let scores = matmul_as(caller, &query, &key.transpose(D::Minus2, D::Minus1)?)?;
     let added = mask.added_to(caller, scores.shape(), &scores)?;
     let scores = match &added {
         Some(added) => scores.broadcast_add(added)?,
         None => scores,
     };
-    let mut weights = softmax_as(caller, &scores, D::Minus1)?; // (…, queries, keys)
+    let mut weights = softmax_as(caller, &scores, D::Minus1.into())?; // (…, queries, keys)
     if let Some(added) = added.filter(|_| mask.scores.is_some() || mask.keys.is_some()) {
         // The weights of a query that may attend to no key are 0.
         let alive = added
@@ -178,11 +188,11 @@ pub(crate) fn attention(
             .gt(0.5 * hidden(added.dtype()))?;
         weights = weights.broadcast_mul(&alive.to_dtype(weights.dtype())?)?;
     }
-    let kept = dropout(&weights, p)?;
-    Ok((matmul(&kept, &value)?, weights))
+    let kept = dropout_as(caller, &weights, p)?;
+    Ok((matmul_as(caller, &kept, &value)?, weights))
 }
 
-fn check_inputs(caller: &dyn Display, query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
+fn check_inputs(caller: &dyn Display, query: &Raw, key: &Raw, value: &Raw) -> Result<()> {
     let (q, k, v) = (query.dims(), key.dims(), value.dims());
     let rank = q.len();
     let fits = rank >= 2
@@ -205,6 +215,7 @@ fn check_inputs(caller: &dyn Display, query: &Tensor, key: &Tensor, value: &Tens
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::tensor::{randn, tensor, zeros};
     use candle_core::Device;
 
@@ -212,12 +223,11 @@ mod tests {
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &CPU).unwrap();
+        let x = |shape: &[usize]| zeros(shape, &CPU);
         let message = |q: &[usize], k: &[usize], mask: &AttentionMask| {
             let (q, k) = (x(q), x(k));
-            scaled_dot_product_attention(&q, &k, &k, mask)
-                .unwrap_err()
-                .to_string()
+            let y = attempt(|| scaled_dot_product_attention(&q, &k, &k, mask));
+            y.unwrap_err().to_string()
         };
         let none = AttentionMask::none();
         assert_eq!(
@@ -226,31 +236,30 @@ mod tests {
              Expected (…, queries, features), (…, keys, features) and (…, keys, size), with the same leading dimensions"
         );
         assert!(message(&[3], &[3], &none).contains("cannot take"));
-        let mask = none.pairs(&x(&[2, 2])).unwrap();
+        let mask = none.pairs(&x(&[2, 2]));
         assert!(
             message(&[1, 2, 4], &[1, 3, 4], &mask).contains("a mask of shape [2, 2] does not fit")
         );
-        assert!(AttentionMask::none().keys(&x(&[3])).is_err());
-        assert!(AttentionMask::none().lengths(&x(&[3]), 2).is_err());
+        assert!(attempt(|| AttentionMask::none().keys(&x(&[3]))).is_err());
+        assert!(attempt(|| AttentionMask::none().lengths(&x(&[3]), 2)).is_err());
     }
 
     #[test]
-    fn masks_add_up() -> Result<()> {
-        let x = randn((2, 3, 4), &CPU)?;
+    fn masks_add_up() {
+        let x = Raw::from(randn((2, 3, 4), &CPU));
         let mask = AttentionMask::causal()
-            .lengths(&tensor(&[3, 1], &CPU)?, 3)?
-            .keys(&tensor(&[[1, 0, 1], [1, 1, 1]], &CPU)?)?;
-        let (_, weights) = attention(&"test", [&x, &x, &x], &mask, 0.0)?;
-        let seen = weights.gt(0.0)?.to_vec3::<u8>()?;
+            .lengths(&tensor(&[3, 1], &CPU), 3)
+            .keys(&tensor(&[[1, 0, 1], [1, 1, 1]], &CPU));
+        let (_, weights) = attention(&"test", [&x, &x, &x], &mask, 0.0).unwrap();
+        let seen = Tensor::from(weights).gt(0.0).to_vec3::<u8>();
         assert_eq!(seen[0], [[1, 0, 0], [1, 0, 0], [1, 0, 1]]);
         assert_eq!(seen[1], [[1, 0, 0]; 3]);
-        Ok(())
     }
 
     #[test]
     fn an_empty_batch_stays_empty() {
-        let x = zeros((0, 3, 4), &CPU).unwrap();
+        let x = zeros((0, 3, 4), &CPU);
         let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal());
-        assert_eq!(y.unwrap().dims(), [0, 3, 4]);
+        assert_eq!(y.dims(), [0, 3, 4]);
     }
 }

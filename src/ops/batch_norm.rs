@@ -7,8 +7,9 @@ use super::engine::strided::in_order;
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::tensor::Raw;
 use crate::tensor::across;
-use candle_core::{DType, Error, Result, Tensor};
+use candle_core::{DType, Error, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -19,11 +20,11 @@ const LEAST_AREA: usize = 8;
 
 /// A normalised batch, with the statistics that were used.
 pub(crate) struct BatchNormOutput {
-    pub(crate) y: Tensor,
+    pub(crate) y: Raw,
     /// The mean of each channel, `(channels,)`, without a gradient.
-    pub(crate) mean: Tensor,
+    pub(crate) mean: Raw,
     /// The biased variance of each channel, `(channels,)`, without a gradient.
-    pub(crate) var: Tensor,
+    pub(crate) var: Raw,
     /// The number of elements of each channel, in all ranks together if these sum their statistics.
     pub(crate) values: usize,
 }
@@ -36,10 +37,10 @@ pub(crate) struct BatchNormOutput {
 /// If the shapes, types or devices do not fit, or in training a channel has fewer than two values.
 pub(crate) fn batch_norm(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
+    x: &Raw,
+    weight: &Raw,
+    bias: &Raw,
+    statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
     let channels = weight.elem_count();
@@ -76,13 +77,13 @@ pub(crate) fn batch_norm(
 /// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
 fn in_single(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
+    x: &Raw,
+    weight: &Raw,
+    bias: &Raw,
+    statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
-    let single = |tensor: &Tensor| tensor.to_dtype(DType::F32);
+    let single = |tensor: &Raw| tensor.to_dtype(DType::F32);
     let given = statistics
         .map(|(mean, var)| Ok::<_, Error>((single(mean)?, single(var)?)))
         .transpose()?;
@@ -93,12 +94,7 @@ fn in_single(
     Ok(output)
 }
 
-fn suits_kernel(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
-) -> bool {
+fn suits_kernel(x: &Raw, weight: &Raw, bias: &Raw, statistics: Option<(&Raw, &Raw)>) -> bool {
     let area: usize = x.dims()[2..].iter().product();
     has_kernel(&[x, weight, bias])
         && (statistics.is_some() || across().is_none())
@@ -109,10 +105,10 @@ fn suits_kernel(
 }
 
 fn batch_norm_with_candle(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
+    x: &Raw,
+    weight: &Raw,
+    bias: &Raw,
+    statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
     let shape = (1, weight.elem_count(), 1);
@@ -145,14 +141,14 @@ fn batch_norm_with_candle(
 }
 
 /// Returns the number of elements of a channel in `x`, or in all ranks together if these sum their statistics.
-fn values_of_channel(x: &Tensor, channels: usize) -> usize {
+fn values_of_channel(x: &Raw, channels: usize) -> usize {
     let own = x.elem_count() / channels.max(1);
     across().map_or(own, |across| own / across.len.max(1) * across.total)
 }
 
 /// Returns the mean of each channel of `x` `(batch, channels, area)` in the shape `(1, channels, 1)`. All ranks
 /// together have `values` elements of a channel.
-fn channel_means(x: &Tensor, values: usize) -> Result<Tensor> {
+fn channel_means(x: &Raw, values: usize) -> Result<Raw> {
     let means = x.mean_keepdim(2)?.mean_keepdim(0)?;
     match across() {
         None => Ok(means),
@@ -164,10 +160,10 @@ fn channel_means(x: &Tensor, values: usize) -> Result<Tensor> {
 }
 
 fn forward<T: Element>(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
+    x: &Raw,
+    weight: &Raw,
+    bias: &Raw,
+    statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
     let input = in_order(x)?;
@@ -199,7 +195,7 @@ fn forward<T: Element>(
             scale_and_shift(&x[range], near, factor, offset, out);
         })
     };
-    let tensor = |values: Vec<T>| Tensor::from_vec(values, layout.channels, x.device());
+    let tensor = |values: Vec<T>| Raw::from_vec(values, layout.channels, x.device());
     let mean_tensor = tensor(mean.iter().map(|[near, rest]| *near + *rest).collect())?;
     let var_tensor = tensor(var)?;
     let y = record(&[x, weight, bias], y, x.shape(), || Back {
@@ -227,7 +223,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(x: &Tensor) -> Result<Self> {
+    fn of(x: &Raw) -> Result<Self> {
         let (batch, channels) = (x.dim(0)?, x.dim(1)?);
         let area = x.elem_count() / (batch * channels);
         Ok(Layout {
@@ -321,7 +317,7 @@ multiversion! {
 }
 
 struct Back<T> {
-    x: Tensor,
+    x: Raw,
     layout: Layout,
     /// Whether the statistics are those of `x`, so that gradients flow through them.
     batch_statistics: bool,
@@ -368,9 +364,8 @@ impl<T: Element> Backward for Back<T> {
             .zip(&self.scale)
             .map(|((_, product), scale)| *product * *scale);
         let of_bias = sums.iter().map(|(sum, _)| *sum);
-        let of_channels =
-            |values: Vec<T>| Tensor::from_vec(values, layout.channels, self.x.device());
-        let of_x = of_x.map(|of_x| Tensor::from_vec(of_x, self.x.shape(), self.x.device()));
+        let of_channels = |values: Vec<T>| Raw::from_vec(values, layout.channels, self.x.device());
+        let of_x = of_x.map(|of_x| Raw::from_vec(of_x, self.x.shape(), self.x.device()));
         Ok([
             of_x.transpose()?,
             wanted[1].then_some(of_channels(of_weight.collect())?),

@@ -5,9 +5,10 @@ use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_k
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::error::explain;
-use candle_core::shape::Dim;
-use candle_core::{Result, Tensor};
+use crate::error::{OrRaise, explain};
+use crate::tensor::{Axis, Raw, Tensor};
+use candle_core::Result;
+use std::fmt::Display;
 use std::mem::MaybeUninit;
 
 /// The elements that one task copies.
@@ -15,56 +16,71 @@ const CHUNK: usize = 1 << 15;
 /// The inputs that a node of the graph can have.
 const INPUTS: usize = 3;
 
-/// Returns the tensors joined along a dimension. Faster than Candle's `Tensor::cat`, forward and
-/// backward, because it computes on all cores.
+/// Returns the tensors joined along a dimension.
 ///
 /// # Shapes
 /// All dimensions except `dim` are equal. The output's size of `dim` is the sum of the inputs' sizes.
 ///
-/// # Errors
+/// # Panics
 /// If there is no tensor or no such dimension, or the other dimensions, the types or the devices of the
 /// tensors differ.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let a = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu())?; // (2, 2)
-/// let b = tensor(&[[5.0], [6.0]], &cpu())?; // (2, 1)
-/// assert_eq!(cat(&[&a, &b], 1)?.to_vec2::<f32>()?, [[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]);
-/// assert_eq!(cat(&[&a, &a, &a], 0)?.dims(), [6, 2]);
-/// # Ok::<(), Error>(())
+/// let a = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// let b = tensor(&[[5.0], [6.0]], &cpu()); // (2, 1)
+/// assert_eq!(cat(&[&a, &b], 1).to_vec2::<f32>(), [[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]);
+/// assert_eq!(cat(&[&a, &a, &a], 0).dims(), [6, 2]);
 /// ```
-pub fn cat<T: AsRef<Tensor>>(tensors: &[T], dim: impl Dim) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn cat<T: AsRef<Tensor>>(tensors: &[T], dim: impl Into<Axis>) -> Tensor {
     let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
+    cat_along(&tensors, dim.into())
+}
+
+#[track_caller]
+fn cat_along(tensors: &[&Tensor], dim: Axis) -> Tensor {
+    let tensors: Vec<&Raw> = tensors.iter().map(|x| x.raw()).collect();
+    cat_as(&"cat", &tensors, dim).or_raise().into()
+}
+
+/// Computes [`cat`]; errors begin with the name of the caller.
+pub(crate) fn cat_as(caller: &dyn Display, tensors: &[&Raw], dim: Axis) -> Result<Raw> {
     let Some(first) = tensors.first() else {
         return Err(explain(
-            "cat needs at least one tensor",
-            "Pass the tensors in an array: cat(&[&a, &b], 0)?",
+            format!("{caller} needs at least one tensor"),
+            "Pass the tensors in an array: cat(&[&a, &b], 0)",
         ));
     };
-    let dim = check::dimension(&"cat", first, dim)?;
+    let dim = dim.of(caller, first)?;
     for other in &tensors[1..] {
-        fits(first, other, dim)?;
+        fits(caller, first, other, dim)?;
     }
+    let sizes = tensors.iter().map(|x| x.dims()[dim]);
+    let mut shape = first.dims().to_vec();
+    shape[dim] = sizes.fold(0, usize::saturating_add);
+    check::output(caller, &shape, first)?;
     // An input without elements adds nothing, and a single input is the output.
-    let filled: Vec<&Tensor> = (tensors.iter().copied())
+    let filled: Vec<&Raw> = (tensors.iter().copied())
         .filter(|x| x.elem_count() > 0)
         .collect();
     match filled.as_slice() {
-        [] => Tensor::cat(&tensors, dim),
+        [] => Raw::cat(tensors, dim),
         [one] => Ok((*one).clone()),
         filled if has_kernel(filled) => joined(filled, dim),
-        filled => Tensor::cat(filled, dim),
+        filled => Raw::cat(filled, dim),
     }
 }
 
 /// Checks that two tensors differ in the size of one dimension only.
-fn fits(first: &Tensor, other: &Tensor, dim: usize) -> Result<()> {
+fn fits(caller: &dyn Display, first: &Raw, other: &Raw, dim: usize) -> Result<()> {
     let (a, b) = (first.dims(), other.dims());
     let others_equal = a.len() == b.len() && a[..dim] == b[..dim] && a[dim + 1..] == b[dim + 1..];
     if !others_equal {
         return Err(explain(
-            format!("cat cannot join the shapes {a:?} and {b:?} along dimension {dim}"),
+            format!("{caller} cannot join the shapes {a:?} and {b:?} along dimension {dim}"),
             format!("All dimensions except {dim} must be equal"),
         ));
     }
@@ -72,19 +88,19 @@ fn fits(first: &Tensor, other: &Tensor, dim: usize) -> Result<()> {
     if type_a != type_b {
         return Err(explain(
             format!(
-                "cat cannot join {} and {}",
+                "{caller} cannot join {} and {}",
                 type_a.as_str(),
                 type_b.as_str()
             ),
-            format!("Convert one of them: x.to_dtype(DType::{type_a:?})?"),
+            format!("Convert one of them: x.to_dtype(DType::{type_a:?})"),
         ));
     }
-    check::same_device(&"cat's first tensor", other, first)
+    check::same_device(&format_args!("{caller}'s first tensor"), other, first)
 }
 
 /// Joins any number of tensors. If gradients flow to more inputs than a node can have, groups of them are joined
 /// first.
-fn joined(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
+fn joined(tensors: &[&Raw], dim: usize) -> Result<Raw> {
     if !are_tracked(tensors) || tensors.len() <= INPUTS {
         return dispatch_dtype!(tensors[0], forward(tensors, dim));
     }
@@ -95,7 +111,7 @@ fn joined(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
     joined(&parts.iter().collect::<Vec<_>>(), dim)
 }
 
-fn forward<T: Element>(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
+fn forward<T: Element>(tensors: &[&Raw], dim: usize) -> Result<Raw> {
     let inputs = (tensors.iter().map(|x| in_order(x))).collect::<Result<Vec<_>>>()?;
     let views = (inputs.iter().map(CpuView::of)).collect::<Result<Vec<_>>>()?;
     let (mut parts, mut row) = (vec![], 0);
@@ -167,6 +183,7 @@ impl Backward for Back {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{arange, rand};
     use candle_core::{DType, Device};
@@ -182,43 +199,41 @@ mod tests {
             });
             Some((
                 inputs.collect(),
-                Box::new(move |x| cat(x, dim)),
-                Box::new(move |x| Tensor::cat(x, dim)),
+                Box::new(move |x| cat_as(&"", &x.iter().collect::<Vec<_>>(), dim.into())),
+                Box::new(move |x| Raw::cat(x, dim)),
             ))
         });
     }
 
     #[test]
-    fn integers_empty_tensors_and_one_tensor_are_joined() -> Result<()> {
-        let x = arange(0.0, 4.0, &Device::Cpu)?.to_dtype(DType::U32)?;
-        assert_eq!(
-            cat(&[&x, &x], 0)?.to_vec1::<u32>()?,
-            [0, 1, 2, 3, 0, 1, 2, 3]
-        );
-        assert_eq!(cat(&[&x], 0)?.id(), x.id());
-        let empty = x.narrow(0, 0, 0)?;
-        assert_eq!(cat(&[&empty, &x, &empty], 0)?.dims(), [4]);
-        let none = rand((0, 2), &Device::Cpu)?;
-        assert_eq!(cat(&[&none, &none], 1)?.dims(), [0, 4]);
-        Ok(())
+    fn integers_empty_tensors_and_one_tensor_are_joined() {
+        let x = arange(0.0, 4.0, &Device::Cpu).to_dtype(DType::U32);
+        assert_eq!(cat(&[&x, &x], 0).to_vec1::<u32>(), [0, 1, 2, 3, 0, 1, 2, 3]);
+        assert_eq!(cat(&[&x], 0).raw().id(), x.raw().id());
+        let empty = x.narrow(0, 0, 0);
+        assert_eq!(cat(&[&empty, &x, &empty], 0).dims(), [4]);
+        let none = rand((0, 2), &Device::Cpu);
+        assert_eq!(cat(&[&none, &none], 1).dims(), [0, 4]);
     }
 
     #[test]
-    fn tensors_that_do_not_fit_are_errors() -> Result<()> {
-        let x = rand((2, 3), &Device::Cpu)?;
-        let message = |result: Result<Tensor>| result.unwrap_err().to_string();
+    fn tensors_that_do_not_fit_are_errors() {
+        let x = rand((2, 3), &Device::Cpu);
+        let message = |tensors: &[&Tensor], dim: usize| {
+            let error = attempt(|| cat(tensors, dim)).unwrap_err();
+            error.to_string()
+        };
         assert_eq!(
-            message(cat(&[&x, &x.t()?], 1)),
+            message(&[&x, &x.t()], 1),
             "cat cannot join the shapes [2, 3] and [3, 2] along dimension 1\n\
              All dimensions except 1 must be equal"
         );
         assert_eq!(
-            message(cat(&[&x, &x.to_dtype(DType::F64)?], 0)),
+            message(&[&x, &x.to_dtype(DType::F64)], 0),
             "cat cannot join f32 and f64\n\
-             Convert one of them: x.to_dtype(DType::F32)?"
+             Convert one of them: x.to_dtype(DType::F32)"
         );
-        assert!(message(cat::<Tensor>(&[], 0)).starts_with("cat needs at least one tensor\n"));
-        assert!(message(cat(&[&x], 2)).ends_with("\nIts dimensions are 0 to 1"));
-        Ok(())
+        assert!(message(&[], 0).starts_with("cat needs at least one tensor\n"));
+        assert!(message(&[&x], 2).ends_with("\nIts dimensions are 0 to 1"));
     }
 }

@@ -5,40 +5,58 @@
 
 use crate::device::DeviceExt;
 use crate::error::{self, explain};
+use crate::tensor::Raw;
 use crate::tensor::fits_memory;
-use candle_core::shape::Dim;
-use candle_core::{DType, Error, Result, Tensor};
+use candle_core::{DType, Error, Result};
 use std::fmt::Display;
 
-/// Checks that an input has a floating-point type in which operations compute.
-pub(crate) fn floating(caller: &dyn Display, x: &Tensor) -> Result<()> {
+/// Checks that an input has a floating-point type in which operations compute, and a number of elements that
+/// fits into a `usize`.
+pub(crate) fn floating(caller: &dyn Display, x: &Raw) -> Result<()> {
+    countable(caller, x)?;
     match x.dtype() {
         DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Ok(()),
         other => Err(error::dtype(
             caller,
             "floating-point numbers",
             other,
-            "Convert the input: x.to_dtype(DType::F32)?",
+            "Convert the input: x.to_dtype(DType::F32)",
+        )),
+    }
+}
+
+/// Checks that the number of elements of a tensor fits into a `usize`. Candle multiplies the sizes without a
+/// check, so it accepts 16 values with the shape `(16, 2⁶⁰ + 1)`: the product wraps to 16.
+pub(super) fn countable(caller: &dyn Display, x: &Raw) -> Result<()> {
+    let mut sizes = x.dims().iter();
+    let count = sizes.try_fold(1usize, |count, size| count.checked_mul(*size));
+    match count.is_some() || x.dims().contains(&0) {
+        true => Ok(()),
+        false => Err(error::shape(
+            caller,
+            "a shape whose number of elements fits into 64 bits",
+            x.dims(),
+            "Choose smaller sizes",
         )),
     }
 }
 
 /// Returns whether the elements of a tensor have only 16 bits, too few for a sum: operations then compute in `f32`.
-pub(super) fn is_half(x: &Tensor) -> bool {
+pub(super) fn is_half(x: &Raw) -> bool {
     matches!(x.dtype(), DType::BF16 | DType::F16)
 }
 
 /// Returns the result of an operation on `f32` copies of its inputs, in the type of the first.
 pub(super) fn in_single<const N: usize>(
-    inputs: [&Tensor; N],
-    operation: impl FnOnce([Tensor; N]) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let mut copies = inputs.map(Tensor::clone);
+    inputs: [&Raw; N],
+    operation: impl FnOnce([Raw; N]) -> Result<Raw>,
+) -> Result<Raw> {
+    let mut copies = inputs.map(Raw::clone);
     to_single(&mut copies)?;
     operation(copies)?.to_dtype(inputs[0].dtype())
 }
 
-fn to_single(tensors: &mut [Tensor]) -> Result<()> {
+fn to_single(tensors: &mut [Raw]) -> Result<()> {
     for tensor in tensors {
         *tensor = tensor.to_dtype(DType::F32)?;
     }
@@ -46,7 +64,7 @@ fn to_single(tensors: &mut [Tensor]) -> Result<()> {
 }
 
 /// Checks that an input is on the device of the weight and has its type, which must be a floating-point type.
-pub(crate) fn same_place(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+pub(crate) fn same_place(caller: &dyn Display, x: &Raw, weight: &Raw) -> Result<()> {
     floating(caller, weight)?;
     same_device_and_dtype(caller, INPUT, x, weight)
 }
@@ -59,8 +77,8 @@ const BIAS: [&str; 2] = ["bias", "bias"];
 fn same_device_and_dtype(
     caller: &dyn Display,
     names: [&str; 2],
-    x: &Tensor,
-    weight: &Tensor,
+    x: &Raw,
+    weight: &Raw,
 ) -> Result<()> {
     device_of(caller, names, x, weight)?;
     let ([what, name], expected) = (names, weight.dtype());
@@ -70,12 +88,12 @@ fn same_device_and_dtype(
     let (found, own) = (x.dtype().as_str(), expected.as_str());
     Err(explain(
         format!("{caller} computes in {own}, but its {what} is {found}"),
-        format!("Convert the {what}: {name}.to_dtype(DType::{expected:?})?"),
+        format!("Convert the {what}: {name}.to_dtype(DType::{expected:?})"),
     ))
 }
 
 /// Checks that a bias has an element for each row of the weight, and the weight's type and device.
-pub(super) fn bias(caller: &dyn Display, bias: Option<&Tensor>, weight: &Tensor) -> Result<()> {
+pub(super) fn bias(caller: &dyn Display, bias: Option<&Raw>, weight: &Raw) -> Result<()> {
     let Some(bias) = bias else {
         return Ok(());
     };
@@ -89,12 +107,27 @@ pub(super) fn bias(caller: &dyn Display, bias: Option<&Tensor>, weight: &Tensor)
     same_device_and_dtype(caller, BIAS, bias, weight)
 }
 
+/// Checks that two operands are on one device.
+pub(super) fn same_device_of_two(caller: &str, a: &Raw, b: &Raw) -> Result<()> {
+    match a.device().same_device(b.device()) {
+        true => Ok(()),
+        false => Err(error::Problem::Device {
+            operation: caller.to_owned(),
+            expected: format!("both operands on {}", a.device().label()),
+            found: b.device().label(),
+        }
+        .with_advice("Move one of them: x.to_device(y.device())")),
+    }
+}
+
 /// Checks that an input is on the device of the weight.
-pub(crate) fn same_device(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+pub(crate) fn same_device(caller: &dyn Display, x: &Raw, weight: &Raw) -> Result<()> {
     device_of(caller, INPUT, x, weight)
 }
 
-fn device_of(caller: &dyn Display, names: [&str; 2], x: &Tensor, weight: &Tensor) -> Result<()> {
+fn device_of(caller: &dyn Display, names: [&str; 2], x: &Raw, weight: &Raw) -> Result<()> {
+    countable(caller, x)?;
+    countable(caller, weight)?;
     match x.device().same_device(weight.device()) {
         true => Ok(()),
         false => {
@@ -117,32 +150,30 @@ fn two_devices(caller: &dyn Display, names: [&str; 2], own: &str, other: &str) -
     }
     explain(
         format!("{caller} is on {own}, but its {what} is on {other}"),
-        format!(
-            "Move one of them: model.to_device({name}.device())?, or {name}.to_device(&device)?"
-        ),
+        format!("Move one of them: model.to_device({name}.device()), or {name}.to_device(&device)"),
     )
 }
 
 /// Checks that an input is a batch of images, and returns its dimensions.
-pub(crate) fn images(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
+pub(crate) fn images(caller: &dyn Display, x: &Raw) -> Result<(usize, usize, usize, usize)> {
     x.dims4().map_err(|_| {
         let expected =
-            "Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?";
+            "Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)";
         wrong_shape(caller, x, expected)
     })
 }
 
 /// Checks that an input is a batch of sequences, and returns its dimensions.
-pub(crate) fn sequences(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, usize)> {
+pub(crate) fn sequences(caller: &dyn Display, x: &Raw) -> Result<(usize, usize, usize)> {
     x.dims3().map_err(|_| {
         let expected =
-            "Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)?";
+            "Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)";
         wrong_shape(caller, x, expected)
     })
 }
 
 /// Returns the error for an input whose shape the operation cannot take.
-pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Display) -> Error {
+pub(crate) fn wrong_shape(caller: &dyn Display, x: &Raw, expected: impl Display) -> Error {
     let shape = x.dims();
     explain(
         format!("{caller} cannot take an input of shape {shape:?}"),
@@ -151,7 +182,7 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Displ
 }
 
 /// Returns the error for a weight whose number of dimensions the operation cannot take.
-pub(super) fn wrong_weight(caller: &dyn Display, weight: &Tensor, expected: &str) -> Error {
+pub(super) fn wrong_weight(caller: &dyn Display, weight: &Raw, expected: &str) -> Error {
     let shape = weight.dims();
     explain(
         format!("{caller} cannot take a weight of shape {shape:?}"),
@@ -159,19 +190,8 @@ pub(super) fn wrong_weight(caller: &dyn Display, weight: &Tensor, expected: &str
     )
 }
 
-/// Returns the index of a dimension of the input.
-pub(super) fn dimension(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<usize> {
-    dim.to_index(x.shape(), "dimension").map_err(|_| {
-        let expected = match x.rank() {
-            0 => "Expected at least one dimension".to_owned(),
-            rank => format!("Its dimensions are 0 to {}", rank - 1),
-        };
-        wrong_shape(caller, x, expected)
-    })
-}
-
 /// Checks that the device of `x` can hold an output of this shape, in the type of `x`.
-pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Tensor) -> Result<()> {
+pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Raw) -> Result<()> {
     match fits_memory(shape, x.dtype().size_in_bytes(), x.device()) {
         true => Ok(()),
         false => Err(error::argument(
@@ -181,6 +201,16 @@ pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Tensor) -> Resul
             "Choose smaller sizes",
         )),
     }
+}
+
+/// Returns the error for a result that does not fit into `i64`.
+pub(super) fn too_large(caller: &dyn Display) -> candle_core::Error {
+    error::argument(
+        caller,
+        "integers whose result fits into 64 bits",
+        "a result that does not fit",
+        "Compute with floating-point numbers: x.to_dtype(DType::F64)",
+    )
 }
 
 /// Checks that sizes are at least 1.
@@ -205,23 +235,23 @@ mod tests {
         assert_eq!(
             two_devices(&"Linear(…)", INPUT, "cuda:0", "cpu").to_string(),
             "Linear(…) is on cuda:0, but its input is on cpu\n\
-             Move one of them: model.to_device(x.device())?, or x.to_device(&device)?"
+             Move one of them: model.to_device(x.device()), or x.to_device(&device)"
         );
     }
 
     #[test]
     fn a_bias_is_not_called_an_input() {
-        let weight = ones((2, 1), &Device::Cpu).unwrap();
-        let wide = ones(2, &Device::Cpu).and_then(|bias| bias.to_dtype(DType::F64));
-        let message = bias(&"linear", wide.as_ref().ok(), &weight).unwrap_err();
+        let weight = ones((2, 1), &Device::Cpu);
+        let wide = ones(2, &Device::Cpu).to_dtype(DType::F64);
+        let message = bias(&"linear", Some(wide.raw()), weight.raw()).unwrap_err();
         assert_eq!(
             message.to_string(),
-            "linear computes in f32, but its bias is f64\nConvert the bias: bias.to_dtype(DType::F32)?"
+            "linear computes in f32, but its bias is f64\nConvert the bias: bias.to_dtype(DType::F32)"
         );
         assert_eq!(
             two_devices(&"linear", BIAS, "cuda:0", "cpu").to_string(),
             "linear is on cuda:0, but its bias is on cpu\n\
-             Move one of them: model.to_device(bias.device())?, or bias.to_device(&device)?"
+             Move one of them: model.to_device(bias.device()), or bias.to_device(&device)"
         );
     }
 

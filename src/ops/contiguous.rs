@@ -4,31 +4,38 @@ use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record
 use super::engine::dispatch_dtype;
 use super::engine::simd::Element;
 use super::engine::strided::elements;
-use candle_core::{Result, Tensor};
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 
-/// Returns the tensor with its elements one after the other in memory: itself, or a copy made on all cores. For a
-/// transposed matrix this is many times as fast as Candle's `x.contiguous()`.
+/// Returns the tensor with its elements one after the other in memory: itself, or a copy.
 ///
-/// # Errors
-/// If there is not enough memory on a GPU.
+/// # Panics
+/// If there is not enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &cpu())?; // (2, 3)
-/// let y = contiguous(&x.t()?)?; // (3, 2)
-/// assert!(!x.t()?.is_contiguous() && y.is_contiguous());
-/// assert_eq!(y.to_vec2::<f32>()?, [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &cpu()); // (2, 3)
+/// let y = contiguous(&x.t()); // (3, 2)
+/// assert!(!x.t().is_contiguous() && y.is_contiguous());
+/// assert_eq!(y.to_vec2::<f32>(), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
 /// ```
-pub fn contiguous(x: &Tensor) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn contiguous(x: &Tensor) -> Tensor {
+    contiguous_raw(x.raw()).or_raise().into()
+}
+
+/// Computes [`contiguous`].
+pub(crate) fn contiguous_raw(x: &Raw) -> Result<Raw> {
     match !x.is_contiguous() && x.elem_count() > 0 && has_kernel(&[x]) {
         true => dispatch_dtype!(x, forward(x)),
         false => x.contiguous(),
     }
 }
 
-fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
+fn forward<T: Element>(x: &Raw) -> Result<Raw> {
     record(&[x], elements::<T>(x)?, x.dims(), || Back)
 }
 
@@ -54,7 +61,7 @@ mod tests {
             let x = case.input(rand(shape.as_slice(), &Device::Cpu));
             Some((
                 vec![x],
-                Box::new(|x| contiguous(&x[0].transpose(0, 1)?)),
+                Box::new(|x| contiguous_raw(&x[0].transpose(0, 1)?)),
                 Box::new(|x| x[0].transpose(0, 1)?.contiguous()),
             ))
         });

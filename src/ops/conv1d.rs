@@ -1,7 +1,9 @@
 //! The convolutions of sequences, computed as convolutions of images of height 1.
 
 use super::{Conv2dSpec, Pair, check, conv_transpose2d, conv2d_as};
-use candle_core::{Result, Tensor};
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 use std::fmt::Display;
 
 /// Returns the convolution of sequences with a kernel for each output channel, plus a bias.
@@ -12,29 +14,21 @@ use std::fmt::Display;
 /// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
 /// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d).
 ///
-/// # Errors
+/// # Panics
 /// As for [`conv2d`](super::conv2d).
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]], &cpu())?; // (1, 1, 4)
-/// let difference = tensor(&[[[-1.0, 1.0]]], &cpu())?; // (1, 1, 2)
-/// let y = conv1d(&x, &difference, None, Conv2dSpec::new())?; // (1, 1, 3)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 5.0, 7.0]);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]], &cpu()); // (1, 1, 4)
+/// let difference = tensor(&[[[-1.0, 1.0]]], &cpu()); // (1, 1, 2)
+/// let y = conv1d(&x, &difference, None, Conv2dSpec::new()); // (1, 1, 3)
+/// assert_eq!(y.to_vec::<f32>(), [3.0, 5.0, 7.0]);
 /// ```
-pub fn conv1d(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    settings: Conv2dSpec,
-) -> Result<Tensor> {
-    let caller = &"conv1d";
-    if weight.rank() != 3 {
-        let expected = "Expected a weight (out, in / groups, kernel)";
-        return Err(check::wrong_weight(caller, weight, expected));
-    }
+#[inline]
+#[track_caller]
+pub fn conv1d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
+    let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
     let Conv2dSpec {
         stride,
         padding,
@@ -43,18 +37,25 @@ pub fn conv1d(
     } = settings;
     let spec = Conv2dSpec::new().groups(groups);
     let spec = spec.stride((1, stride.width)).padding((0, padding.width));
-    conv1d_as(caller, x, weight, bias, spec.dilation((1, dilation.width)))
+    let spec = spec.dilation((1, dilation.width));
+    conv1d_as(&"conv1d", x, weight, bias, spec)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`conv1d`], with errors that begin with the name of the caller. The settings are those of images of
 /// height 1.
 pub(crate) fn conv1d_as(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
-) -> Result<Tensor> {
+) -> Result<Raw> {
+    if weight.rank() != 3 {
+        let expected = "Expected a weight (out, in / groups, kernel)";
+        return Err(check::wrong_weight(caller, weight, expected));
+    }
     let length = checked(caller, x, weight.dim(1)?.saturating_mul(spec.groups))?;
     let extent = spec.extent([1, weight.dim(2)?])[1];
     let least = extent.saturating_sub(spec.padding.width.saturating_mul(2));
@@ -73,19 +74,19 @@ pub(crate) fn conv1d_as(
 /// As for [`conv_transpose2d`].
 pub(crate) fn conv_transpose1d(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
     output_padding: Pair,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     checked(caller, x, weight.dim(0)?)?;
     let (x, weight) = (x.unsqueeze(2)?, weight.unsqueeze(2)?);
     conv_transpose2d(caller, &x, &weight, bias, spec, output_padding)?.squeeze(2)
 }
 
 /// Checks that an input is a batch of sequences with this many channels, and returns their length.
-fn checked(caller: &dyn Display, x: &Tensor, expected: usize) -> Result<usize> {
+fn checked(caller: &dyn Display, x: &Raw, expected: usize) -> Result<usize> {
     let (_, channels, length) = check::sequences(caller, x)?;
     match channels == expected {
         true => Ok(length),
@@ -99,14 +100,15 @@ fn checked(caller: &dyn Display, x: &Tensor, expected: usize) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::tensor::zeros;
     use candle_core::Device;
 
     #[test]
     fn an_empty_kernel_is_refused() {
-        let x = zeros((1, 2, 5), &Device::Cpu).unwrap();
-        let weight = zeros((1, 2, 0), &Device::Cpu).unwrap();
-        let message = conv1d(&x, &weight, None, Conv2dSpec::new()).unwrap_err();
+        let x = zeros((1, 2, 5), &Device::Cpu);
+        let weight = zeros((1, 2, 0), &Device::Cpu);
+        let message = attempt(|| conv1d(&x, &weight, None, Conv2dSpec::new())).unwrap_err();
         assert_eq!(
             message.to_string(),
             "conv1d: kernel is 0\nGive kernel a value of at least 1"

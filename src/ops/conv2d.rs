@@ -28,7 +28,9 @@ pub(crate) use transpose::conv_transpose2d;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
-use candle_core::{DType, Result, Tensor};
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 use cpu::forward;
 use geometry::Geometry;
 use gradient::convolve;
@@ -41,43 +43,42 @@ use std::fmt::Display;
 /// `(out,)`; the output is `(batch, out, height', width')`, where
 /// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes, types or devices do not fit, or the number of output channels, the stride, the dilation or the
 /// number of groups is 0.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 9.0, &cpu())?.reshape((1, 1, 3, 3))?;
-/// let edges = tensor(&[[[[-1.0, 1.0]]]], &cpu())?; // (1, 1, 1, 2)
-/// let y = conv2d(&x, &edges, None, Conv2dSpec::new())?; // (1, 1, 3, 2)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0; 6]);
-/// # Ok::<(), Error>(())
+/// let x = arange(0.0, 9.0, &cpu()).reshape((1, 1, 3, 3));
+/// let edges = tensor(&[[[[-1.0, 1.0]]]], &cpu()); // (1, 1, 1, 2)
+/// let y = conv2d(&x, &edges, None, Conv2dSpec::new()); // (1, 1, 3, 2)
+/// assert_eq!(y.to_vec::<f32>(), [1.0; 6]);
 /// ```
-pub fn conv2d(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    settings: Conv2dSpec,
-) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn conv2d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
+    let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
     conv2d_as(&"conv2d", x, weight, bias, settings)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`conv2d`], with errors that begin with the name of the caller.
 pub(crate) fn conv2d_as(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let spec = spec.check(caller, x, weight)?;
     check::bias(caller, bias, weight)?;
     if x.elem_count() == 0 {
         let (rows, columns) = (weight.dim(2)?, weight.dim(3)?);
         let [height, width] = spec.output_size([x.dim(2)?, x.dim(3)?], [rows, columns]);
         let shape = (x.dim(0)?, weight.dim(0)?, height, width);
-        let y = Tensor::zeros(shape, x.dtype(), x.device())?;
+        let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return plus_bias(y, bias);
     }
     if check::is_half(x) {
@@ -86,7 +87,7 @@ pub(crate) fn conv2d_as(
             conv2d_as(caller, &x, &weight, bias.as_ref(), spec)
         });
     }
-    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     match has_kernel(&inputs) {
         true => {
             let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
@@ -96,12 +97,7 @@ pub(crate) fn conv2d_as(
     }
 }
 
-fn conv2d_with_candle(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    spec: Conv2dSpec,
-) -> Result<Tensor> {
+fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
     let (weight, spec) = with_equal_dilations(weight, spec)?;
     let x = padded_and_cropped(x, &weight, spec)?;
     let (stride, dilation) = (spec.stride, spec.dilation.height);
@@ -117,7 +113,7 @@ fn conv2d_with_candle(
 }
 
 /// Adds the bias of each channel `(channels,)` to images `(batch, channels, height, width)`.
-fn plus_bias(y: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+fn plus_bias(y: Raw, bias: Option<&Raw>) -> Result<Raw> {
     match bias {
         Some(bias) => y.broadcast_add(&bias.reshape((1, (), 1, 1))?),
         None => Ok(y),
@@ -125,14 +121,14 @@ fn plus_bias(y: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
 }
 
 /// Returns every `step`-th element of a dimension.
-fn every(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
+fn every(x: &Raw, dim: usize, step: usize) -> Result<Raw> {
     let indices: Vec<u32> = (0..x.dim(dim)? as u32).step_by(step).collect();
-    x.index_select(&Tensor::new(indices, x.device())?, dim)
+    x.index_select(&Raw::new(indices, x.device())?, dim)
 }
 
 /// Returns the weight with zeros between its elements, and dilation 1, if the dilations differ: Candle has
 /// one dilation for height and width.
-fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Conv2dSpec)> {
+fn with_equal_dilations(weight: &Raw, spec: Conv2dSpec) -> Result<(Raw, Conv2dSpec)> {
     let mut weight = weight.clone();
     if spec.dilation.height == spec.dilation.width {
         return Ok((weight, spec));
@@ -144,7 +140,7 @@ fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Co
 }
 
 /// Returns a tensor with `step - 1` zeros between neighbours in a dimension.
-fn spread(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
+fn spread(x: &Raw, dim: usize, step: usize) -> Result<Raw> {
     let size = x.dim(dim)?;
     let spread = x.unsqueeze(dim + 1)?.pad_with_zeros(dim + 1, 0, step - 1)?;
     let spread = spread.flatten(dim, dim + 1)?;
@@ -153,7 +149,7 @@ fn spread(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
 
 /// Returns the input with its padding, but without the rows and columns at its end that the kernel does
 /// not reach: Candle's gradient of a convolution is wrong if there are any.
-fn padded_and_cropped(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Tensor> {
+fn padded_and_cropped(x: &Raw, weight: &Raw, spec: Conv2dSpec) -> Result<Raw> {
     let mut x = x.clone();
     let (size, kernel) = ([x.dim(2)?, x.dim(3)?], [weight.dim(2)?, weight.dim(3)?]);
     let (output, extent) = (spec.output_size(size, kernel), spec.extent(kernel));

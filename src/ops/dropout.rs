@@ -1,30 +1,37 @@
 //! Dropout.
 
 use super::check;
-use crate::error;
-use crate::tensor::keep_by_example;
-use candle_core::{Result, Tensor};
+use crate::error::{self, OrRaise};
+use crate::tensor::{Raw, Tensor, keep_by_example};
+use candle_core::Result;
+use std::fmt::Display;
 
 /// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
 /// value does not change. From Srivastava et al., 2014.
 ///
 /// The layer [`Dropout`](crate::nn::Dropout) does so in training mode only.
 ///
-/// # Errors
+/// # Panics
 /// If `p` is not between 0 and 1, or `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = dropout(&ones(1000, &cpu())?, 0.5)?.to_vec1::<f32>()?;
+/// let y = dropout(&ones(1000, &cpu()), 0.5).to_vec1::<f32>();
 /// assert!(y.iter().all(|y| *y == 0.0 || *y == 2.0));
-/// # Ok::<(), Error>(())
 /// ```
-pub fn dropout(x: &Tensor, p: f64) -> Result<Tensor> {
-    check::floating(&"dropout", x)?;
+#[inline]
+#[track_caller]
+pub fn dropout(x: &Tensor, p: f64) -> Tensor {
+    dropout_as(&"dropout", x.raw(), p).or_raise().into()
+}
+
+/// Computes [`dropout`]; errors begin with the name of the caller.
+pub(crate) fn dropout_as(caller: &dyn Display, x: &Raw, p: f64) -> Result<Raw> {
+    check::floating(caller, x)?;
     if !(0.0..=1.0).contains(&p) {
         return Err(error::argument(
-            "dropout",
+            caller,
             "a probability from 0 to 1",
             p,
             "Choose p from 0 (drops nothing) to 1 (drops everything)",

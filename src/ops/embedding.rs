@@ -6,8 +6,9 @@ use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use super::lookup::{check_indices, or_nan};
-use crate::error::explain;
-use candle_core::{DType, Result, Tensor};
+use crate::error::{OrRaise, explain};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -22,35 +23,34 @@ const PARTS: usize = 32;
 /// # Shapes
 /// `tokens` is `(…)`, `weight` is `(tokens, length)`; the output is `(…, length)`.
 ///
-/// # Errors
+/// # Panics
 /// If the indices are not integers, are on another device, or are out of range. On a GPU, an index
-/// out of range is not an error: its row of the result is filled with NaN.
+/// out of range does not panic: its row of the result is filled with NaN.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]], &cpu())?; // (3, 2)
-/// let rows = embedding(&tensor(&[2_i64, 0], &cpu())?, &table)?; // (2, 2)
-/// assert_eq!(rows.to_vec2::<f32>()?, [[2.0, 2.1], [0.0, 0.1]]);
-/// # Ok::<(), Error>(())
+/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]], &cpu()); // (3, 2)
+/// let rows = embedding(&tensor(&[2_i64, 0], &cpu()), &table); // (2, 2)
+/// assert_eq!(rows.to_vec2::<f32>(), [[2.0, 2.1], [0.0, 0.1]]);
 /// ```
-pub fn embedding(tokens: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    embedding_as(&"embedding", tokens, weight)
+#[inline]
+#[track_caller]
+pub fn embedding(tokens: &Tensor, weight: &Tensor) -> Tensor {
+    embedding_as(&"embedding", tokens.raw(), weight.raw())
+        .or_raise()
+        .into()
 }
 
 /// Computes [`embedding`]; errors begin with the name of the caller.
-pub(crate) fn embedding_as(
-    caller: &dyn Display,
-    tokens: &Tensor,
-    weight: &Tensor,
-) -> Result<Tensor> {
+pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> Result<Raw> {
     if !matches!(tokens.dtype(), DType::I64 | DType::U32 | DType::U8) {
         return Err(explain(
             format!(
                 "{caller} takes token indices, but its input is {}",
                 tokens.dtype().as_str()
             ),
-            "Convert the input: x.to_dtype(DType::I64)?",
+            "Convert the input: x.to_dtype(DType::I64)",
         ));
     }
     check::same_device(caller, tokens, weight)?;
@@ -62,6 +62,7 @@ pub(crate) fn embedding_as(
     check_indices(caller, "token", tokens, count, remedy)?;
     let mut shape = tokens.dims().to_vec();
     shape.push(length);
+    check::output(caller, &shape, weight)?;
     let indices = tokens.flatten_all()?;
     if has_kernel(&[weight]) && indices.elem_count() * length > 0 {
         return dispatch_dtype!(weight, forward(weight, &indices, shape));
@@ -73,7 +74,7 @@ pub(crate) fn embedding_as(
     rows.reshape(shape)
 }
 
-fn forward<T: Element>(weight: &Tensor, indices: &Tensor, shape: Vec<usize>) -> Result<Tensor> {
+fn forward<T: Element>(weight: &Raw, indices: &Raw, shape: Vec<usize>) -> Result<Raw> {
     let (count, length) = weight.dims2()?;
     let indices: Vec<i64> = indices.to_dtype(DType::I64)?.to_vec1()?;
     let input = in_order(weight)?;
@@ -131,7 +132,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_weight = Tensor::from_vec(of_weight, (count, length), gradient.device())?;
+        let of_weight = Raw::from_vec(of_weight, (count, length), gradient.device())?;
         Ok([Some(of_weight), None, None])
     }
 }
@@ -145,7 +146,7 @@ const LARGEST: usize = 1 << 24;
 /// indices. So the indices are divided into groups, each with a copy of the table: every group has `length`
 /// threads of its own, which go through that group only. The order of the additions is fixed, so the result
 /// is the same in each run.
-fn rows_in_groups(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
+fn rows_in_groups(weight: &Raw, indices: &Raw) -> Result<Raw> {
     let ((count, length), total) = (weight.dims2()?, indices.elem_count());
     let groups = groups(total, weight.elem_count());
     if groups == 1 || !weight.track_op() {
@@ -171,38 +172,33 @@ fn groups(indices: usize, table: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
+    use crate::ops::testing::{compare, variable};
     use crate::tensor::{rand, randint, with_seed};
-    use candle_core::{Device, Var};
+    use candle_core::Device;
 
     #[test]
-    fn groups_have_the_rows_and_gradients_of_a_single_selection() -> Result<()> {
+    fn groups_have_the_rows_and_gradients_of_a_single_selection() {
         for (count, length, total) in [(7, 3, 50), (5, 1, 4), (3, 2, 1), (40, 8, 301)] {
             let cpu = Device::Cpu;
-            let draw = || -> Result<(Tensor, Tensor)> {
-                Ok((
-                    rand((count, length), &cpu)?,
-                    randint(0, count as i64, total, &cpu)?,
-                ))
+            let (table, indices) = with_seed(total as u64, || {
+                let table = rand((count, length), &cpu);
+                (table, randint(0, count as i64, total, &cpu))
+            });
+            let indices = Raw::from(indices.to_dtype(DType::U32));
+            let scale = rand((total, length), &cpu);
+            let run = |look_up: &dyn Fn(&Raw) -> Result<Raw>| {
+                let table = variable(&table);
+                let rows = Tensor::from(look_up(table.raw()).unwrap());
+                let gradient = (&rows * &scale).sum_all().backward().of(&table);
+                (rows.to_vec2::<f32>(), gradient.to_vec2::<f32>())
             };
-            let (table, indices) = with_seed(total as u64, draw)?;
-            let indices = indices.to_dtype(DType::U32)?;
-            let scale = rand((total, length), &cpu)?;
-            let run = |look_up: &dyn Fn(&Tensor) -> Result<Tensor>| -> Result<_> {
-                let table = Var::from_tensor(&table)?;
-                let rows = look_up(&table)?;
-                let gradients = (&rows * &scale)?.sum_all()?.backward()?;
-                let gradient = gradients.get(&table).expect("it is tracked");
-                Ok((rows.to_vec2::<f32>()?, gradient.to_vec2::<f32>()?))
-            };
-            let (rows, gradient) = run(&|table| rows_in_groups(table, &indices))?;
-            let (same_rows, same_gradient) = run(&|table| table.index_select(&indices, 0))?;
+            let (rows, gradient) = run(&|table| rows_in_groups(table, &indices));
+            let (same_rows, same_gradient) = run(&|table| table.index_select(&indices, 0));
             assert_eq!(rows, same_rows);
             for (a, b) in gradient.concat().iter().zip(same_gradient.concat()) {
                 assert!((a - b).abs() < 1e-4, "{a} {b}");
             }
         }
-        Ok(())
     }
 
     #[test]
@@ -210,11 +206,11 @@ mod tests {
         compare("embedding", 30, |case| {
             let (count, length) = (case.between(1, 90), case.between(1, 70));
             let total = case.between(1, 300);
-            let indices = randint(0, count as i64, total, &Device::Cpu).unwrap();
+            let indices = Raw::from(randint(0, count as i64, total, &Device::Cpu));
             let inputs = vec![case.input(rand((count, length), &Device::Cpu))];
             let of_candle = indices.clone();
-            let kernel = move |x: &[Tensor]| embedding(&indices, &x[0]);
-            let candle = move |x: &[Tensor]| x[0].contiguous()?.index_select(&of_candle, 0);
+            let kernel = move |x: &[Raw]| embedding_as(&"", &indices, &x[0]);
+            let candle = move |x: &[Raw]| x[0].contiguous()?.index_select(&of_candle, 0);
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }

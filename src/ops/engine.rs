@@ -28,13 +28,16 @@ pub(super) mod strided;
 pub(super) mod sums;
 pub(super) mod threads;
 
-use candle_core::{Result, Storage, StorageRef, Tensor, bail};
+use super::check::countable;
+use crate::tensor::Raw;
+use candle_core::{Result, Storage, StorageRef, WithDType, bail};
 use shared_slice::vec_filled_by;
 use simd::Element;
 use std::mem::MaybeUninit;
 use threads::for_each_task;
 
-/// Read access to the elements of a contiguous tensor on the CPU.
+/// Read access to the elements of a contiguous tensor on the CPU. The product of its sizes does not overflow, so
+/// it is the number of elements that are in memory.
 pub(super) struct CpuView<'a> {
     storage: StorageRef<'a>,
     start: usize,
@@ -42,8 +45,9 @@ pub(super) struct CpuView<'a> {
 }
 
 impl<'a> CpuView<'a> {
-    pub(super) fn of(tensor: &'a Tensor) -> Result<Self> {
+    pub(super) fn of(tensor: &'a Raw) -> Result<Self> {
         simd::check_setting()?;
+        countable(&"kernel", tensor)?;
         let (storage, layout) = tensor.storage_and_layout();
         let Some((start, end)) = layout.contiguous_offsets() else {
             bail!(
@@ -60,8 +64,9 @@ impl<'a> CpuView<'a> {
     }
 
     /// Borrows the memory from the first to the last element of a tensor, which must not be empty.
-    pub(super) fn of_strided(tensor: &'a Tensor) -> Result<Self> {
+    pub(super) fn of_strided(tensor: &'a Raw) -> Result<Self> {
         simd::check_setting()?;
+        countable(&"kernel", tensor)?;
         let (storage, layout) = tensor.storage_and_layout();
         let steps = layout.dims().iter().zip(layout.stride());
         let last: usize = steps.map(|(size, step)| (size - 1) * step).sum();
@@ -73,7 +78,7 @@ impl<'a> CpuView<'a> {
         })
     }
 
-    pub(super) fn as_slice<T: Element>(&self) -> Result<&[T]> {
+    pub(super) fn as_slice<T: WithDType>(&self) -> Result<&[T]> {
         match &*self.storage {
             // An empty view may begin beyond the end of its storage.
             Storage::Cpu(_) if self.count == 0 => Ok(&[]),
@@ -102,7 +107,7 @@ pub(super) use dispatch_dtype;
 ///
 /// # Safety
 /// `compute(first, out)` must initialise all of `out`, the chunk that begins at index `first`.
-pub(super) unsafe fn vec_by_chunks<T: Element>(
+pub(super) unsafe fn vec_by_chunks<T: Send>(
     count: usize,
     chunk: usize,
     compute: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
@@ -122,7 +127,7 @@ pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
 ///
 /// # Safety
 /// As for [`vec_by_chunks`].
-unsafe fn fill_by_chunks<T: Element>(
+unsafe fn fill_by_chunks<T: Send>(
     count: usize,
     chunk: usize,
     compute: &(dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync),

@@ -2,8 +2,9 @@
 
 use super::check;
 use super::layer_norm::normalize;
-use crate::error;
-use candle_core::{Result, Tensor};
+use crate::error::{self, OrRaise};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 use std::fmt::Display;
 
 /// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
@@ -12,36 +13,34 @@ use std::fmt::Display;
 /// # Shapes
 /// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the output has the shape of `x`.
 ///
-/// # Errors
+/// # Panics
 /// If `groups` does not divide the channels, or the shapes, types or devices do not fit.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]], &cpu())?; // (1, 4)
-/// let y = group_norm(&x, 2, &ones(4, &cpu())?, &zeros(4, &cpu())?, 1e-12)?; // (1, 4)
-/// assert_eq!(y.to_vec2::<f32>()?, [[-1.0, 1.0, 0.0, 0.0]]);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]], &cpu()); // (1, 4)
+/// let y = group_norm(&x, 2, &ones(4, &cpu()), &zeros(4, &cpu()), 1e-12); // (1, 4)
+/// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0, 0.0, 0.0]]);
 /// ```
-pub fn group_norm(
-    x: &Tensor,
-    groups: usize,
-    weight: &Tensor,
-    bias: &Tensor,
-    eps: f64,
-) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn group_norm(x: &Tensor, groups: usize, weight: &Tensor, bias: &Tensor, eps: f64) -> Tensor {
+    let (x, weight, bias) = (x.raw(), weight.raw(), bias.raw());
     group_norm_as(&"group_norm", x, groups, weight, bias, eps)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`group_norm`]; errors begin with the name of the caller.
 pub(crate) fn group_norm_as(
     caller: &dyn Display,
-    x: &Tensor,
+    x: &Raw,
     groups: usize,
-    weight: &Tensor,
-    bias: &Tensor,
+    weight: &Raw,
+    bias: &Raw,
     eps: f64,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let &[channels] = weight.dims() else {
         return Err(check::wrong_weight(
             caller,
@@ -74,7 +73,7 @@ pub(crate) fn group_norm_as(
     }
     let rows = x.reshape((x.dim(0)? * groups, ()))?; // (batch · groups, elements of a group)
     let elements = rows.dim(1)?;
-    let one = Tensor::ones(elements, x.dtype(), x.device())?;
+    let one = Raw::ones(elements, x.dtype(), x.device())?;
     let y = normalize(&[&rows, &one, &one.zeros_like()?], eps)?;
     let mut shape = vec![1; x.rank()];
     shape[1] = channels;
@@ -86,45 +85,39 @@ pub(crate) fn group_norm_as(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::tensor::{ones, zeros};
     use candle_core::Device;
 
     #[test]
     fn a_wrong_parameter_is_named() {
         let (x, one) = (ones((1, 4), &Device::Cpu), ones(4, &Device::Cpu));
-        let (x, one) = (x.unwrap(), one.unwrap());
         let message = |weight: &Tensor, bias: &Tensor| {
-            let error = group_norm(&x, 2, weight, bias, 1e-5).unwrap_err();
+            let error = attempt(|| group_norm(&x, 2, weight, bias, 1e-5)).unwrap_err();
             error.to_string()
         };
         assert_eq!(
-            message(&one, &ones(3, &Device::Cpu).unwrap()),
+            message(&one, &ones(3, &Device::Cpu)),
             "group_norm: a bias of shape [3] does not fit the weight\nIt must have the shape (4,)"
         );
         assert_eq!(
             message(&x, &one),
             "group_norm cannot take a weight of shape [1, 4]\nExpected a weight (channels,)"
         );
-        let message = message(
-            &ones(3, &Device::Cpu).unwrap(),
-            &one.narrow(0, 0, 3).unwrap(),
-        );
+        let message = message(&ones(3, &Device::Cpu), &one.narrow(0, 0, 3));
         assert!(message.ends_with("the channels, must be 3"), "{message}");
     }
 
     #[test]
     fn wrong_groups_are_refused() {
-        let (one, x) = (ones(5, &Device::Cpu).unwrap(), zeros((1, 5), &Device::Cpu));
-        let message = group_norm(&x.unwrap(), 2, &one, &one, 1e-5).unwrap_err();
+        let (one, x) = (ones(5, &Device::Cpu), zeros((1, 5), &Device::Cpu));
+        let message = attempt(|| group_norm(&x, 2, &one, &one, 1e-5)).unwrap_err();
         assert_eq!(
             message.to_string(),
             "group_norm: expected a number of groups that divides 5 channels, found 2\n\
              Choose a divisor of the number of channels"
         );
-        let empty = zeros((0, 5, 2), &Device::Cpu).unwrap();
-        assert_eq!(
-            group_norm(&empty, 5, &one, &one, 1e-5).unwrap().dims(),
-            [0, 5, 2]
-        );
+        let empty = zeros((0, 5, 2), &Device::Cpu);
+        assert_eq!(group_norm(&empty, 5, &one, &one, 1e-5).dims(), [0, 5, 2]);
     }
 }

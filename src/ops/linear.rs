@@ -7,7 +7,9 @@ use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::sums::column_sums;
 use super::engine::{CpuView, dispatch_dtype};
-use candle_core::{DType, Result, Tensor};
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
 
@@ -16,28 +18,31 @@ use std::marker::PhantomData;
 /// # Shapes
 /// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes, types or devices do not fit.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (x, weight) = (tensor(&[[1.0, 2.0]], &cpu())?, tensor(&[[3.0, 4.0]], &cpu())?);
-/// let y = linear(&x, &weight, Some(&ones(1, &cpu())?))?; // (1, 1)
-/// assert_eq!(y.to_vec2::<f32>()?, [[12.0]]);
-/// # Ok::<(), Error>(())
+/// let (x, weight) = (tensor(&[[1.0, 2.0]], &cpu()), tensor(&[[3.0, 4.0]], &cpu()));
+/// let y = linear(&x, &weight, Some(&ones(1, &cpu()))); // (1, 1)
+/// assert_eq!(y.to_vec2::<f32>(), [[12.0]]);
 /// ```
-pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    linear_as(&"linear", x, weight, bias)
+#[inline]
+#[track_caller]
+pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+    linear_as(&"linear", x.raw(), weight.raw(), bias.map(Tensor::raw))
+        .or_raise()
+        .into()
 }
 
 /// Computes [`linear`]; errors begin with the name of the caller.
 pub(crate) fn linear_as(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-) -> Result<Tensor> {
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
+) -> Result<Raw> {
     let &[out_features, in_features] = weight.dims() else {
         let expected = "Expected a weight (out_features, in_features)";
         return Err(check::wrong_weight(caller, weight, expected));
@@ -52,7 +57,7 @@ pub(crate) fn linear_as(
     shape[x.rank() - 1] = out_features;
     check::output(caller, &shape, x)?;
     if x.elem_count() == 0 {
-        let y = Tensor::zeros(shape, x.dtype(), x.device())?;
+        let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
     }
     if check::is_half(x) {
@@ -61,14 +66,14 @@ pub(crate) fn linear_as(
             linear_as(caller, &x, &weight, bias.as_ref())
         });
     }
-    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     match has_kernel(&inputs) {
         true => dispatch_dtype!(x, forward(&inputs)),
         false => linear_with_candle(x, weight, bias),
     }
 }
 
-fn linear_with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+fn linear_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>) -> Result<Raw> {
     let (out_features, in_features) = weight.dims2()?;
     let rows = x.elem_count() / in_features;
     let y = x.reshape((rows, in_features))?.matmul(&weight.t()?)?; // (rows, out)
@@ -81,7 +86,7 @@ fn linear_with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Res
     y.reshape(shape)
 }
 
-fn forward<T: Element>(inputs: &[&Tensor]) -> Result<Tensor> {
+fn forward<T: Element>(inputs: &[&Raw]) -> Result<Raw> {
     let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
     let (outs, ins) = weight.dims2()?;
@@ -110,8 +115,8 @@ fn forward<T: Element>(inputs: &[&Tensor]) -> Result<Tensor> {
 }
 
 struct Back<T> {
-    x: Tensor,
-    weight: Tensor,
+    x: Raw,
+    weight: Raw,
     element: PhantomData<T>,
 }
 
@@ -130,16 +135,16 @@ impl<T: Element> Backward for Back<T> {
             let weight = CpuView::of(&self.weight)?;
             let weight = Matrix::of_rows(weight.as_slice()?, ins);
             let of_x = product([rows, outs, ins], g, weight, None);
-            gradients[0] = Some(Tensor::from_vec(of_x, self.x.shape(), device)?);
+            gradients[0] = Some(Raw::from_vec(of_x, self.x.shape(), device)?);
         }
         if weight_wanted {
             let x = CpuView::of(&self.x)?;
             let x = Matrix::of_rows(x.as_slice()?, ins);
             let of_weight = product([outs, rows, ins], g.transposed(), x, None);
-            gradients[1] = Some(Tensor::from_vec(of_weight, (outs, ins), device)?);
+            gradients[1] = Some(Raw::from_vec(of_weight, (outs, ins), device)?);
         }
         if bias_wanted {
-            gradients[2] = Some(Tensor::from_vec(column_sums(gradient, outs), outs, device)?);
+            gradients[2] = Some(Raw::from_vec(column_sums(gradient, outs), outs, device)?);
         }
         Ok(gradients)
     }
@@ -148,14 +153,15 @@ impl<T: Element> Backward for Back<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{randn, zeros};
-    use candle_core::{Device, Var};
+    use crate::error::attempt;
+    use crate::ops::testing::{compare, variable};
+    use crate::tensor::{ones, randn, zeros};
+    use candle_core::Device;
 
     #[test]
     fn a_wrong_shape_is_an_error() {
         let (x, weight) = (zeros((2, 4), &Device::Cpu), zeros((2, 3), &Device::Cpu));
-        let error = linear(&x.unwrap(), &weight.unwrap(), None).unwrap_err();
+        let error = attempt(|| linear(&x, &weight, None)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "linear cannot take an input of shape [2, 4]\nIts last dimension must be 3"
@@ -166,26 +172,21 @@ mod tests {
     #[test]
     fn the_gradient_of_a_bias_keeps_its_digits() {
         let rows = 20_000_000;
-        let x = zeros((rows, 1), &Device::Cpu).unwrap();
-        let weight = zeros((1, 1), &Device::Cpu).unwrap();
-        let bias = Var::from_tensor(&zeros(1, &Device::Cpu).unwrap()).unwrap();
-        let gradients = linear(&x, &weight, Some(&bias))
-            .unwrap()
-            .backward()
-            .unwrap();
-        let gradient = gradients.get(&bias).unwrap().to_vec1::<f32>().unwrap();
-        assert_eq!(gradient, [rows as f32]);
+        let x = zeros((rows, 1), &Device::Cpu);
+        let weight = zeros((1, 1), &Device::Cpu);
+        let bias = variable(&zeros(1, &Device::Cpu));
+        let gradients = linear(&x, &weight, Some(&bias)).backward();
+        assert_eq!(gradients.of(&bias).to_vec1::<f32>(), [rows as f32]);
     }
 
     #[test]
     fn empty_batches_and_half_precision_are_computed() {
-        let weight = zeros((2, 3), &Device::Cpu).unwrap();
-        let x = zeros((0, 3), &Device::Cpu).unwrap();
-        assert_eq!(linear(&x, &weight, None).unwrap().dims(), [0, 2]);
-        let half = |shape| Tensor::ones(shape, DType::BF16, &Device::Cpu).unwrap();
-        let y = linear(&half((1, 4000)), &half((1, 4000)), None).unwrap();
-        let y = y.to_dtype(DType::F32).unwrap().to_vec2::<f32>().unwrap();
-        assert!((y[0][0] - 4000.0).abs() < 16.0, "{y:?}");
+        let weight = zeros((2, 3), &Device::Cpu);
+        let x = zeros((0, 3), &Device::Cpu);
+        assert_eq!(linear(&x, &weight, None).dims(), [0, 2]);
+        let half = ones((1, 4000), &Device::Cpu).to_dtype(DType::BF16);
+        let y = linear(&half, &half, None).item();
+        assert!((y - 4000.0).abs() < 16.0, "{y:?}");
     }
 
     #[test]
@@ -205,8 +206,8 @@ mod tests {
             if case.one_of(&[true, false]) {
                 inputs.push(case.input(randn(outs, &Device::Cpu)));
             }
-            let kernel = |x: &[Tensor]| linear(&x[0], &x[1], x.get(2));
-            let candle = |x: &[Tensor]| linear_with_candle(&x[0], &x[1], x.get(2));
+            let kernel = |x: &[Raw]| linear_as(&"", &x[0], &x[1], x.get(2));
+            let candle = |x: &[Raw]| linear_with_candle(&x[0], &x[1], x.get(2));
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }

@@ -2,7 +2,8 @@
 //! a GPU wait.
 
 use crate::error::{self, explain};
-use candle_core::{DType, Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::{DType, Result};
 use std::fmt::Display;
 
 /// Checks that `count` is not 0 if there are indices, and on the CPU that all are in `0..count`. On other
@@ -10,7 +11,7 @@ use std::fmt::Display;
 pub(super) fn check_indices(
     caller: &dyn Display,
     what: &str,
-    indices: &Tensor,
+    indices: &Raw,
     count: usize,
     remedy: &str,
 ) -> Result<()> {
@@ -45,10 +46,10 @@ pub(super) fn check_indices(
 /// others. A GPU needs this: after a kernel has met an index out of range, CUDA refuses all work until
 /// the program restarts.
 pub(super) fn or_nan(
-    indices: &Tensor,
+    indices: &Raw,
     count: usize,
-    look_up: impl FnOnce(&Tensor) -> Result<Tensor>,
-) -> Result<Tensor> {
+    look_up: impl FnOnce(&Raw) -> Result<Raw>,
+) -> Result<Raw> {
     // Compared as 64-bit integers: truncated to 32 bits, an index that is far too large may look valid.
     let indices = indices.to_dtype(DType::I64)?;
     let valid = (indices.ge(0i64)? * indices.lt(count as i64)?)?; // (indices,)
@@ -59,7 +60,7 @@ pub(super) fn or_nan(
     let mut shape = vec![1; found.rank()];
     shape[0] = valid.elem_count();
     let valid = valid.reshape(shape)?.broadcast_as(found.shape())?;
-    let nan = Tensor::full(f32::NAN, (), found.device())?.to_dtype(found.dtype())?;
+    let nan = Raw::full(f32::NAN, (), found.device())?.to_dtype(found.dtype())?;
     valid.where_cond(&found, &nan.broadcast_as(found.shape())?)
 }
 
@@ -71,8 +72,8 @@ mod tests {
 
     #[test]
     fn without_classes_every_index_is_refused() {
-        let indices = tensor(&[0], &Device::Cpu).unwrap();
-        let check = |indices: &Tensor| check_indices(&"loss", "class", indices, 0, "add outputs");
+        let indices = Raw::from(tensor(&[0], &Device::Cpu));
+        let check = |indices: &Raw| check_indices(&"loss", "class", indices, 0, "add outputs");
         assert_eq!(
             check(&indices).unwrap_err().to_string(),
             "loss: expected at least one class, found 0\nTo use class indices, add outputs"
@@ -82,9 +83,10 @@ mod tests {
 
     #[test]
     fn without_a_check_indices_out_of_range_give_nan() {
-        let weight = tensor(&[[1.0, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
-        let indices = tensor(&[1, 2, 0], &Device::Cpu).unwrap();
-        let rows = or_nan(&indices, 2, |indices| weight.index_select(indices, 0)).unwrap();
+        let weight = tensor(&[[1.0, 2.0], [3.0, 4.0]], &Device::Cpu);
+        let indices = tensor(&[1, 2, 0], &Device::Cpu);
+        let look_up = |indices: &Raw| weight.raw().index_select(indices, 0);
+        let rows = or_nan(indices.raw(), 2, look_up).unwrap();
         let rows = rows.to_vec2::<f32>().unwrap();
         assert_eq!((&rows[0], &rows[2]), (&vec![3.0, 4.0], &vec![1.0, 2.0]));
         assert!(rows[1].iter().all(|x| x.is_nan()));

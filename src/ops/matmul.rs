@@ -6,50 +6,55 @@ use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
-use crate::error::explain;
-use candle_core::{D, Result, Tensor};
+use crate::error::{OrRaise, explain};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{D, Result};
+use std::fmt::Display;
 use std::marker::PhantomData;
 
 /// Returns the product of two matrices, or of each matrix in `a` with the matrix at the same place in `b`.
-///
-/// A batch of small products is computed on all cores, unlike with Candle's `a.matmul(&b)`.
 ///
 /// # Shapes
 /// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The batch dimensions before the
 /// last two are broadcast, so `b` can be a single matrix.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes, types or devices do not fit.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (a, b) = (ones((6, 2, 3), &cpu())?, ones((6, 3, 4), &cpu())?);
-/// let y = matmul(&a, &b)?; // (6, 2, 4)
-/// assert_eq!(y.sum_all()?.to_scalar::<f32>()?, 6.0 * 2.0 * 4.0 * 3.0);
-/// # Ok::<(), Error>(())
+/// let (a, b) = (ones((6, 2, 3), &cpu()), ones((6, 3, 4), &cpu()));
+/// let y = matmul(&a, &b); // (6, 2, 4)
+/// assert_eq!(y.sum_all().item(), 6.0 * 2.0 * 4.0 * 3.0);
 /// ```
-pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (shape, before) = output_shape(a, b)?;
-    check::same_place(&"matmul", b, a)?;
-    check::floating(&"matmul", a)?;
-    check::output(&"matmul", &shape, a)?;
+#[inline]
+#[track_caller]
+pub fn matmul(a: &Tensor, b: &Tensor) -> Tensor {
+    matmul_as(&"matmul", a.raw(), b.raw()).or_raise().into()
+}
+
+/// Computes [`matmul`]; errors begin with the name of the caller.
+pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
+    let (shape, before) = output_shape(caller, a, b)?;
+    check::same_place(caller, b, a)?;
+    check::floating(caller, a)?;
+    check::output(caller, &shape, a)?;
     if shape.contains(&0) || a.elem_count() == 0 {
-        return Tensor::zeros(shape, a.dtype(), a.device());
+        return Raw::zeros(shape, a.dtype(), a.device());
     }
     if check::is_half(a) {
-        return check::in_single([a, b], |[a, b]| matmul(&a, &b));
+        return check::in_single([a, b], |[a, b]| matmul_as(caller, &a, &b));
     }
     // A single matrix on the right multiplies all rows at once.
     if b.rank() == 2 && a.rank() > 2 {
         let rows = a.flatten_to(a.rank() - 2)?;
-        return matmul(&rows, b)?.reshape(shape);
+        return matmul_as(caller, &rows, b)?.reshape(shape);
     }
-    let whole =
-        |x: &Tensor| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
-            true => Ok(x.clone()),
-            false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
-        };
+    let whole = |x: &Raw| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
+        true => Ok(x.clone()),
+        false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
+    };
     let (a, b) = (whole(a)?, whole(b)?);
     match has_kernel(&[&a, &b]) {
         true => dispatch_dtype!(a, forward(&a, &b, shape)),
@@ -58,7 +63,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// Returns the tensor, or a contiguous copy if Candle cannot multiply with its strides.
-fn plain(x: &Tensor) -> Result<Tensor> {
+fn plain(x: &Raw) -> Result<Raw> {
     let exchanged = x.transpose(D::Minus2, D::Minus1)?;
     match x.is_contiguous() || exchanged.is_contiguous() {
         true => Ok(x.clone()),
@@ -67,11 +72,11 @@ fn plain(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Returns the shape of the product, and its dimensions before the last two.
-fn output_shape(a: &Tensor, b: &Tensor) -> Result<(Vec<usize>, Vec<usize>)> {
+fn output_shape(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<(Vec<usize>, Vec<usize>)> {
     let (left, right) = (a.dims(), b.dims());
     let refuse = || {
         explain(
-            format!("matmul cannot multiply shapes {left:?} and {right:?}"),
+            format!("{caller} cannot multiply shapes {left:?} and {right:?}"),
             "Expected (…, rows, depth) and (…, depth, columns), with batch dimensions that are equal or 1",
         )
     };
@@ -100,7 +105,7 @@ fn output_shape(a: &Tensor, b: &Tensor) -> Result<(Vec<usize>, Vec<usize>)> {
 
 /// A contiguous batch of matrices, in row-major order or, if `transposed`, in column-major order.
 struct Matrices {
-    tensor: Tensor,
+    tensor: Raw,
     transposed: bool,
     rows: usize,
     columns: usize,
@@ -109,7 +114,7 @@ struct Matrices {
 impl Matrices {
     /// Returns the matrices of a tensor. They are copied only if the tensor is not contiguous, even with
     /// its last two dimensions transposed.
-    fn of(x: &Tensor) -> Result<Self> {
+    fn of(x: &Raw) -> Result<Self> {
         let (rows, columns) = (x.dim(D::Minus2)?, x.dim(D::Minus1)?);
         let exchanged = x.transpose(D::Minus2, D::Minus1)?;
         let transposed = !x.is_contiguous() && exchanged.is_contiguous();
@@ -136,7 +141,7 @@ impl Matrices {
     }
 }
 
-fn forward<T: Element>(a: &Tensor, b: &Tensor, shape: Vec<usize>) -> Result<Tensor> {
+fn forward<T: Element>(a: &Raw, b: &Raw, shape: Vec<usize>) -> Result<Raw> {
     let back = Back {
         a: Matrices::of(a)?,
         b: Matrices::of(b)?,
@@ -193,7 +198,7 @@ impl<T: Element> Backward for Back<T> {
             let of_a = products(self.count(), sizes, |i| {
                 [g(i), self.b.get(b, i).transposed()]
             });
-            gradients[0] = Some(Tensor::from_vec(
+            gradients[0] = Some(Raw::from_vec(
                 of_a,
                 shape([rows, depth]),
                 gradient.device(),
@@ -204,7 +209,7 @@ impl<T: Element> Backward for Back<T> {
             let of_b = products(self.count(), sizes, |i| {
                 [self.a.get(a, i).transposed(), g(i)]
             });
-            gradients[1] = Some(Tensor::from_vec(
+            gradients[1] = Some(Raw::from_vec(
                 of_b,
                 shape([depth, columns]),
                 gradient.device(),
@@ -217,6 +222,7 @@ impl<T: Element> Backward for Back<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{randn, zeros};
     use candle_core::Device;
@@ -232,8 +238,8 @@ mod tests {
             let a = randn([left, &[rows, depth]].concat(), &CPU);
             let b = randn([right, &[depth, columns]].concat(), &CPU);
             let inputs = vec![case.input(a), case.input(b)];
-            let kernel = |x: &[Tensor]| matmul(&x[0], &x[1]);
-            let candle = |x: &[Tensor]| x[0].contiguous()?.broadcast_matmul(&x[1].contiguous()?);
+            let kernel = |x: &[Raw]| matmul_as(&"", &x[0], &x[1]);
+            let candle = |x: &[Raw]| x[0].contiguous()?.broadcast_matmul(&x[1].contiguous()?);
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }
@@ -241,8 +247,7 @@ mod tests {
     #[test]
     fn dimensions_before_the_matrices_are_broadcast() {
         let shape = |a: &[usize], b: &[usize]| {
-            let y = matmul(&zeros(a, &CPU).unwrap(), &zeros(b, &CPU).unwrap());
-            y.map(|y| y.dims().to_vec())
+            attempt(|| matmul(&zeros(a, &CPU), &zeros(b, &CPU)).dims().to_vec())
                 .map_err(|error| error.to_string())
         };
         assert_eq!(shape(&[2, 1, 3, 4], &[5, 4, 6]).unwrap(), [2, 5, 3, 6]);

@@ -2,32 +2,38 @@
 
 use super::check;
 use super::lookup::check_indices;
-use crate::error;
-use candle_core::{DType, Result, Tensor};
+use crate::error::{self, OrRaise};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 
 /// Returns class indices as rows with a 1 at the index and zeros elsewhere, in `i64`.
 ///
 /// # Shapes
 /// Integers `(…)` to `(…, num_classes)`.
 ///
-/// # Errors
+/// # Panics
 /// If the indices are not integers, or, on the CPU, out of range. On a GPU, the row of an index out of range
 /// is zero.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = one_hot(&tensor(&[2, 0], &cpu())?, 3)?; // (2, 3)
-/// assert_eq!(y.to_vec2::<i64>()?, [[0, 0, 1], [1, 0, 0]]);
-/// # Ok::<(), Error>(())
+/// let y = one_hot(&tensor(&[2, 0], &cpu()), 3); // (2, 3)
+/// assert_eq!(y.to_vec2::<i64>(), [[0, 0, 1], [1, 0, 0]]);
 /// ```
-pub fn one_hot(y: &Tensor, num_classes: usize) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn one_hot(y: &Tensor, num_classes: usize) -> Tensor {
+    one_hot_raw(y.raw(), num_classes).or_raise().into()
+}
+
+fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
     if y.dtype().is_float() {
         return Err(error::dtype(
             "one_hot",
             "class indices",
             y.dtype(),
-            "Convert the input: y.to_dtype(DType::I64)?",
+            "Convert the input: y.to_dtype(DType::I64)",
         ));
     }
     check::positive(&"one_hot", &[("num_classes", num_classes)])?;
@@ -36,9 +42,9 @@ pub fn one_hot(y: &Tensor, num_classes: usize) -> Result<Tensor> {
     let shape = [y.dims(), &[num_classes]].concat();
     check::output(&"one_hot", &shape, &y)?;
     if y.elem_count() == 0 {
-        return Tensor::zeros(shape, DType::I64, y.device());
+        return Raw::zeros(shape, DType::I64, y.device());
     }
-    let classes = Tensor::arange(0, num_classes as i64, y.device())?; // (num_classes,)
+    let classes = Raw::arange(0, num_classes as i64, y.device())?; // (num_classes,)
     let equal = y.unsqueeze(y.rank())?.broadcast_eq(&classes)?;
     equal.to_dtype(DType::I64)
 }

@@ -10,8 +10,8 @@ use super::engine::autograd::has_kernel;
 use super::engine::shared_slice::SharedSlice;
 use super::engine::simd::Element;
 use super::engine::{CpuView, dispatch_dtype, threads::for_each_task};
-use crate::tensor::TensorExt;
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Tensor, bail};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{CpuStorage, InplaceOp1, Layout, Result, bail};
 use std::cell::Cell;
 
 /// The elements of one task.
@@ -20,31 +20,28 @@ const CHUNK: usize = 1 << 15;
 /// Takes a step: updates the value and its state in place. The tensors must
 /// [have a kernel](has_step_kernel).
 pub(crate) fn step_in_place(
-    value: &Tensor,
-    gradient: &Tensor,
-    state: &[Tensor],
+    value: &Raw,
+    gradient: &Raw,
+    state: &[Raw],
     rule: StepRule,
 ) -> Result<()> {
-    let changed: Vec<&Tensor> = [value].into_iter().chain(state).collect();
+    let changed: Vec<&Raw> = [value].into_iter().chain(state).collect();
     dispatch_dtype!(value, in_chunks(&changed, gradient, rule))
 }
 
 /// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
 /// the step changes must be contiguous and share its memory with none of the others.
-pub(crate) fn has_step_kernel(value: &Tensor, gradient: &Tensor, state: &[Tensor]) -> bool {
-    let all: Vec<&Tensor> = [gradient, value].into_iter().chain(state).collect();
-    let own_memory = |i: usize| {
-        all[..i]
-            .iter()
-            .all(|other| !all[i].shares_storage_with(other))
-    };
+pub(crate) fn has_step_kernel(value: &Raw, gradient: &Raw, state: &[Raw]) -> bool {
+    let all: Vec<&Raw> = [gradient, value].into_iter().chain(state).collect();
+    let shared = |a, b| Tensor::from_raw_ref(a).shares_storage_with(Tensor::from_raw_ref(b));
+    let own_memory = |i: usize| all[..i].iter().all(|other| !shared(all[i], other));
     has_kernel(&all)
         && all.iter().all(|tensor| tensor.dims() == value.dims())
         && (1..all.len()).all(|i| all[i].is_contiguous() && own_memory(i))
 }
 
 /// Takes the step in chunks, on all cores.
-fn in_chunks<T: Element>(changed: &[&Tensor], gradient: &Tensor, rule: StepRule) -> Result<()> {
+fn in_chunks<T: Element>(changed: &[&Raw], gradient: &Raw, rule: StepRule) -> Result<()> {
     let gradient = gradient.contiguous()?;
     let view = CpuView::of(&gradient)?;
     let gradient = view.as_slice::<T>()?;
@@ -64,7 +61,7 @@ fn in_chunks<T: Element>(changed: &[&Tensor], gradient: &Tensor, rule: StepRule)
 
 /// Calls `work` with the slices in `open`, followed by the elements of each tensor.
 fn edit_all<T: Element>(
-    tensors: &[&Tensor],
+    tensors: &[&Raw],
     open: &[SharedSlice<'_, T>],
     work: &dyn Fn(&[SharedSlice<'_, T>]),
 ) -> Result<()> {
@@ -83,7 +80,7 @@ fn edit_all<T: Element>(
 }
 
 /// Calls `work` with the elements of a contiguous tensor, to change them in place.
-fn edit<T: Element>(tensor: &Tensor, work: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
+fn edit<T: Element>(tensor: &Raw, work: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
     struct Edit<F>(Cell<Option<F>>);
 
     impl<F: for<'a> FnOnce(&'a mut CpuStorage, &'a Layout) -> Result<()>> InplaceOp1 for Edit<F> {

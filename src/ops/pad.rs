@@ -2,7 +2,8 @@
 
 use super::{Conv2dSpec, check};
 use crate::error;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::fmt::Display;
 
 /// The values with which a convolution pads its input.
@@ -10,11 +11,10 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = Conv1d::new(1, 1, 1)?.padding(1).padding_mode(PaddingMode::Circular).without_bias();
-/// layer.parameter("weight")?.set(&ones((1, 1, 1), &cpu())?)?;
-/// let y = layer.forward(&tensor(&[[[1.0, 2.0, 3.0]]], &cpu())?)?; // (1, 1, 5)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 1.0, 2.0, 3.0, 1.0]);
-/// # Ok::<(), Error>(())
+/// let layer = Conv1d::new(1, 1, 1).padding(1).padding_mode(PaddingMode::Circular).without_bias();
+/// layer.parameter("weight").set(&ones((1, 1, 1), &cpu()));
+/// let y = layer.forward(&tensor(&[[[1.0, 2.0, 3.0]]], &cpu())); // (1, 1, 5)
+/// assert_eq!(y.to_vec::<f32>(), [3.0, 1.0, 2.0, 3.0, 1.0]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaddingMode {
@@ -60,10 +60,10 @@ impl PaddingMode {
 /// If the padding is larger than the input allows.
 pub(crate) fn padded(
     caller: &dyn Display,
-    x: &Tensor,
+    x: &Raw,
     spec: Conv2dSpec,
     mode: PaddingMode,
-) -> Result<(Tensor, Conv2dSpec)> {
+) -> Result<(Raw, Conv2dSpec)> {
     let mut x = x.clone();
     if mode == PaddingMode::Zeros {
         return Ok((x, spec));
@@ -89,7 +89,7 @@ pub(crate) fn padded(
         check::output(caller, &shape, &x)?;
         let (size, padding) = (size as isize, padding as isize);
         let indices = (-padding..size + padding).map(|position| mode.index(position, size) as u32);
-        let indices = Tensor::from_iter(indices, x.device())?;
+        let indices = Raw::from_iter(indices, x.device())?;
         x = x.contiguous()?.index_select(&indices, dim)?;
     }
     Ok((x, spec.padding(0)))

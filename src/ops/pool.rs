@@ -11,8 +11,10 @@ use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use super::pair::Pair;
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor};
 use average::avg_pool;
-use candle_core::{Result, Tensor};
+use candle_core::Result;
 use max::max_pool;
 use plane::Plane;
 use std::fmt::Display;
@@ -23,23 +25,26 @@ use std::fmt::Display;
 /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
 /// `height' = (height + 2 padding - kernel) / stride + 1`, rounded down.
 ///
-/// # Errors
+/// # Panics
 /// If the settings are invalid, or `x` does not have four dimensions, or its images are too small.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-/// let y = max_pool2d(&x, Pool2dSpec::new(2))?; // (1, 1, 2, 2)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
-/// # Ok::<(), Error>(())
+/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let y = max_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
+/// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
 /// ```
-pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
-    max_pool2d_as(&"max_pool2d", x, settings)
+#[inline]
+#[track_caller]
+pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
+    max_pool2d_as(&"max_pool2d", x.raw(), settings)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`max_pool2d`]; errors begin with the name of the caller.
-pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
         return empty(x, spec);
@@ -55,23 +60,26 @@ pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) 
 /// # Shapes
 /// Those of [`max_pool2d`].
 ///
-/// # Errors
+/// # Panics
 /// As for [`max_pool2d`], and if `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-/// let y = avg_pool2d(&x, Pool2dSpec::new(2))?; // (1, 1, 2, 2)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 4.5, 10.5, 12.5]);
-/// # Ok::<(), Error>(())
+/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let y = avg_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
+/// assert_eq!(y.to_vec::<f32>(), [2.5, 4.5, 10.5, 12.5]);
 /// ```
-pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
-    avg_pool2d_as(&"avg_pool2d", x, settings)
+#[inline]
+#[track_caller]
+pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
+    avg_pool2d_as(&"avg_pool2d", x.raw(), settings)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`avg_pool2d`]; errors begin with the name of the caller.
-pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     check::floating(caller, x)?;
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
@@ -87,13 +95,13 @@ pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) 
 }
 
 /// Returns the output for images without elements.
-fn empty(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+fn empty(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     let shape = Plane::new(x, spec)?.output_shape(x)?;
-    Tensor::zeros(shape, x.dtype(), x.device())
+    Raw::zeros(shape, x.dtype(), x.device())
 }
 
 /// Returns whether the kernels can compute with `x`; that of max pooling stores indices as `u32`.
-fn suits_kernel(x: &Tensor) -> bool {
+fn suits_kernel(x: &Raw) -> bool {
     has_kernel(&[x]) && x.elem_count() < u32::MAX as usize
 }
 
@@ -103,28 +111,32 @@ fn suits_kernel(x: &Tensor) -> bool {
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
 ///
-/// # Errors
+/// # Panics
 /// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
 /// integers.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-/// let y = adaptive_avg_pool2d(&x, (1, 2))?; // (1, 1, 1, 2)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [6.5, 8.5]);
-/// # Ok::<(), Error>(())
+/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
+/// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
 /// ```
-pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) -> Result<Tensor> {
-    adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x, size.into())
+#[inline]
+#[track_caller]
+pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) -> Tensor {
+    adaptive_avg_pool2d_to(x, size.into())
+}
+
+#[track_caller]
+fn adaptive_avg_pool2d_to(x: &Tensor, size: Pair) -> Tensor {
+    adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x.raw(), size)
+        .or_raise()
+        .into()
 }
 
 /// Computes [`adaptive_avg_pool2d`]; errors begin with the name of the caller.
-pub(crate) fn adaptive_avg_pool2d_as(
-    caller: &dyn Display,
-    x: &Tensor,
-    size: Pair,
-) -> Result<Tensor> {
+pub(crate) fn adaptive_avg_pool2d_as(caller: &dyn Display, x: &Raw, size: Pair) -> Result<Raw> {
     check::floating(caller, x)?;
     check::positive(caller, &[("size", size.least())])?;
     let (n, c, h, w) = check::images(caller, x)?;
@@ -134,7 +146,7 @@ pub(crate) fn adaptive_avg_pool2d_as(
     }
     check::output(caller, &[n, c, size.height, size.width], x)?;
     if x.elem_count() == 0 {
-        return Tensor::zeros((n, c, size.height, size.width), x.dtype(), x.device());
+        return Raw::zeros((n, c, size.height, size.width), x.dtype(), x.device());
     }
     if check::is_half(x) {
         return check::in_single([x], |[x]| adaptive_avg_pool2d_as(caller, &x, size));
@@ -148,29 +160,31 @@ pub(crate) fn adaptive_avg_pool2d_as(
 
 /// Returns the means of `size` ranges that cover a dimension. A value affects only the means of the
 /// ranges that contain it: in a product with a matrix, NaN times 0 would spread one NaN to all means.
-fn means_of_lines(x: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
+fn means_of_lines(x: &Raw, dim: usize, size: usize) -> Result<Raw> {
     let length = x.dim(dim)?;
     let means = (0..size).map(|i| {
         let (from, to) = (i * length / size, ((i + 1) * length).div_ceil(size));
         x.narrow(dim, from, to - from)?.mean_keepdim(dim)
     });
-    Tensor::cat(&means.collect::<Result<Vec<_>>>()?, dim)
+    Raw::cat(&means.collect::<Result<Vec<_>>>()?, dim)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::randn;
-    use candle_core::{DType, Device, Var};
+    use crate::error::attempt;
+    use crate::ops::testing::{compare, variable};
+    use crate::tensor::{ones, randn, zeros};
+    use candle_core::{DType, Device};
 
-    type Pool = fn(&Tensor, Pool2dSpec) -> Result<Tensor>;
+    type Pool = fn(&dyn Display, &Raw, Pool2dSpec) -> Result<Raw>;
+    type WithCandle = fn(&Raw, Pool2dSpec) -> Result<Raw>;
 
     #[test]
     fn the_kernels_agree_with_candle() {
-        let operations: [(&str, Pool, Pool); 2] = [
-            ("max_pool2d", max_pool2d, candle::max_pool2d),
-            ("avg_pool2d", avg_pool2d, candle::avg_pool2d),
+        let operations: [(&str, Pool, WithCandle); 2] = [
+            ("max_pool2d", max_pool2d_as, candle::max_pool2d),
+            ("avg_pool2d", avg_pool2d_as, candle::avg_pool2d),
         ];
         for (name, pool, with_candle) in operations {
             compare(name, 80, |case| {
@@ -188,11 +202,12 @@ mod tests {
                 let shape = (case.between(1, 4), case.between(1, 5), height, width);
                 let mut x = randn(shape, &Device::Cpu);
                 if case.one_of(&[true, false]) {
-                    x = (x.unwrap() * 2.0).and_then(|x| x.round()); // many equal elements
+                    x *= 2.0;
+                    x = x.round(); // many equal elements
                 }
                 let inputs = vec![case.input(x)];
-                let kernel = move |x: &[Tensor]| pool(&x[0], spec);
-                let candle = move |x: &[Tensor]| with_candle(&x[0], spec);
+                let kernel = move |x: &[Raw]| pool(&"", &x[0], spec);
+                let candle = move |x: &[Raw]| with_candle(&x[0], spec);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
             });
         }
@@ -200,65 +215,60 @@ mod tests {
 
     /// Without gradients, another kernel computes the maxima.
     #[test]
-    fn maxima_are_the_same_with_and_without_gradients() -> Result<()> {
+    fn maxima_are_the_same_with_and_without_gradients() {
         for (kernel, stride, padding) in [(2, 2, 0), (3, 2, 1), (3, 1, 1), (4, 3, 2), (2, 5, 0)] {
             for shape in [(2, 3, 8, 8), (1, 2, 33, 17), (1, 1, 5, 40)] {
-                let x = randn(shape, &Device::Cpu)?;
-                let x = ((&x * 2.0)?.round()? / x.relu()?)?; // many equal elements, infinities and NaN
+                let x = randn(shape, &Device::Cpu);
+                let doubled: Tensor = &x * 2.0;
+                let x = doubled.round() / x.relu(); // many equal elements, infinities and NaN
                 let spec = Pool2dSpec::new(kernel).stride(stride).padding(padding);
-                let var = Var::from_tensor(&x)?;
-                let tracked = max_pool2d(var.as_tensor(), spec)?;
-                let bits = |y: &Tensor| -> Result<Vec<u32>> {
-                    let y = y.flatten_all()?.to_vec1::<f32>()?;
-                    Ok(y.into_iter().map(f32::to_bits).collect())
+                let tracked = max_pool2d(&variable(&x), spec);
+                let bits = |y: &Tensor| -> Vec<u32> {
+                    y.to_vec::<f32>().into_iter().map(f32::to_bits).collect()
                 };
-                assert_eq!(bits(&max_pool2d(&x, spec)?)?, bits(&tracked)?, "{spec:?}");
+                assert_eq!(bits(&max_pool2d(&x, spec)), bits(&tracked), "{spec:?}");
             }
         }
-        Ok(())
     }
 
     #[test]
     fn a_nan_stays_in_its_own_patches() {
         let mut values = vec![1.0; 35];
         values[0] = f64::NAN;
-        let x = Tensor::from_vec(values, (1, 1, 5, 7), &Device::Cpu).unwrap();
-        let x = Var::from_tensor(&x).unwrap();
-        let y = adaptive_avg_pool2d(&x, 3).unwrap();
-        let y = y.flatten_all().unwrap().to_vec1::<f64>().unwrap();
+        let x = variable(&Tensor::from_vec(values, (1, 1, 5, 7), &Device::Cpu));
+        let y = adaptive_avg_pool2d(&x, 3).to_vec::<f64>();
         let nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
         assert_eq!(nan, std::array::from_fn::<_, 9, _>(|i| i == 0));
     }
 
     #[test]
     fn impossible_settings_are_errors() {
-        let x = Tensor::zeros((1, 1, 4, 4), DType::F32, &Device::Cpu).unwrap();
+        let x = zeros((1, 1, 4, 4), &Device::Cpu);
         let (large, largest) = (1 << 33, usize::MAX);
         for result in [
-            avg_pool2d(&x, Pool2dSpec::new(large).padding(large / 2)),
-            max_pool2d(&x, Pool2dSpec::new(largest)),
-            max_pool2d(&x, Pool2dSpec::new(largest).padding(largest / 2)),
-            avg_pool2d(&x, Pool2dSpec::new(2).padding(largest)),
-            adaptive_avg_pool2d(&x, 1 << 40),
-            adaptive_avg_pool2d(&x, (largest, 1)),
-            avg_pool2d(&x.to_dtype(DType::I64).unwrap(), Pool2dSpec::new(2)),
+            attempt(|| avg_pool2d(&x, Pool2dSpec::new(large).padding(large / 2))),
+            attempt(|| max_pool2d(&x, Pool2dSpec::new(largest))),
+            attempt(|| max_pool2d(&x, Pool2dSpec::new(largest).padding(largest / 2))),
+            attempt(|| avg_pool2d(&x, Pool2dSpec::new(2).padding(largest))),
+            attempt(|| adaptive_avg_pool2d(&x, 1 << 40)),
+            attempt(|| adaptive_avg_pool2d(&x, (largest, 1))),
+            attempt(|| avg_pool2d(&x.to_dtype(DType::I64), Pool2dSpec::new(2))),
         ] {
             assert_eq!(result.unwrap_err().to_string().lines().count(), 2);
         }
         for pool in [max_pool2d, avg_pool2d] {
-            let y = pool(&x, Pool2dSpec::new(2).stride(largest)).unwrap();
+            let y = pool(&x, Pool2dSpec::new(2).stride(largest));
             assert_eq!(y.dims(), [1, 1, 1, 1]);
-            let empty = x.narrow(0, 0, 0).unwrap();
-            let y = pool(&empty, Pool2dSpec::new(2)).unwrap();
+            let empty = x.narrow(0, 0, 0);
+            let y = pool(&empty, Pool2dSpec::new(2));
             assert_eq!(y.dims(), [0, 1, 2, 2]);
         }
     }
 
     #[test]
     fn adaptive_means_of_doubles_are_doubles() {
-        let x = Tensor::ones((1, 1, 5, 4), DType::F64, &Device::Cpu).unwrap();
-        let y = adaptive_avg_pool2d(&x, 3).unwrap();
-        for mean in y.flatten_all().unwrap().to_vec1::<f64>().unwrap() {
+        let x = ones((1, 1, 5, 4), &Device::Cpu).to_dtype(DType::F64);
+        for mean in adaptive_avg_pool2d(&x, 3).to_vec::<f64>() {
             assert!((mean - 1.0).abs() < 1e-15, "{mean}");
         }
     }

@@ -11,12 +11,13 @@ mod recurrence;
 
 pub(crate) use recurrence::{Cell, Recurrence};
 
-use super::cat;
+use super::cat_as;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use crate::error::explain;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use cpu::forward as kernel;
 use std::fmt::Display;
 
@@ -32,11 +33,11 @@ use std::fmt::Display;
 pub(crate) fn rnn(
     caller: &dyn Display,
     recurrence: &Recurrence,
-    gates: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    state: &Tensor,
-) -> Result<(Tensor, Tensor)> {
+    gates: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
+    state: &Raw,
+) -> Result<(Raw, Raw)> {
     let (steps, batch, _) = gates.dims3()?;
     let shape = [recurrence.cell.states(), batch, weight.dim(1)?];
     if steps == 0 {
@@ -54,12 +55,12 @@ pub(crate) fn rnn(
     }
     check::same_place(caller, state, weight)?;
     if gates.elem_count() == 0 {
-        let outputs = Tensor::zeros((steps, batch, shape[2]), gates.dtype(), gates.device())?;
+        let outputs = Raw::zeros((steps, batch, shape[2]), gates.dtype(), gates.device())?;
         return Ok((outputs, state.clone()));
     }
     // A kernel has at most three inputs, so the bias becomes another column of the weight.
     let weight = match bias {
-        Some(bias) => cat(&[weight, &bias.unsqueeze(1)?], 1)?,
+        Some(bias) => cat_as(caller, &[weight, &bias.unsqueeze(1)?], 1.into())?,
         None => weight.clone(),
     };
     let inputs = [gates, &weight, state];
@@ -91,7 +92,7 @@ mod tests {
                 let bias = case.between(0, 1);
                 let (rows, states) = (cell.gates() * hidden, cell.states());
                 let valid = match case.one_of(&[true, false]) {
-                    true => Some(randint(0, 2, (steps, batch), &CPU).unwrap()),
+                    true => Some(randint(0, 2, (steps, batch), &CPU).into()),
                     false => None,
                 };
                 let recurrence = Recurrence {
@@ -101,14 +102,14 @@ mod tests {
                 };
                 let inputs = vec![
                     case.input(randn((steps, batch, rows), &CPU)),
-                    case.input(randn((rows, hidden + bias), &CPU).and_then(|w| w * 0.3)),
+                    case.input(randn((rows, hidden + bias), &CPU) * 0.3),
                     case.input(randn((states, batch, hidden), &CPU)),
                 ];
                 let other = recurrence.clone();
-                let with_kernel = move |x: &[Tensor]| {
+                let with_kernel = move |x: &[Raw]| {
                     dispatch_dtype!(x[0], kernel([&x[0], &x[1], &x[2]], &recurrence))
                 };
-                let candle = move |x: &[Tensor]| candle::run([&x[0], &x[1], &x[2]], &other);
+                let candle = move |x: &[Raw]| candle::run([&x[0], &x[1], &x[2]], &other);
                 Some((inputs, Box::new(with_kernel), Box::new(candle)))
             });
         }

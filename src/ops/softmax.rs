@@ -8,8 +8,9 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
-use candle_core::shape::Dim;
-use candle_core::{D, Result, Tensor};
+use crate::error::OrRaise;
+use crate::tensor::{Axis, Raw, Tensor};
+use candle_core::{D, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -22,56 +23,75 @@ const CHUNK: usize = 1 << 13;
 /// # Shapes
 /// Any shape with at least one dimension; the output has the same shape.
 ///
-/// # Errors
+/// # Panics
 /// If there is no such dimension, or `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]], &cpu())?; // (2, 2)
-/// assert_eq!(softmax(&x, D::Minus1)?.to_vec2::<f32>()?[0], [0.5, 0.5]);
-/// assert_eq!(softmax(&x, 0)?.i((0, 1))?.to_scalar::<f32>()?, 0.5);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]], &cpu()); // (2, 2)
+/// assert_eq!(softmax(&x, -1).to_vec2::<f32>()[0], [0.5, 0.5]);
+/// assert_eq!(softmax(&x, 0).i((0, 1)).item(), 0.5);
 /// ```
-pub fn softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    softmax_as(&"softmax", x, dim)
+#[inline]
+#[track_caller]
+pub fn softmax(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
+    softmax_over(x, dim.into())
+}
+
+#[track_caller]
+fn softmax_over(x: &Tensor, dim: Axis) -> Tensor {
+    softmax_as(&"softmax", x.raw(), dim).or_raise().into()
 }
 
 /// Computes [`softmax`]; errors begin with the name of the caller.
-pub(crate) fn softmax_as(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<Tensor> {
+pub(crate) fn softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw> {
     along(caller, x, dim, false)
 }
 
-/// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…)?.log()` has for
+/// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…).log()` has for
 /// small probabilities.
 ///
 /// # Shapes
 /// Any shape with at least one dimension; the output has the same shape.
 ///
-/// # Errors
+/// # Panics
 /// As for [`softmax`].
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[0.0, 200.0]], &cpu())?; // (1, 2)
-/// assert_eq!(log_softmax(&x, D::Minus1)?.to_vec2::<f32>()?, [[-200.0, 0.0]]);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[0.0, 200.0]], &cpu()); // (1, 2)
+/// assert_eq!(log_softmax(&x, -1).to_vec2::<f32>(), [[-200.0, 0.0]]);
 /// ```
-pub fn log_softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    along(&"log_softmax", x, dim, true)
+#[inline]
+#[track_caller]
+pub fn log_softmax(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
+    log_softmax_over(x, dim.into())
+}
+
+#[track_caller]
+fn log_softmax_over(x: &Tensor, dim: Axis) -> Tensor {
+    log_softmax_as(&"log_softmax", x.raw(), dim)
+        .or_raise()
+        .into()
+}
+
+/// Computes [`log_softmax`]; errors begin with the name of the caller.
+pub(super) fn log_softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw> {
+    along(caller, x, dim, true)
 }
 
 /// Computes the softmax along a dimension, or its logarithm. Moves the dimension to the end first, unless
 /// [`columns`] can compute it.
-fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<Tensor> {
+fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
     check::floating(caller, x)?;
-    let dim = check::dimension(caller, x, dim)?;
+    let dim = dim.of(caller, x)?;
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
     if check::is_half(x) {
-        return check::in_single([x], |[x]| along(caller, &x, dim, log));
+        return check::in_single([x], |[x]| along(caller, &x, dim.into(), log));
     }
     let last = x.rank() - 1;
     let side_by_side: usize = x.dims()[dim + 1..].iter().product();
@@ -79,7 +99,8 @@ fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<T
         return columns::softmax(x, dim, log);
     }
     if dim != last {
-        return along(caller, &x.transpose(dim, last)?, last, log)?.transpose(dim, last);
+        let moved = x.transpose(dim, last)?;
+        return along(caller, &moved, last.into(), log)?.transpose(dim, last);
     }
     match has_kernel(&[x]) {
         true => dispatch_dtype!(x, forward(x, log)),
@@ -87,7 +108,7 @@ fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<T
     }
 }
 
-fn softmax_with_candle(x: &Tensor, log: bool) -> Result<Tensor> {
+fn softmax_with_candle(x: &Raw, log: bool) -> Result<Raw> {
     let mut x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
     if log {
         return x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?);
@@ -96,7 +117,7 @@ fn softmax_with_candle(x: &Tensor, log: bool) -> Result<Tensor> {
     x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
 }
 
-fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
+fn forward<T: Element>(x: &Raw, log: bool) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
@@ -115,7 +136,7 @@ fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
     record(&[x], y, x.shape(), || Back { log, element })
 }
 
-fn row_length(x: &Tensor) -> usize {
+fn row_length(x: &Raw) -> usize {
     x.dims().last().copied().unwrap_or(1)
 }
 
@@ -204,7 +225,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Tensor::from_vec(of_x, gradient.shape(), gradient.device())?;
+        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
     }
 }
@@ -229,27 +250,27 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{ones, randn, tensor, zeros};
     use candle_core::{DType, Device};
 
     #[test]
     fn nan_stays_nan() {
-        let x = tensor(&[f64::NAN], &Device::Cpu).unwrap();
-        let y = softmax(&x, 0).unwrap().to_vec1::<f32>().unwrap();
-        assert!(y[0].is_nan());
+        let x = tensor(&[f64::NAN], &Device::Cpu);
+        assert!(softmax(&x, 0).item().is_nan());
     }
 
     #[test]
     fn a_wrong_shape_is_an_error() {
-        let x = tensor(1.0, &Device::Cpu).unwrap();
+        let x = tensor(1.0, &Device::Cpu);
         assert_eq!(
-            softmax(&x, D::Minus1).unwrap_err().to_string(),
+            attempt(|| softmax(&x, -1)).unwrap_err().to_string(),
             "softmax cannot take an input of shape []\n\
              Expected at least one dimension"
         );
-        let x = zeros((2, 3), &Device::Cpu).unwrap();
-        let message = log_softmax(&x, 2).unwrap_err().to_string();
+        let x = zeros((2, 3), &Device::Cpu);
+        let message = attempt(|| log_softmax(&x, 2)).unwrap_err().to_string();
         assert!(message.ends_with("Its dimensions are 0 to 1"), "{message}");
     }
 
@@ -261,11 +282,10 @@ mod tests {
             (4096, DType::F16, 1e-2),
             (3_000_000, DType::F32, 1e-5),
         ] {
-            let x = ones(count, &Device::Cpu).unwrap().to_dtype(dtype).unwrap();
-            let y = softmax(&x, 0).unwrap();
+            let x = ones(count, &Device::Cpu).to_dtype(dtype);
+            let y = softmax(&x, 0);
             assert_eq!(y.dtype(), dtype);
-            let y = y.to_dtype(DType::F64).unwrap().sum_all().unwrap();
-            let sum = y.to_scalar::<f64>().unwrap();
+            let sum = y.to_dtype(DType::F64).sum_all().item();
             assert!((sum - 1.0).abs() < tolerance, "{count} {dtype:?}: {sum}");
         }
     }
@@ -273,8 +293,8 @@ mod tests {
     #[test]
     fn an_empty_batch_stays_empty() {
         for shape in [(0, 3), (3, 0)] {
-            let x = zeros(shape, &Device::Cpu).unwrap();
-            assert_eq!(softmax(&x, 1).unwrap().elem_count(), 0);
+            let x = zeros(shape, &Device::Cpu);
+            assert_eq!(softmax(&x, 1).elem_count(), 0);
         }
     }
 
@@ -284,8 +304,8 @@ mod tests {
             compare("softmax", 20, |case| {
                 let shape = (case.between(1, 90), case.between(1, 800));
                 let inputs = vec![case.input(randn(shape, &Device::Cpu))];
-                let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
-                let candle = move |x: &[Tensor]| softmax_with_candle(&x[0], log);
+                let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 1.into(), log);
+                let candle = move |x: &[Raw]| softmax_with_candle(&x[0], log);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
             });
         }
@@ -301,8 +321,8 @@ mod tests {
                     case.between(8, 70),
                 );
                 let inputs = vec![case.input(randn(shape, &Device::Cpu))];
-                let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
-                let last = move |x: &[Tensor]| {
+                let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 1.into(), log);
+                let last = move |x: &[Raw]| {
                     softmax_with_candle(&x[0].transpose(1, 2)?, log)?.transpose(1, 2)
                 };
                 Some((inputs, Box::new(kernel), Box::new(last)))
@@ -312,10 +332,9 @@ mod tests {
 
     #[test]
     fn any_dimension_can_be_the_classes() {
-        let x = randn((3, 4, 5), &Device::Cpu).unwrap();
+        let x = randn((3, 4, 5), &Device::Cpu);
         for dim in 0..3 {
-            let sums = softmax(&x, dim).unwrap().sum(dim).unwrap();
-            let sums = sums.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+            let sums = softmax(&x, dim).sum(dim).to_vec::<f32>();
             assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6));
         }
     }

@@ -1,16 +1,17 @@
 //! Compares kernels with Candle's operations, for random shapes.
 
 use super::engine::autograd::is_from_kernel;
-use candle_core::{DType, Result, Tensor, Var};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result, Var};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// An operation of some inputs.
-pub(crate) type Operation = Box<dyn Fn(&[Tensor]) -> Result<Tensor> + Send + Sync>;
+pub(crate) type Operation = Box<dyn Fn(&[Raw]) -> Result<Raw> + Send + Sync>;
 
 /// The inputs, the operation with its kernel, and the same with Candle's operations.
-pub(crate) type Setup = (Vec<Tensor>, Operation, Operation);
+pub(crate) type Setup = (Vec<Raw>, Operation, Operation);
 
 /// One case of a comparison, with its own random generator.
 pub(crate) struct Case {
@@ -28,19 +29,24 @@ impl Case {
     }
 
     /// Returns the tensor in the type of the case; sometimes not contiguous, or a part of another tensor.
-    pub(crate) fn input(&mut self, tensor: Result<Tensor>) -> Tensor {
-        let tensor = tensor.and_then(|t| t.to_dtype(self.dtype)).expect("input");
+    pub(crate) fn input(&mut self, tensor: Tensor) -> Raw {
+        let tensor = Raw::from(tensor.to_dtype(self.dtype));
         let last = tensor.rank() - 1;
         let strided = match self.between(0, 3) {
             0 if last > 0 => tensor
                 .transpose(last - 1, last)
                 .and_then(|t| t.contiguous()?.transpose(last - 1, last)),
-            1 => Tensor::cat(&[&tensor, &tensor], 0)
+            1 => Raw::cat(&[&tensor, &tensor], 0)
                 .and_then(|t| t.narrow(0, tensor.dims()[0], tensor.dims()[0])),
             _ => Ok(tensor),
         };
         strided.expect("a view")
     }
+}
+
+/// Returns a tensor of these values to which gradients flow.
+pub(crate) fn variable(values: &Tensor) -> Tensor {
+    Tensor::from(&Var::from_tensor(values.raw()).expect("a variable"))
 }
 
 /// Compares `count` cases in each type, forward and backward. A case is skipped if `setup` returns `None`.
@@ -56,7 +62,7 @@ pub(crate) fn compare(name: &str, count: u64, mut setup: impl FnMut(&mut Case) -
                 continue;
             };
             compared += 1;
-            let dims: Vec<_> = inputs.iter().map(Tensor::dims).collect();
+            let dims: Vec<_> = inputs.iter().map(Raw::dims).collect();
             let what = format!("{name} in {dtype:?}, case {seed}, inputs {dims:?}");
             compare_one(&what, dtype, &inputs, &kernel, &candle);
         }
@@ -67,13 +73,7 @@ pub(crate) fn compare(name: &str, count: u64, mut setup: impl FnMut(&mut Case) -
     }
 }
 
-fn compare_one(
-    what: &str,
-    dtype: DType,
-    inputs: &[Tensor],
-    kernel: &Operation,
-    candle: &Operation,
-) {
+fn compare_one(what: &str, dtype: DType, inputs: &[Raw], kernel: &Operation, candle: &Operation) {
     let (got, want) = (run(inputs, kernel), run(inputs, candle));
     let tolerances = match dtype {
         DType::F32 => [1e-5, 1e-4],
@@ -100,13 +100,13 @@ fn compare_one(
 }
 
 /// Returns the output, and the gradient of each input.
-fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
+fn run(inputs: &[Raw], operation: &Operation) -> Vec<Raw> {
     let vars: Vec<Var> = inputs
         .iter()
         .map(|x| Var::from_tensor(&x.contiguous().unwrap()).unwrap())
         .collect();
     // Views of variables have the strides of the inputs.
-    let views: Vec<Tensor> = vars
+    let views: Vec<Raw> = vars
         .iter()
         .zip(inputs)
         .map(
@@ -124,7 +124,7 @@ fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
     let count = output.elem_count();
     // Mostly positive, so that sums do not cancel and lose digits.
     let weights: Vec<f64> = (0..count).map(|i| 0.6 + (i as f64 * 0.7).sin()).collect();
-    let weights = Tensor::from_vec(weights, output.shape(), output.device()).unwrap();
+    let weights = Raw::from_vec(weights, output.shape(), output.device()).unwrap();
     let weights = weights.to_dtype(output.dtype()).unwrap();
     let loss = (&output * weights).unwrap().sum_all().unwrap();
     let gradients = loss.backward().unwrap();
@@ -139,13 +139,13 @@ fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
         .collect()
 }
 
-fn elements(tensor: &Tensor) -> Vec<f64> {
+fn elements(tensor: &Raw) -> Vec<f64> {
     let tensor = tensor.to_dtype(DType::F64).unwrap();
     tensor.flatten_all().unwrap().to_vec1().unwrap()
 }
 
 /// Checks that the elements differ by at most `tolerance` times the largest.
-fn assert_close(what: &str, got: &Tensor, want: &Tensor, tolerance: f64) {
+fn assert_close(what: &str, got: &Raw, want: &Raw, tolerance: f64) {
     assert_eq!(got.dims(), want.dims(), "{what}");
     let (got, want) = (elements(got), elements(want));
     let size = want.iter().fold(1e-3, |size: f64, x| size.max(x.abs()));

@@ -2,7 +2,8 @@
 //! four.
 
 use super::check;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::{Device, Result};
 use std::fmt::Display;
 
 /// How [`upsample`] computes an output pixel from the input pixels around it.
@@ -23,11 +24,11 @@ pub(crate) enum Interpolation {
 /// If the input is not a batch of images, or has no pixels.
 pub(crate) fn upsample(
     caller: &dyn Display,
-    x: &Tensor,
+    x: &Raw,
     size: [usize; 2],
     scale: Option<f64>,
     interpolation: Interpolation,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let (_, _, height, width) = check::images(caller, x)?;
     if height == 0 || width == 0 {
         let expected = "Its height and width must be at least 1";
@@ -51,19 +52,19 @@ pub(crate) fn upsample(
 
 /// Changes the size of one dimension.
 fn resized(
-    x: &Tensor,
+    x: &Raw,
     dim: usize,
     size: usize,
     scale: Option<f64>,
     interpolation: Interpolation,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let from = x.dim(dim)?;
     if size == from {
         return Ok(x.clone()); // whatever the scale is, as in PyTorch
     }
     let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
     let pixels = |index: Vec<u32>| {
-        let index = Tensor::from_vec(index, size, x.device())?;
+        let index = Raw::from_vec(index, size, x.device())?;
         x.contiguous()?.index_select(&index, dim)
     };
     let Interpolation::Bilinear { align_corners } = interpolation else {
@@ -87,7 +88,7 @@ fn resized(
     let mut shape = vec![1; x.rank()];
     shape[dim] = size;
     let share: Vec<f64> = places.iter().map(|place| place.fract()).collect();
-    let share = Tensor::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
+    let share = Raw::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
     let share = share.to_device(x.device())?;
     first.broadcast_mul(&share.affine(-1.0, 1.0)?)? + second.broadcast_mul(&share)?
 }

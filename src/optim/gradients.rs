@@ -1,9 +1,9 @@
 //! Gradients between `backward` and the optimiser's step: clipping and accumulation.
 
-use crate::error;
+use crate::error::{self, OrRaise, attempt};
 use crate::nn::Parameter;
-use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Result, Tensor};
+use crate::tensor::{GradStore, Tensor};
+use candle_core::{DType, Device, Result};
 use std::collections::HashSet;
 
 /// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`. Returns
@@ -14,61 +14,70 @@ use std::collections::HashSet;
 /// which has no double precision). Without gradients, the norm is 0. A parameter that is listed twice counts
 /// once (in PyTorch, twice).
 ///
-/// # Errors
+/// # Panics
 /// If `max_norm` is not positive, or the parameters are on different devices.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu())?)?;
-/// let mut gradients = (w.tensor()?.sqr()?.sum_all()? * 0.5)?.backward()?; // [3, 4], norm 5
-/// let norm = clip_gradients(&[w.clone()], &mut gradients, 1.0)?;
-/// assert_eq!(norm.to_scalar::<f64>()?, 5.0);
-/// let clipped = gradients.get(&w.tensor()?).unwrap().to_vec1::<f32>()?;
+/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu()));
+/// let mut gradients = (w.tensor().sqr().sum_all() * 0.5).backward(); // [3, 4], norm 5
+/// let norm = clip_gradients(&[w.clone()], &mut gradients, 1.0);
+/// assert_eq!(norm.to_scalar::<f64>(), 5.0);
+/// let clipped = gradients.get(&w.tensor()).unwrap().to_vec1::<f32>();
 /// assert!((clipped[0] - 0.6).abs() < 1e-5);
-/// # Ok::<(), Error>(())
 /// ```
+#[track_caller]
 pub fn clip_gradients(
     parameters: &[Parameter],
     gradients: &mut GradStore,
     max_norm: f64,
+) -> Tensor {
+    try_clip(parameters, gradients, max_norm).or_raise()
+}
+
+/// Does what [`clip_gradients`] does.
+pub(crate) fn try_clip(
+    parameters: &[Parameter],
+    gradients: &mut GradStore,
+    max_norm: f64,
 ) -> Result<Tensor> {
-    if max_norm.is_nan() || max_norm <= 0.0 {
-        return Err(error::argument(
+    match max_norm > 0.0 {
+        true => attempt(|| clip(&variables(parameters), gradients, max_norm)),
+        false => Err(error::argument(
             "clip_gradients",
             "a positive norm",
             max_norm,
             "Choose one such as 1.0",
-        ));
+        )),
     }
-    let mut seen = HashSet::new();
-    let vars = parameters.iter().filter_map(|p| p.var().ok());
-    let vars: Vec<_> = vars.filter(|var| seen.insert(var.id())).collect();
-    let found = vars.iter().filter_map(|var| gradients.get(var));
-    let squares: Vec<Tensor> = found.map(sum_of_squares).collect::<Result<_>>()?;
+}
+
+fn clip(variables: &[Tensor], gradients: &mut GradStore, max_norm: f64) -> Tensor {
+    let found = variables.iter().filter_map(|x| gradients.get(x));
+    let squares: Vec<Tensor> = found.map(sum_of_squares).collect();
     if squares.is_empty() {
-        return Tensor::new(0.0, &Device::Cpu);
+        return Tensor::from_vec(vec![0f64], (), &Device::Cpu);
     }
-    let norm = Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
-    let scale = ((&norm + 1e-6)?.recip()? * max_norm)?;
-    let scale = scale.broadcast_minimum(&scale.ones_like()?)?;
-    for var in &vars {
-        if let Some(gradient) = gradients.get(var) {
-            let scaled = gradient.broadcast_mul(&scale.to_dtype(gradient.dtype())?)?;
-            gradients.insert(var, scaled);
+    let norm = Tensor::stack(&squares, 0).sum_all().sqrt();
+    let scale = (max_norm / (&norm + 1e-6)).minimum(1.0);
+    for x in variables {
+        if let Some(gradient) = gradients.get(x) {
+            let scaled = gradient * scale.to_dtype(gradient.dtype());
+            gradients.insert(x, scaled);
         }
     }
-    Ok(norm)
+    norm
 }
 
 /// Returns the sum of the squared elements. In double precision, the squares of large values do not
 /// overflow.
-fn sum_of_squares(gradient: &Tensor) -> Result<Tensor> {
+fn sum_of_squares(gradient: &Tensor) -> Tensor {
     let wide = match gradient.device() {
         Device::Metal(_) => DType::F32,
         _ => DType::F64,
     };
-    gradient.to_dtype(wide)?.sqr()?.sum_all()
+    gradient.to_dtype(wide).sqr().sum_all()
 }
 
 /// Adds the gradients of another batch to `sums`, so that one step follows several batches. In PyTorch,
@@ -76,35 +85,62 @@ fn sum_of_squares(gradient: &Tensor) -> Result<Tensor> {
 ///
 /// [`Trainer::accumulate_grad_batches`](crate::train::Trainer::accumulate_grad_batches) does this.
 ///
-/// # Errors
+/// # Panics
 /// If two gradients of a parameter differ in shape, type or device. `sums` is then unchanged.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu())?)?;
-/// let loss = || w.tensor()?.sqr()?.sum_all();
-/// let mut sums = loss()?.backward()?; // [6, 8]
-/// accumulate_gradients(&[w.clone()], &mut sums, &loss()?.backward()?)?;
-/// assert_eq!(sums.get(&w.tensor()?).unwrap().to_vec1::<f32>()?, [12.0, 16.0]);
-/// # Ok::<(), Error>(())
+/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu()));
+/// let loss = || w.tensor().sqr().sum_all();
+/// let mut sums = loss().backward(); // [6, 8]
+/// accumulate_gradients(&[w.clone()], &mut sums, &loss().backward());
+/// assert_eq!(sums.get(&w.tensor()).unwrap().to_vec1::<f32>(), [12.0, 16.0]);
 /// ```
-pub fn accumulate_gradients(
+#[track_caller]
+pub fn accumulate_gradients(parameters: &[Parameter], sums: &mut GradStore, gradients: &GradStore) {
+    try_accumulate(parameters, sums, gradients).or_raise();
+}
+
+/// Does what [`accumulate_gradients`] does.
+pub(crate) fn try_accumulate(
     parameters: &[Parameter],
     sums: &mut GradStore,
     gradients: &GradStore,
 ) -> Result<()> {
-    let vars = parameters.iter().filter_map(|p| p.var().ok());
-    let sum = |var: candle_core::Var| {
-        let sum = match (sums.get(&var), gradients.get(&var)?) {
-            (Some(sum), gradient) => sum + gradient,
-            (None, gradient) => Ok(gradient.clone()),
+    let variables = variables(parameters).into_iter();
+    let sum = |x: Tensor| {
+        let gradient = gradients.get(&x)?;
+        let sum = match sums.get(&x) {
+            Some(sum) => added(sum, gradient),
+            None => Ok(gradient.clone()),
         };
-        Some(sum.map(|sum| (var, sum.detach())))
+        Some(sum.map(|sum| (x, sum.detach())))
     };
-    let new: Vec<_> = vars.filter_map(sum).collect::<Result<_>>()?;
-    for (var, sum) in new {
-        sums.insert(&var, sum);
+    let new: Vec<_> = variables.filter_map(sum).collect::<Result<_>>()?;
+    for (x, sum) in new {
+        sums.insert(&x, sum);
     }
     Ok(())
+}
+
+fn added(sum: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let described = |x: &Tensor| format!("{:?} {}", x.dims(), x.dtype().as_str());
+    match described(sum) == described(gradient) {
+        true => attempt(|| sum + gradient),
+        false => Err(error::argument(
+            "accumulate_gradients",
+            format_args!("a gradient of {}, as in the sum", described(sum)),
+            described(gradient),
+            "Add gradients of the same parameters, as backward() returns them",
+        )),
+    }
+}
+
+/// Returns the values of the parameters that have some, each once. With them, a [`GradStore`] finds gradients.
+pub(crate) fn variables(parameters: &[Parameter]) -> Vec<Tensor> {
+    let mut seen = HashSet::new();
+    let vars = parameters.iter().filter_map(|p| p.try_var().ok());
+    let distinct = vars.filter(|var| seen.insert(var.id()));
+    distinct.map(|var| Tensor::from(&var)).collect()
 }

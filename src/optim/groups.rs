@@ -1,12 +1,12 @@
 //! The core of every optimiser: groups of parameters, and a step that happens as a whole or not at all.
 
-use super::parameter_state::ParameterState;
+use super::parameter_state::{ParameterState, precise};
 use super::rule::{Rule, Update};
-use crate::error;
+use crate::error::{self, attempt};
 use crate::nn::Parameter;
 use crate::ops;
-use candle_core::backprop::GradStore;
-use candle_core::{Result, Tensor, Var};
+use crate::tensor::{GradStore, Raw, Tensor};
+use candle_core::{Result, Var};
 
 /// The settings of one group of parameters.
 #[derive(Clone)]
@@ -28,9 +28,10 @@ impl Group<dyn Rule> {
             ("weight_decay", self.weight_decay, any),
         ];
         let mut limits = common.into_iter().chain(self.rule.limits());
-        match limits.find(|(_, value, limit)| !(0.0..*limit).contains(value)) {
-            None => Ok(()),
-            Some((name, value, limit)) => Err(error::argument(
+        if let Some((name, value, limit)) =
+            limits.find(|(_, value, limit)| !(0.0..*limit).contains(value))
+        {
+            return Err(error::argument(
                 kind,
                 match limit.is_finite() {
                     true => format!("{name} of at least 0 and below {limit}"),
@@ -38,7 +39,11 @@ impl Group<dyn Rule> {
                 },
                 value,
                 "Set it where the optimiser is created; a schedule sets lr before each step",
-            )),
+            ));
+        }
+        match self.rule.conflict() {
+            None => Ok(()),
+            Some((expected, found, advice)) => Err(error::argument(kind, expected, found, advice)),
         }
     }
 
@@ -59,10 +64,11 @@ impl Group<dyn Rule> {
         let Member {
             parameter, kept, ..
         } = member;
-        let Ok(var) = parameter.var() else {
+        let Ok(var) = parameter.try_var() else {
             return Ok(None);
         };
-        let Some(gradient) = gradients.get(&var) else {
+        let variable = Tensor::from(&var);
+        let Some(gradient) = gradients.get(&variable) else {
             return Ok(None);
         };
         if !var.dtype().is_float() {
@@ -70,29 +76,30 @@ impl Group<dyn Rule> {
                 kind,
                 "parameters of floating-point numbers",
                 var.dtype(),
-                "Convert the values before they become a parameter: x.to_dtype(DType::F32)?",
+                "Convert the values before they become a parameter: x.to_dtype(DType::F32)",
             ));
         }
         if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(gradient)) {
             return Err(error::state(
                 kind,
                 format_args!("a gradient is {refusal}"),
-                "Pass what loss.backward()? returns; a changed gradient must keep shape and type",
+                "Pass what loss.backward() returns; a changed gradient must keep shape and type",
             ));
         }
+        let dtype = precise(var.dtype());
+        let value = variable.detach().to_dtype(dtype);
+        let gradient = gradient.to_dtype(dtype);
         let mut plan = Plan {
-            value: var.as_tensor().detach(),
-            gradient: match self.maximize {
-                true => gradient.neg()?,
-                false => gradient.clone(),
-            },
-            state: ParameterState::tensors(kept.as_ref(), &self.rule, &var)?,
+            gradient: if self.maximize { -gradient } else { gradient },
+            state: ParameterState::tensors(kept.as_ref(), &self.rule, &value)?,
             step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
             new: None,
+            value,
             var,
         };
-        if !ops::has_step_kernel(&plan.value, &plan.gradient, &plan.state) {
-            plan.new = Some(self.rule.compute(self.update(&plan))?);
+        let (value, gradient, state) = plan.raw();
+        if !ops::has_step_kernel(value, gradient, &state) {
+            plan.new = Some(self.rule.compute(self.update(&plan)));
         }
         Ok(Some(plan))
     }
@@ -215,7 +222,7 @@ fn step(
     groups.iter().try_for_each(|group| group.check(kind))?;
     let mut plans = Vec::with_capacity(members.len());
     for (i, member) in members.iter().enumerate() {
-        let plan = groups[member.group].plan(kind, member, gradients)?;
+        let plan = attempt(|| groups[member.group].plan(kind, member, gradients))??;
         plans.extend(plan.map(|plan| (i, plan)));
     }
     if plans.is_empty() && !members.is_empty() {
@@ -235,6 +242,7 @@ fn step(
 /// A prepared update of a parameter.
 struct Plan {
     var: Var,
+    /// The values: the memory of the variable, or a copy in `f32` of one with 16 bits.
     value: Tensor,
     gradient: Tensor,
     state: Vec<Tensor>,
@@ -244,15 +252,25 @@ struct Plan {
 }
 
 impl Plan {
+    fn raw(&self) -> (&Raw, &Raw, Vec<Raw>) {
+        let state = self.state.iter().map(|x| x.raw().clone()).collect();
+        (self.value.raw(), self.gradient.raw(), state)
+    }
+
     /// Updates the parameter and returns its new state.
     fn apply(mut self, group: &Group<dyn Rule>) -> Result<Option<ParameterState>> {
+        let is_copy = self.value.dtype() != self.var.dtype();
         match self.new.take() {
             None => {
                 let rule = group.rule.kernel(group.update(&self));
-                ops::step_in_place(&self.value, &self.gradient, &self.state, rule)?;
+                let (value, gradient, state) = self.raw();
+                ops::step_in_place(value, gradient, &state, rule)?;
+                if is_copy {
+                    self.var.set(&value.to_dtype(self.var.dtype())?)?;
+                }
             }
             Some((value, state)) => {
-                self.var.set(&value)?;
+                self.var.set(&value.raw().to_dtype(self.var.dtype())?)?;
                 self.state = state;
             }
         }

@@ -2,8 +2,8 @@
 
 use super::rule::Rule;
 use crate::error;
-use crate::tensor::moved;
-use candle_core::{Result, Tensor, Var};
+use crate::tensor::Tensor;
+use candle_core::{DType, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,32 +30,42 @@ impl ParameterState {
         })
     }
 
-    /// Returns the tensors that the rule needs for the next step of a variable: on its device, and in
-    /// memory that no clone of the optimiser shares.
-    pub(super) fn tensors(kept: Option<&Self>, rule: &dyn Rule, var: &Var) -> Result<Vec<Tensor>> {
+    /// Returns the tensors that the rule needs for the next step of these values: of their type, on their
+    /// device, and in memory that no clone of the optimiser shares.
+    pub(super) fn tensors(
+        kept: Option<&Self>,
+        rule: &dyn Rule,
+        values: &Tensor,
+    ) -> Result<Vec<Tensor>> {
         let needed = rule.state_names().iter().filter(|name| rule.needs(name));
         let tensor = |name: &&'static str| {
             let Some((kept, tensor)) = kept.and_then(|k| Some((k, k.tensors.get(name)?))) else {
-                let zeros = var.zeros_like()?.detach();
-                return match rule.initial() {
-                    0.0 => Ok(zeros),
+                let zeros = values.zeros_like();
+                return Ok(match rule.initial() {
+                    0.0 => zeros,
                     initial => zeros + initial,
-                };
+                });
             };
-            if tensor.shape() != var.shape() {
-                let (got, want) = (tensor.dims(), var.dims());
+            if tensor.dims() != values.dims() {
+                let (got, want) = (tensor.dims(), values.dims());
                 return Err(foreign(format!("{got:?} instead of {want:?}")));
             }
-            match (
-                tensor.device().same_device(var.device()),
-                Arc::strong_count(&kept.tensors),
-            ) {
-                (false, _) => moved(tensor, var.device()),
-                (true, 1) => Ok(tensor.clone()),
-                (true, _) => tensor.copy(),
-            }
+            let own = match Arc::strong_count(&kept.tensors) {
+                1 => tensor.to_device(values.device()),
+                _ => tensor.copy_to(values.device()),
+            };
+            Ok(own.to_dtype(values.dtype()))
         };
         needed.map(tensor).collect()
+    }
+}
+
+/// Returns the type in which an optimiser computes, and in which its state is kept: 16 bits are too few for a
+/// mean of squares.
+pub(super) fn precise(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        other => other,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct RMSpropRule {
@@ -20,13 +20,12 @@ optimizer!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = Linear::new(2, 1)?;
+    /// let net = Linear::new(2, 1);
     /// let mut optimizer = RMSprop::new(net.parameters(), 0.01);
-    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
-    /// let before = loss()?;
-    /// optimizer.step(&before.backward()?)?;
-    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
-    /// # Ok::<(), Error>(())
+    /// let loss = || net.forward(&ones((1, 2), &cpu())).sum_all();
+    /// let before = loss();
+    /// optimizer.step(&before.backward());
+    /// assert!(loss().item() < before.item());
     /// ```
     RMSprop, RMSpropRule { alpha: 0.99, eps: 1e-8, momentum: 0.0, centered: false }, RMSpropRule, 0.0,
     "alpha 0.99, eps 1e-8, no momentum, no weight decay"
@@ -132,28 +131,28 @@ impl Rule for RMSpropRule {
         })
     }
 
-    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
-        let gradient = update.decayed()?;
-        let mean = |old: &Tensor, new: &Tensor| (old * self.alpha)? + (new * (1.0 - self.alpha))?;
+    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
+        let gradient = update.decayed();
+        let mean = |old: &Tensor, new: &Tensor| old * self.alpha + new * (1.0 - self.alpha);
         let mut old = update.state.iter();
         let mut next = || old.next().expect("as many as the rule needs");
-        let square = mean(next(), &gradient.sqr()?)?;
+        let square = mean(next(), &gradient.sqr());
         let buffer = (self.momentum != 0.0).then(&mut next);
-        let average = self.centered.then(|| mean(next(), &gradient)).transpose()?;
+        let average = self.centered.then(|| mean(next(), &gradient));
         let spread = match &average {
-            Some(average) => (&square - average.sqr()?)?,
+            Some(average) => &square - average.sqr(),
             None => square.clone(),
         };
-        let direction = (gradient / (spread.sqrt()? + self.eps)?)?;
+        let direction = gradient / (spread.sqrt() + self.eps);
         let (direction, buffer) = match buffer {
             Some(buffer) => {
-                let buffer = ((buffer * self.momentum)? + direction)?;
+                let buffer = buffer * self.momentum + direction;
                 (buffer.clone(), Some(buffer))
             }
             None => (direction, None),
         };
-        let value = (update.value - (direction * update.lr)?)?;
         let state = [Some(square), buffer, average];
-        Ok((value, state.into_iter().flatten().collect()))
+        let value = update.value - direction * update.lr;
+        (value, state.into_iter().flatten().collect())
     }
 }

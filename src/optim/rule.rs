@@ -1,7 +1,7 @@
 //! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
 use crate::ops;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
 pub(super) trait Rule: Send + 'static {
@@ -22,6 +22,11 @@ pub(super) trait Rule: Send + 'static {
     /// limit.
     fn limits(&self) -> Vec<(&'static str, f64, f64)>;
 
+    /// Returns what was expected, what was found and what to do, if settings do not fit each other.
+    fn conflict(&self) -> Option<(&'static str, String, &'static str)> {
+        None
+    }
+
     /// Formats the settings; `decay` is the weight decay.
     fn print(&self, lr: f64, decay: &str) -> String;
 
@@ -29,7 +34,7 @@ pub(super) trait Rule: Send + 'static {
     fn kernel(&self, update: Update<'_>) -> ops::StepRule;
 
     /// Returns the new value and the new state.
-    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)>;
+    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>);
 }
 
 /// The inputs of an update.
@@ -47,10 +52,10 @@ pub(super) struct Update<'a> {
 
 impl Update<'_> {
     /// Returns the gradient with the weight decay added.
-    pub(super) fn decayed(&self) -> Result<Tensor> {
+    pub(super) fn decayed(&self) -> Tensor {
         match self.weight_decay == 0.0 {
-            true => Ok(self.gradient.clone()),
-            false => self.gradient + (self.value * self.weight_decay)?,
+            true => self.gradient.clone(),
+            false => self.gradient + self.value * self.weight_decay,
         }
     }
 }

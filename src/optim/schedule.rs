@@ -5,8 +5,11 @@ mod plateau;
 
 pub use one_cycle::OneCycle;
 pub use plateau::ReduceOnPlateau;
+pub(crate) use plateau::is_better_larger;
 
+use crate::error::{self, raise};
 use std::f64::consts::PI;
+use std::fmt::Display;
 
 /// A schedule of the learning rate: [`Schedule`], [`OneCycle`], [`ReduceOnPlateau`], or your own. A
 /// closure that takes the initial learning rate of the optimiser, and the time, is a schedule as well.
@@ -86,7 +89,7 @@ impl LrSchedule for Schedule {
 }
 
 /// A learning rate that depends on the progress of training. From d2l's chapter *Learning Rate
-/// Scheduling*; each rule is PyTorch's.
+/// Scheduling*; each rule is PyTorch's, but `Cosine` stays at its end, where PyTorch's rises again.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -161,6 +164,31 @@ pub enum Schedule {
     },
 }
 
+/// Panics unless a setting of a schedule is valid.
+#[track_caller]
+fn require(is_valid: bool, setting: &str, expected: &str, found: impl Display) {
+    if !is_valid {
+        raise(error::argument(
+            setting,
+            expected,
+            found,
+            "Change this setting of the schedule",
+        ));
+    }
+}
+
+/// Panics unless the factor at the beginning of a linear change is a factor that PyTorch's `LinearLR` takes.
+#[track_caller]
+fn require_first_factor(setting: &str, from: f64) {
+    let is_valid = from > 0.0 && from <= 1.0;
+    require(
+        is_valid,
+        setting,
+        "a first factor above 0 and at most 1",
+        from,
+    );
+}
+
 impl Schedule {
     /// Multiplies the learning rate by `gamma` after every `every` epochs, as PyTorch's `StepLR`.
     ///
@@ -169,7 +197,17 @@ impl Schedule {
     ///
     /// assert_eq!(Schedule::step(30, 0.5).lr(0.1, 60), 0.025);
     /// ```
+    ///
+    /// # Panics
+    /// If `every` is 0.
+    #[track_caller]
     pub fn step(every: usize, gamma: f64) -> Self {
+        require(
+            every > 0,
+            "Schedule::step",
+            "an interval of at least 1",
+            every,
+        );
         Self::Step { every, gamma }
     }
 
@@ -217,7 +255,19 @@ impl Schedule {
     ///
     /// assert!((Schedule::linear(1.0, 0.0, 10).lr(0.1, 5) - 0.05).abs() < 1e-12);
     /// ```
+    ///
+    /// # Panics
+    /// If `from` is not above 0, `to` is negative, or one of them is above 1.
+    #[track_caller]
     pub fn linear(from: f64, to: f64, total: usize) -> Self {
+        let name = "Schedule::linear";
+        require_first_factor(name, from);
+        require(
+            (0.0..=1.0).contains(&to),
+            name,
+            "a last factor from 0 to 1",
+            to,
+        );
         Self::Linear { from, to, total }
     }
 
@@ -243,8 +293,19 @@ impl Schedule {
     /// assert_eq!([0, 2, 8].map(|epoch| schedule.lr(0.1, epoch)), [0.1; 3]);
     /// assert!((schedule.lr(0.1, 5) - 0.05).abs() < 1e-12);
     /// ```
+    ///
+    /// # Panics
+    /// If `first` or `growth` is 0.
+    #[track_caller]
     pub fn warm_restarts(first: usize, growth: usize) -> Self {
-        let min_lr = 0.0;
+        let (name, min_lr) = ("Schedule::warm_restarts", 0.0);
+        require(
+            first > 0,
+            name,
+            "a first decrease of at least 1 epoch",
+            first,
+        );
+        require(growth > 0, name, "a growth of at least 1", growth);
         Self::WarmRestarts {
             first,
             growth,
@@ -274,7 +335,12 @@ impl Schedule {
     /// let schedule = Schedule::Constant.warmup_from(0.5, 2);
     /// assert_eq!([0, 1, 2].map(|epoch| schedule.lr(1.0, epoch)), [0.5, 0.75, 1.0]);
     /// ```
+    ///
+    /// # Panics
+    /// If `from` is not above 0, or above 1.
+    #[track_caller]
     pub fn warmup_from(self, from: f64, total: usize) -> Self {
+        require_first_factor("warmup_from", from);
         let then = Box::new(self);
         Self::Warmup { from, total, then }
     }

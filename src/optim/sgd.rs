@@ -3,7 +3,7 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct SgdRule {
@@ -21,10 +21,9 @@ optimizer!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let net = Linear::new(2, 1)?;
+    /// let net = Linear::new(2, 1);
     /// let optimizer = Sgd::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
     /// assert_eq!(optimizer.lr(), 0.1);
-    /// # Ok::<(), Error>(())
     /// ```
     Sgd, SgdRule { momentum: 0.0, dampening: 0.0, nesterov: false }, SgdRule, 0.0,
     "no momentum, no weight decay"
@@ -59,7 +58,7 @@ impl Sgd {
         self
     }
 
-    /// Uses Nesterov momentum. From Nesterov, 1983.
+    /// Uses Nesterov momentum, which needs a [`momentum`](Self::momentum) and no dampening. From Nesterov, 1983.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -96,6 +95,18 @@ impl Rule for SgdRule {
         vec![("momentum", self.momentum, f64::INFINITY)]
     }
 
+    fn conflict(&self) -> Option<(&'static str, String, &'static str)> {
+        let (momentum, dampening) = (self.momentum, self.dampening);
+        let fits = !self.nesterov || momentum > 0.0 && dampening == 0.0;
+        (!fits).then(|| {
+            (
+                "momentum above 0 and no dampening for nesterov(true)",
+                format!("momentum {momentum} and dampening {dampening}"),
+                "Set .momentum(0.9), and leave out .dampening(…)",
+            )
+        })
+    }
+
     fn print(&self, lr: f64, decay: &str) -> String {
         let Self {
             momentum,
@@ -121,20 +132,20 @@ impl Rule for SgdRule {
         })
     }
 
-    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
-        let gradient = update.decayed()?;
+    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
+        let gradient = update.decayed();
         let Some(buffer) = update.state.first() else {
-            return Ok(((update.value - (gradient * update.lr)?)?, vec![]));
+            return (update.value - gradient * update.lr, vec![]);
         };
         let added = match self.share(update.step) {
             1.0 => gradient.clone(),
-            share => (&gradient * share)?,
+            share => &gradient * share,
         };
-        let buffer = ((buffer * self.momentum)? + added)?;
+        let buffer = buffer * self.momentum + added;
         let direction = match self.nesterov {
-            true => (gradient + (&buffer * self.momentum)?)?,
+            true => gradient + &buffer * self.momentum,
             false => buffer.clone(),
         };
-        Ok(((update.value - (direction * update.lr)?)?, vec![buffer]))
+        (update.value - direction * update.lr, vec![buffer])
     }
 }

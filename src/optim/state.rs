@@ -1,10 +1,12 @@
 //! Saves and loads the state of an optimiser.
 
 use super::groups::{Groups, Member};
-use super::parameter_state::{ParameterState, foreign};
+use super::parameter_state::{ParameterState, foreign, precise};
 use super::rule::Rule;
+use crate::error::attempt;
 use crate::nn::Parameter;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -13,13 +15,10 @@ type State = HashMap<String, Tensor>;
 impl<R: Rule> Groups<R> {
     /// Returns learning rates, step counts and copies of the state, which the next step changes in place.
     pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
-        let mut state = vec![];
-        for (i, lr) in self.lrs().into_iter().enumerate() {
-            state.push((name_of_lr(self.kind, i), scalar(lr)?));
-        }
-        state.extend(state_of_members(&self.members)?);
-        Ok(state)
+        let lrs = self.lrs().into_iter().enumerate();
+        let lrs = lrs.map(|(i, lr)| (name_of_lr(self.kind, i), scalar(lr)));
+        let members = attempt(|| state_of_members(&self.members))?;
+        Ok(lrs.chain(members).collect())
     }
 
     /// Restores a state that [`state`](Self::state) returned; after an error, nothing has changed.
@@ -31,17 +30,20 @@ impl<R: Rule> Groups<R> {
     }
 }
 
-fn state_of_members(members: &[Member]) -> Result<Vec<(String, Tensor)>> {
+fn scalar(value: f64) -> Tensor {
+    Tensor::from_vec(vec![value], (), &Device::Cpu)
+}
+
+fn state_of_members(members: &[Member]) -> Vec<(String, Tensor)> {
     let mut state = vec![];
     for (i, member) in members.iter().enumerate() {
         let Some(kept) = &member.kept else { continue };
-        let steps = Tensor::new(kept.steps, &Device::Cpu)?;
-        state.push((format!("{i}.step"), steps));
+        state.push((format!("{i}.step"), scalar(kept.steps)));
         for (name, tensor) in kept.tensors.iter() {
-            state.push((format!("{i}.{name}"), tensor.copy()?));
+            state.push((format!("{i}.{name}"), tensor.copy_to(tensor.device())));
         }
     }
-    Ok(state)
+    state
 }
 
 /// Restores the state of the members, and returns the learning rates of their groups; after an error,
@@ -69,7 +71,7 @@ fn load(
         for name in rule.state_names() {
             if rule.needs(name) || state.contains_key(&named(name)) {
                 let tensor = fitting(state, &named(name), &member.parameter)?;
-                tensors.insert(*name, tensor.copy()?);
+                tensors.insert(*name, tensor);
             }
         }
         known += tensors.len() + 1;
@@ -95,13 +97,23 @@ fn name_of_lr(kind: &str, group: usize) -> String {
     }
 }
 
-/// Returns the tensor of this name if it fits the parameter. The shape of a lazy parameter is
+/// Returns a copy of the tensor of this name if it fits the parameter. The shape of a lazy parameter is
 /// checked at the next step.
-fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'a Tensor> {
+fn fitting(state: &State, name: &str, parameter: &Parameter) -> Result<Tensor> {
     let tensor = state.get(name).ok_or_else(|| missing(name))?;
-    match parameter.spec().and_then(|spec| spec.refusal(tensor)) {
+    let refusal = parameter.spec().and_then(|spec| {
+        // Older checkpoints have the state of a parameter with 16 bits in its own type.
+        let is_precise = tensor.dtype() == precise(spec.dtype());
+        let dtype = if is_precise {
+            spec.dtype()
+        } else {
+            tensor.dtype()
+        };
+        spec.refusal(&tensor.to_dtype(dtype))
+    });
+    match refusal {
         Some(refusal) => Err(foreign(format!("{name} is {refusal}"))),
-        None => Ok(tensor),
+        None => attempt(|| tensor.copy_to(tensor.device())),
     }
 }
 
@@ -111,7 +123,7 @@ fn missing(name: &str) -> candle_core::Error {
 
 /// Reads a scalar of an optimiser's state.
 fn scalar_of(state: &State, name: &str) -> Result<f64> {
-    let number = state.get(name).and_then(|t| t.to_scalar().ok());
+    let number = state.get(name).and_then(|t| t.raw().to_scalar().ok());
     number.ok_or_else(|| missing(name))
 }
 
@@ -124,11 +136,11 @@ mod tests {
 
     /// Returns a layer after one step, and the state of its optimiser.
     fn stepped(make: Make) -> (Linear, State) {
-        let net = Linear::new(2, 1).unwrap();
-        let loss = net.forward(&ones((1, 2), &Device::Cpu).unwrap()).unwrap();
-        let gradients = loss.sum_all().unwrap().backward().unwrap();
+        let net = Linear::new(2, 1);
+        let loss = net.forward(&ones((1, 2), &Device::Cpu));
+        let gradients = loss.sum_all().backward();
         let mut optimizer = make(net.parameters());
-        optimizer.step(&gradients).unwrap();
+        optimizer.step(&gradients);
         let state = optimizer.state().unwrap().into_iter().collect();
         (net, state)
     }
@@ -160,7 +172,7 @@ mod tests {
             refused(Box::new(AdamW::new(all(), 0.5)), &state),
             "it has no AdamW.lr"
         );
-        let other = Linear::new(3, 1).unwrap().parameters();
+        let other = Linear::new(3, 1).parameters();
         let adam = |parameters| Box::new(Adam::new(parameters, 0.5));
         assert_eq!(
             refused(adam(other), &state),
@@ -182,16 +194,16 @@ mod tests {
         let lazy = LazyLinear::new(1);
         let mut adam = Adam::new(lazy.parameters(), 0.1);
         adam.load_state(&state).unwrap();
-        let loss = lazy.forward(&ones((1, 3), &Device::Cpu).unwrap()).unwrap();
-        let gradients = loss.sum_all().unwrap().backward().unwrap();
-        let message = adam.step(&gradients).unwrap_err().to_string();
+        let loss = lazy.forward(&ones((1, 3), &Device::Cpu));
+        let gradients = loss.sum_all().backward();
+        let message = attempt(|| adam.step(&gradients)).unwrap_err().to_string();
         assert!(message.contains("[1, 2] instead of [1, 3]"), "{message}");
     }
 
     /// As in PyTorch, the bias correction of a parameter counts from its own first step.
     #[test]
     fn adam_counts_the_steps_of_each_parameter() {
-        let one = || Parameter::new(&ones(1, &Device::Cpu).unwrap()).unwrap();
+        let one = || Parameter::new(&ones(1, &Device::Cpu));
         let makes: [Make; 2] = [
             |p| Box::new(Adam::new(p, 0.1)),
             |p| Box::new(AdamW::new(p, 0.1).weight_decay(0.0)),
@@ -199,20 +211,20 @@ mod tests {
         for make in makes {
             let (a, b, stranger) = (one(), one(), one());
             let step = |optimizer: &mut dyn Optimizer, of: &[&Parameter]| {
-                let tensors: Vec<Tensor> = of.iter().map(|p| p.tensor().unwrap()).collect();
-                let loss = Tensor::cat(&tensors, 0).unwrap().sum_all().unwrap();
-                optimizer.step(&loss.backward().unwrap())
+                let tensors: Vec<Tensor> = of.iter().map(|p| p.tensor()).collect();
+                let loss = Tensor::cat(&tensors, 0).sum_all();
+                optimizer.step(&loss.backward())
             };
             let mut optimizer = make(vec![a.clone(), b.clone()]);
-            assert!(step(&mut *optimizer, &[&stranger]).is_err());
-            step(&mut *optimizer, &[&a]).unwrap();
+            assert!(attempt(|| step(&mut *optimizer, &[&stranger])).is_err());
+            step(&mut *optimizer, &[&a]);
             let mut resumed = make(vec![a.clone(), b.clone()]);
             let state = optimizer.state().unwrap().into_iter().collect();
             resumed.load_state(&state).unwrap();
-            step(&mut *resumed, &[&a, &b]).unwrap();
+            step(&mut *resumed, &[&a, &b]);
             // With a gradient of 1, each bias-corrected step is as large as the learning rate.
             for (parameter, want) in [(a, 0.8), (b, 0.9)] {
-                let value = parameter.tensor().unwrap().to_vec1::<f32>().unwrap()[0];
+                let value = parameter.tensor().to_vec1::<f32>()[0];
                 assert!((value - want).abs() < 1e-5, "{value} is not {want}");
             }
         }

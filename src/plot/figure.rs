@@ -27,8 +27,8 @@ use std::path::Path;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let xs = linspace(0.0, 6.3, 200, &cpu())?;
-/// let (sin, cos) = (xs.sin()?, xs.cos()?);
+/// let xs = linspace(0.0, 6.3, 200, &cpu());
+/// let (sin, cos) = (xs.sin(), xs.cos());
 /// let figure: Figure = plot(&xs, &[&sin, &cos]).legend(["sin", "cos"]).title("two waves");
 /// # let path = std::env::temp_dir().join(format!("taper_waves_{}.svg", std::process::id()));
 /// figure.save(&path)?;
@@ -71,12 +71,11 @@ pub fn plot(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = randn(500, &cpu())?;
-/// let noise = randn(500, &cpu())?;
-/// let y = ((&x * 2.0)? + noise)?;
+/// let x = randn(500, &cpu());
+/// let noise = randn(500, &cpu());
+/// let y = &x * 2.0 + noise;
 /// let figure = scatter(&x, &[&y]).xlabel("feature").ylabel("target");
 /// assert!(figure.show_text().starts_with("target over feature\nseries 1: "));
-/// # Ok::<(), Error>(())
 /// ```
 pub fn scatter(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
     Figure::new(series("scatter", x, ys, Style::Markers))
@@ -122,10 +121,9 @@ pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Valu
 /// ```
 /// use taper::prelude::*;
 ///
-/// let weights = randn((100, 100), &cpu())?;
+/// let weights = randn((100, 100), &cpu());
 /// let figure = histogram(&weights, 30).xlabel("weight");
 /// assert!(figure.show_text().starts_with("count over weight\n"));
-/// # Ok::<(), Error>(())
 /// ```
 pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
     let counted = values.values().and_then(|values| count(&values, bins));

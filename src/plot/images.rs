@@ -5,10 +5,11 @@ use super::render::output::{self, Graphic};
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{ROW, shortened};
-use crate::error::{Result, explain};
+use crate::error::{Result, attempt, explain};
 use crate::image::RgbImage;
 use crate::notebook::{MimeBundle, Show, display};
-use candle_core::{DType, Device, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{DType, Device};
 use std::path::Path;
 
 /// The gap between images, in plotters' units.
@@ -27,8 +28,8 @@ const MAX_IMAGES: usize = 100;
 /// use taper::prelude::*;
 /// use taper::plot::Images;
 ///
-/// assert_eq!(rand((5, 1, 8, 8), &cpu())?.images()?.len(), 5);
-/// assert_eq!(vec![rand((8, 8), &cpu())?].images()?.len(), 1);
+/// assert_eq!(rand((5, 1, 8, 8), &cpu()).images()?.len(), 5);
+/// assert_eq!(vec![rand((8, 8), &cpu())].images()?.len(), 1);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Images {
@@ -41,7 +42,7 @@ pub trait Images {
     /// use taper::prelude::*;
     /// use taper::plot::Images;
     ///
-    /// let batch = rand((2, 3, 32, 32), &cpu())?;
+    /// let batch = rand((2, 3, 32, 32), &cpu());
     /// assert_eq!(batch.images()?[1].dims(), [3, 32, 32]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -51,7 +52,7 @@ pub trait Images {
 impl Images for Tensor {
     fn images(&self) -> Result<Vec<Tensor>> {
         match self.dims().len() {
-            3 | 4 => (0..self.dims()[0]).map(|i| self.get(i)).collect(),
+            3 | 4 => Ok((0..self.dims()[0]).map(|i| self.get(i)).collect()),
             _ => Err(explain(
                 format_args!(
                     "show_images: expected a batch of images, found a tensor of shape {:?}",
@@ -112,7 +113,7 @@ pub struct ImageGrid {
 /// use taper::prelude::*;
 ///
 /// let batch = Digits::new().val()?.get(&[0, 1, 2, 3])?;
-/// let labels = batch.y.to_vec1::<u32>()?;
+/// let labels = batch.y.to_vec1::<u32>();
 /// let grid = show_images(&batch.x).titles(&labels);
 /// assert!(grid.show_text().starts_with("4 images of 8 by 8 pixels: "));
 /// # Ok::<(), Error>(())
@@ -151,10 +152,9 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let images = rand((2, 8, 8), &cpu())?;
+    /// let images = rand((2, 8, 8), &cpu());
     /// let grid = show_images(&images).titles(["noise", "more noise"]);
     /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
         self.titles.clear();
@@ -169,9 +169,8 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((9, 8, 8), &cpu())?).width(100).columns(3);
+    /// let grid = show_images(&rand((9, 8, 8), &cpu())).width(100).columns(3);
     /// assert!(grid.svg().contains("width=\"324\"")); // with gaps of 6 pixels
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn columns(mut self, columns: usize) -> Self {
         self.columns = columns.max(1);
@@ -183,9 +182,8 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((1, 8, 8), &cpu())?).width(200);
+    /// let grid = show_images(&rand((1, 8, 8), &cpu())).width(200);
     /// assert!(grid.svg().contains("width=\"212\"")); // with gaps of 6 pixels
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn width(mut self, pixels: u32) -> Self {
         self.width = pixels.clamp(8, 1000);
@@ -197,8 +195,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(show_images(&rand((1, 8, 8), &cpu())?).svg().starts_with("<svg "));
-    /// # Ok::<(), Error>(())
+    /// assert!(show_images(&rand((1, 8, 8), &cpu())).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
         output::svg(self)
@@ -215,7 +212,7 @@ impl ImageGrid {
     /// use taper::prelude::*;
     ///
     /// # let path = std::env::temp_dir().join(format!("taper_images_{}.png", std::process::id()));
-    /// show_images(&rand((2, 8, 8), &cpu())?).save(&path)?;
+    /// show_images(&rand((2, 8, 8), &cpu())).save(&path)?;
     /// assert!(path.exists());
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
@@ -229,10 +226,9 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((3, 8, 8), &cpu())?);
+    /// let grid = show_images(&rand((3, 8, 8), &cpu()));
     /// grid.show();
     /// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn show(&self) {
         display(&self.show_bundle());
@@ -314,15 +310,15 @@ pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
     };
     let channels = match *image.dims() {
         [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)
-        [_, _] => image.unsqueeze(2)?,                            // (height, width, 1)
-        [1 | 3, _, _] => image.permute((1, 2, 0))?,
+        [_, _] => image.unsqueeze(2),                             // (height, width, 1)
+        [1 | 3, _, _] => image.permute((1, 2, 0)),
         _ => return Err(not_an_image()),
     };
-    let (height, width, depth) = channels.dims3()?;
+    let (height, width, depth) = channels.dims3();
     if height == 0 || width == 0 {
         return Err(not_an_image());
     }
-    let bytes = bytes(&channels)?;
+    let bytes = attempt(|| bytes(&channels))?;
     let rgb = match depth {
         1 => bytes.into_iter().flat_map(|grey| [grey; 3]).collect(),
         _ => bytes,
@@ -330,12 +326,12 @@ pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
     Ok(RgbImage { width, height, rgb })
 }
 
-fn bytes(image: &Tensor) -> Result<Vec<u8>> {
-    let image = image.to_device(&Device::Cpu)?.flatten_all()?;
+fn bytes(image: &Tensor) -> Vec<u8> {
+    let image = image.to_device(&Device::Cpu);
     if image.dtype() == DType::U8 {
-        return image.to_vec1();
+        return image.to_vec();
     }
-    let values: Vec<f32> = image.to_dtype(DType::F32)?.to_vec1()?;
+    let values: Vec<f32> = image.to_dtype(DType::F32).to_vec();
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(0.0, f32::min), finite().fold(0.0, f32::max));
     let (low, range) = match low < -1e-3 || high > 1.001 {
@@ -346,7 +342,7 @@ fn bytes(image: &Tensor) -> Result<Vec<u8>> {
         false => (0.0, 1.0),
     };
     let byte = |value: &f32| ((value - low) / range * 255.0).round().clamp(0.0, 255.0) as u8;
-    Ok(values.iter().map(byte).collect())
+    values.iter().map(byte).collect()
 }
 
 #[cfg(test)]

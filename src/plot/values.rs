@@ -1,7 +1,9 @@
 //! The data that can be drawn.
 
 use super::number::Number;
-use candle_core::{DType, Device, Result, Tensor};
+use crate::error::attempt;
+use crate::tensor::Tensor;
+use candle_core::{DType, Device, Result};
 use std::ops::Range;
 
 /// Data for a figure: a vector, an array, a slice or a range of any primitive number type, or a tensor
@@ -11,7 +13,7 @@ use std::ops::Range;
 /// use taper::prelude::*;
 /// use taper::plot::Values;
 ///
-/// let squares = tensor(&[[1.0, 4.0], [9.0, 16.0]], &cpu())?;
+/// let squares = tensor(&[[1.0, 4.0], [9.0, 16.0]], &cpu());
 /// assert_eq!(squares.values()?, [1.0, 4.0, 9.0, 16.0]);
 /// assert_eq!((0..3).values()?, [0.0, 1.0, 2.0]);
 /// # Ok::<(), Error>(())
@@ -65,7 +67,6 @@ where
 
 impl Values for Tensor {
     fn values(&self) -> Result<Vec<f64>> {
-        let row = self.flatten_all()?.to_device(&Device::Cpu)?;
-        row.to_dtype(DType::F64)?.to_vec1()
+        attempt(|| self.to_device(&Device::Cpu).to_dtype(DType::F64).to_vec())
     }
 }

@@ -8,8 +8,10 @@ mod layers;
 mod operations;
 mod training;
 
-use super::numbers;
-use candle_core::{DType, Device, Result, Tensor, Var};
+use super::{numbers, variable};
+use crate::error::attempt;
+use crate::tensor::{Tensor, zeros};
+use candle_core::{DType, Device};
 use operations::{Outcome, operation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -72,9 +74,9 @@ fn read_case(case: &Value, values: &mut impl Iterator<Item = f32>) -> Case {
         settings: floats("settings"),
         inputs: inputs
             .map(|(shape, kind)| {
-                let tensor = Tensor::from_vec(take(&shape), shape, &Device::Cpu).unwrap();
+                let tensor = Tensor::from_vec(take(&shape), shape, &Device::Cpu);
                 match kind {
-                    'i' => tensor.to_dtype(DType::I64).unwrap(),
+                    'i' => tensor.to_dtype(DType::I64),
                     _ => tensor,
                 }
             })
@@ -91,26 +93,26 @@ fn read_case(case: &Value, values: &mut impl Iterator<Item = f32>) -> Case {
 
 impl Case {
     /// Returns the outputs, then the gradients of the weighted sum of all.
-    fn run(&self, dtype: DType) -> Result<Vec<Vec<f64>>> {
+    fn run(&self, dtype: DType) -> Vec<Vec<f64>> {
         let mut inputs = Vec::new();
-        for (input, variable) in self.inputs.iter().zip(&self.variables) {
+        for (input, is_variable) in self.inputs.iter().zip(&self.variables) {
             let input = match input.dtype().is_float() {
-                true => input.to_dtype(dtype)?,
+                true => input.to_dtype(dtype),
                 false => input.clone(),
             };
-            inputs.push(match variable {
-                true => Var::from_tensor(&input)?.as_tensor().clone(),
+            inputs.push(match is_variable {
+                true => variable(&input),
                 false => input,
             });
         }
-        let Outcome { outputs, sources } = operation(&self.op, &self.settings, &inputs)?;
-        let mut loss = Tensor::zeros((), dtype, &Device::Cpu)?;
+        let Outcome { outputs, sources } = operation(&self.op, &self.settings, &inputs);
+        let mut loss = zeros((), &Device::Cpu).to_dtype(dtype);
         for y in outputs.iter().filter(|y| y.dtype() == dtype) {
             let r = (0..y.elem_count()).map(|i| 0.6 + (0.7 * i as f64).sin());
-            let r = Tensor::from_vec(r.collect::<Vec<f64>>(), y.shape(), y.device())?;
-            loss = (loss + (y * r.to_dtype(dtype)?)?.sum_all()?)?;
+            let r = Tensor::from_vec(r.collect::<Vec<f64>>(), y.shape(), y.device());
+            loss += (y * r.to_dtype(dtype)).sum_all();
         }
-        let gradients = loss.backward()?;
+        let gradients = loss.backward();
         let mut results: Vec<Vec<f64>> = outputs.iter().map(numbers).collect();
         for (source, _) in sources
             .iter()
@@ -122,7 +124,7 @@ impl Case {
                 None => vec![0.0; source.elem_count()],
             });
         }
-        Ok(results)
+        results
     }
 
     /// Returns the tolerances in double precision, which cover the rounding of the stored values to `f32`.
@@ -197,19 +199,16 @@ fn random_cases_agree_with_pytorch() {
     for (i, case) in cases.iter().enumerate() {
         let shapes: Vec<_> = case.inputs.iter().map(Tensor::dims).collect();
         let what = format!("case {i}, {} {:?} of {shapes:?}", case.op, case.settings);
-        let results = case
-            .run(DType::F32)
-            .unwrap_or_else(|e| panic!("{what}: {e}"));
-        let by_one = alone.install(|| case.run(DType::F32)).unwrap();
+        let run =
+            |dtype: DType| attempt(|| case.run(dtype)).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let results = run(DType::F32);
+        let by_one = alone.install(|| case.run(DType::F32));
         assert_eq!(
             results, by_one,
             "{what}: the result depends on the number of threads"
         );
         let mut differences = case.differences(&results, &case.tolerances);
-        let double = case
-            .run(DType::F64)
-            .unwrap_or_else(|e| panic!("{what}: {e}"));
-        differences.extend(case.differences(&double, &case.rounding()));
+        differences.extend(case.differences(&run(DType::F64), &case.rounding()));
         wrong.extend(differences.iter().map(|text| format!("{what}: {text}")));
     }
     assert!(

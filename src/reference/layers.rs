@@ -1,20 +1,21 @@
 //! Layers and losses, forward and backward.
 
-use super::{Tensors, assert_close, below, devices, read, tolerance};
+use super::{Tensors, assert_close, below, devices, read, tolerance, variable};
 use crate::nn::*;
-use candle_core::{DType, Device, Result, Tensor, Var};
+use crate::tensor::{Tensor, arange, tensor};
+use candle_core::{DType, Device};
 
 /// Loads PyTorch's parameters into the layer, and compares its output, gradients and buffers.
 pub(super) fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
     let case = below(all, name);
     let device = case["x"].device();
     let near = tolerance(device);
-    layer.to_device(device).unwrap();
+    layer.to_device(device);
     let before = below(&case, "before");
     let entries = state_of(&layer);
     assert_eq!(entries.len(), before.len(), "{name}: {:?}", before.keys());
     for entry in &entries {
-        entry.parameter.set(&before[&entry.name]).unwrap();
+        entry.parameter.set(&before[&entry.name]);
     }
     match name.ends_with("eval") {
         true => layer.eval(),
@@ -22,16 +23,11 @@ pub(super) fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
     }
     let x = match case["x"].dtype() {
         DType::I64 => case["x"].clone(),
-        _ => Var::from_tensor(&case["x"]).unwrap().as_tensor().clone(),
+        _ => variable(&case["x"]),
     };
-    let y = layer.forward(&x).unwrap();
+    let y = layer.forward(&x);
     assert_close(&y, &case["y"], near, &format!("{name}.y"));
-    let gradients = (y * &case["r"])
-        .unwrap()
-        .sum_all()
-        .unwrap()
-        .backward()
-        .unwrap();
+    let gradients = (y * &case["r"]).sum_all().backward();
     if let Some(want) = case.get("grad.x") {
         assert_close(
             gradients.get(&x).unwrap(),
@@ -41,7 +37,7 @@ pub(super) fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
         );
     }
     for entry in state_of(&layer) {
-        let tensor = entry.parameter.tensor().unwrap();
+        let tensor = entry.parameter.tensor();
         if entry.trained {
             let (got, want) = (
                 gradients.get(&tensor).unwrap(),
@@ -56,36 +52,32 @@ pub(super) fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
 }
 
 #[test]
-fn layers_agree_with_pytorch_forward_and_backward() -> Result<()> {
-    devices()
-        .iter()
-        .try_for_each(|device| compare_layers(&read("layers", device)))
+fn layers_agree_with_pytorch_forward_and_backward() {
+    for device in devices() {
+        compare_layers(&read("layers", &device));
+    }
 }
 
-fn compare_layers(all: &Tensors) -> Result<()> {
-    compare(all, "linear", Linear::new(5, 3)?);
-    compare(all, "linear_3d", Linear::without_bias(5, 3)?);
-    compare(all, "conv", Conv2d::new(4, 6, 3)?);
-    compare(all, "conv_padding", Conv2d::new(4, 6, 5)?.padding(2));
-    let strided = Conv2d::new(4, 6, 3)?.stride(2).padding(1).without_bias();
+fn compare_layers(all: &Tensors) {
+    compare(all, "linear", Linear::new(5, 3));
+    compare(all, "linear_3d", Linear::without_bias(5, 3));
+    compare(all, "conv", Conv2d::new(4, 6, 3));
+    compare(all, "conv_padding", Conv2d::new(4, 6, 5).padding(2));
+    let strided = Conv2d::new(4, 6, 3).stride(2).padding(1).without_bias();
     compare(all, "conv_stride", strided);
-    compare(all, "conv_stride_3", Conv2d::new(4, 2, 2)?.stride(3));
+    compare(all, "conv_stride_3", Conv2d::new(4, 2, 2).stride(3));
     compare(
         all,
         "conv_dilation",
-        Conv2d::new(4, 6, 3)?.dilation(2).padding(1),
+        Conv2d::new(4, 6, 3).dilation(2).padding(1),
     );
-    compare(
-        all,
-        "conv_groups",
-        Conv2d::new(4, 6, 3)?.stride(2).groups(2)?,
-    );
-    compare(all, "batch_norm_1d", BatchNorm1d::new(5)?);
-    compare(all, "batch_norm_1d_length", BatchNorm1d::new(5)?);
-    compare(all, "batch_norm_2d", BatchNorm2d::new(4)?);
-    compare(all, "batch_norm_2d_eval", BatchNorm2d::new(4)?);
-    compare(all, "layer_norm", LayerNorm::new(7)?);
-    compare(all, "embedding", Embedding::new(6, 3)?);
+    compare(all, "conv_groups", Conv2d::new(4, 6, 3).stride(2).groups(2));
+    compare(all, "batch_norm_1d", BatchNorm1d::new(5));
+    compare(all, "batch_norm_1d_length", BatchNorm1d::new(5));
+    compare(all, "batch_norm_2d", BatchNorm2d::new(4));
+    compare(all, "batch_norm_2d_eval", BatchNorm2d::new(4));
+    compare(all, "layer_norm", LayerNorm::new(7));
+    compare(all, "embedding", Embedding::new(6, 3));
     compare(all, "max_pool", MaxPool2d::new(2));
     compare(all, "max_pool_stride", MaxPool2d::new(4).stride(2));
     compare(
@@ -109,11 +101,10 @@ fn compare_layers(all: &Tensors) -> Result<()> {
     compare(all, "gelu", GELU);
     compare(all, "silu", SiLU);
     compare(all, "softmax", Softmax);
-    compare(all, "batch_norm_1d_eval", BatchNorm1d::new(5)?);
-    compare(all, "dropout_none", Dropout::new(0.0)?);
-    compare(all, "dropout_all", Dropout::new(1.0)?);
-    compare(all, "dropout_eval", Dropout::new(0.5)?);
-    Ok(())
+    compare(all, "batch_norm_1d_eval", BatchNorm1d::new(5));
+    compare(all, "dropout_none", Dropout::new(0.0));
+    compare(all, "dropout_all", Dropout::new(1.0));
+    compare(all, "dropout_eval", Dropout::new(0.5));
 }
 
 #[test]
@@ -127,7 +118,7 @@ fn lazy_layers_agree_with_pytorch() {
         ];
         for (name, mut layer) in lazies {
             layer.eval();
-            layer.forward(&all[&format!("{name}.x")]).unwrap();
+            layer.forward(&all[&format!("{name}.x")]);
             compare(&all, name, layer);
         }
     }
@@ -135,7 +126,7 @@ fn lazy_layers_agree_with_pytorch() {
 
 #[test]
 fn losses_agree_with_pytorch_forward_and_backward() {
-    type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    type Loss = fn(&Tensor, &Tensor) -> Tensor;
     let losses: [(&str, Loss); 6] = [
         ("mse", mse_loss),
         ("l1", l1_loss),
@@ -148,10 +139,10 @@ fn losses_agree_with_pytorch_forward_and_backward() {
         let (all, near) = (read("losses", &device), tolerance(&device));
         for (name, loss) in losses {
             let case = below(&all, name);
-            let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
-            let value = loss(&y_hat, &case["target"]).unwrap();
+            let y_hat = variable(&case["y_hat"]);
+            let value = loss(&y_hat, &case["target"]);
             assert_close(&value, &case["loss"], near, name);
-            let gradients = value.backward().unwrap();
+            let gradients = value.backward();
             assert_close(gradients.get(&y_hat).unwrap(), &case["grad"], near, name);
         }
     }
@@ -162,9 +153,9 @@ fn the_loss_of_confident_logits_agrees_with_pytorch() {
     let all = read("losses", &Device::Cpu);
     for name in (0..5).flat_map(|i| [format!("bce_{i}_0"), format!("bce_{i}_1")]) {
         let case = below(&all, &name);
-        let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
-        let loss = bce_with_logits(&y_hat, &case["target"]).unwrap();
-        let gradients = loss.backward().unwrap();
+        let y_hat = variable(&case["y_hat"]);
+        let loss = bce_with_logits(&y_hat, &case["target"]);
+        let gradients = loss.backward();
         let number = |tensor: &Tensor| super::numbers(tensor)[0];
         let (got, want) = (number(&loss), number(&case["loss"]));
         assert!(
@@ -179,11 +170,11 @@ fn the_loss_of_confident_logits_agrees_with_pytorch() {
 }
 
 /// Compares the gradient of a weighted sum over `f(x)` with finite differences, in `f64`.
-fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tensor>) {
-    let x = x.to_dtype(DType::F64).unwrap();
+fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) {
+    let x = x.to_dtype(DType::F64);
     check_slopes(name, &x, &|x| {
-        let x = Var::from_tensor(x).unwrap().as_tensor().clone();
-        (f(&x).unwrap(), x)
+        let x = variable(x);
+        (f(&x), x)
     });
 }
 
@@ -193,19 +184,17 @@ fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Ten
     let total = |values: &Tensor| {
         let (y, var) = f(values);
         let count = y.elem_count() as i64;
-        let r = Tensor::arange(1, count + 1, &Device::Cpu).unwrap();
-        let r = r.to_dtype(DType::F64).unwrap() / count as f64;
-        let r = r.unwrap().sin().unwrap().reshape(y.shape()).unwrap();
-        ((y * &r).unwrap().sum_all().unwrap(), var)
+        let r = arange(1, count + 1, &Device::Cpu).to_dtype(DType::F64) / count as f64;
+        ((&y * r.sin().reshape(y.shape())).sum_all(), var)
     };
     let (sum, var) = total(values);
-    let gradient = super::numbers(sum.backward().unwrap().get(&var).unwrap());
+    let gradient = super::numbers(sum.backward().get(&var).unwrap());
     let numbers = super::numbers(values);
     let at = |i: usize, h: f64| {
         let mut numbers = numbers.clone();
         numbers[i] += h;
-        let moved = Tensor::from_vec(numbers, values.shape(), &Device::Cpu).unwrap();
-        total(&moved).0.to_scalar::<f64>().unwrap()
+        let moved = Tensor::from_vec(numbers, values.shape(), &Device::Cpu);
+        total(&moved).0.item()
     };
     let h = 1e-5;
     for (i, gradient) in gradient.iter().enumerate() {
@@ -222,14 +211,14 @@ fn check_parameters(layer: &dyn Layer, x: &Tensor) {
     for entry in state_of(layer).into_iter().filter(|entry| entry.trained) {
         let parameter = entry.parameter;
         let name = format!("{}.{}", layer.describe(), entry.name);
-        let values = parameter.tensor().unwrap().detach().copy().unwrap();
+        let values = parameter.tensor().detach().copy_to(&Device::Cpu);
         // Set through the parameter itself, so that the gradient is the one that training uses.
         check_slopes(&name, &values, &|values| {
-            parameter.set(values).unwrap();
-            let y = layer.forward(x).unwrap();
-            (y, parameter.tensor().unwrap())
+            parameter.set(values);
+            let y = layer.forward(x);
+            (y, parameter.tensor())
         });
-        parameter.set(&values).unwrap();
+        parameter.set(&values);
     }
 }
 
@@ -244,15 +233,15 @@ fn in_f64(layer: impl Layer + 'static) -> Box<dyn Layer> {
 }
 
 #[test]
-fn gradients_agree_with_finite_differences() -> Result<()> {
+fn gradients_agree_with_finite_differences() {
     crate::tensor::manual_seed(5);
-    let image = crate::tensor::randn((2, 2, 5, 4), &Device::Cpu)?;
+    let image = crate::tensor::randn((2, 2, 5, 4), &Device::Cpu);
     let layers: Vec<Box<dyn Layer>> = vec![
-        in_f64(Linear::new(4, 3)?),
-        in_f64(Conv2d::new(2, 4, 3)?.padding(1).stride(2)),
-        in_f64(Conv2d::new(2, 4, 2)?.dilation(2).groups(2)?),
-        in_f64(BatchNorm2d::new(2)?),
-        in_f64(LayerNorm::new(4)?),
+        in_f64(Linear::new(4, 3)),
+        in_f64(Conv2d::new(2, 4, 3).padding(1).stride(2)),
+        in_f64(Conv2d::new(2, 4, 2).dilation(2).groups(2)),
+        in_f64(BatchNorm2d::new(2)),
+        in_f64(LayerNorm::new(4)),
         Box::new(MaxPool2d::new(3).stride(1).padding(1)),
         Box::new(AvgPool2d::new(2)),
         Box::new(AdaptiveAvgPool2d::new(3)),
@@ -266,17 +255,16 @@ fn gradients_agree_with_finite_differences() -> Result<()> {
     ];
     for layer in &layers {
         check_differences(&layer.describe(), &image, &|x| layer.forward(x));
-        check_parameters(&**layer, &image.to_dtype(DType::F64)?);
+        check_parameters(&**layer, &image.to_dtype(DType::F64));
     }
-    let words = Tensor::new(&[[0i64, 2], [2, 1]], &Device::Cpu)?;
-    check_parameters(&*in_f64(Embedding::new(3, 2)?), &words);
-    let scores = crate::tensor::randn((3, 4), &Device::Cpu)?;
-    let target = crate::tensor::rand((3, 4), &Device::Cpu)?.to_dtype(DType::F64)?;
-    let classes = Tensor::new(&[0i64, 3, 1], &Device::Cpu)?;
+    let words = tensor(&[[0, 2], [2, 1]], &Device::Cpu);
+    check_parameters(&*in_f64(Embedding::new(3, 2)), &words);
+    let scores = crate::tensor::randn((3, 4), &Device::Cpu);
+    let target = crate::tensor::rand((3, 4), &Device::Cpu).to_dtype(DType::F64);
+    let classes = tensor(&[0, 3, 1], &Device::Cpu);
     check_differences("mse", &scores, &|x| mse_loss(x, &target));
     check_differences("l1", &scores, &|x| l1_loss(x, &target));
     check_differences("huber", &scores, &|x| huber_loss(x, &target, 0.7));
     check_differences("bce", &scores, &|x| bce_with_logits(x, &target));
     check_differences("cross_entropy", &scores, &|x| cross_entropy(x, &classes));
-    Ok(())
 }

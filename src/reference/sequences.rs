@@ -1,23 +1,23 @@
 //! Recurrent layers, attention and transformers: several inputs, outputs and states.
 
-use super::{Tensors, assert_close, below, devices, read, tolerance};
+use super::{Tensors, assert_close, below, devices, read, tolerance, variable};
 use crate::nn::*;
-use candle_core::{DType, Result, Tensor, Var};
+use crate::tensor::{Tensor, zeros};
 
 /// A case of PyTorch, with variables in place of its inputs.
 struct Case {
     tensors: Tensors,
-    inputs: Vec<(&'static str, Var)>,
+    inputs: Vec<(&'static str, Tensor)>,
 }
 
 impl Case {
     /// Returns one of the inputs.
     fn input(&self, name: &str) -> Tensor {
         let input = self.inputs.iter().find(|(input, _)| *input == name);
-        input.expect("an input of this name").1.as_tensor().clone()
+        input.expect("an input of this name").1.clone()
     }
 
-    fn mask(&self) -> Result<AttentionMask> {
+    fn mask(&self) -> AttentionMask {
         AttentionMask::none().keys(&self.tensors["mask"])
     }
 }
@@ -26,49 +26,44 @@ impl Case {
 fn compare<L: Parameters>(
     all: &Tensors,
     name: &str,
-    layer: Result<L>,
-    run: impl FnOnce(&L, &Case) -> Result<Vec<Tensor>>,
+    mut layer: L,
+    run: impl FnOnce(&L, &Case) -> Vec<Tensor>,
 ) {
     let tensors = below(all, name);
     let device = tensors["y0"].device().clone();
     let near = 4.0 * tolerance(&device);
-    let mut layer = layer.unwrap();
-    layer.to_device(&device).unwrap();
+    layer.to_device(&device);
     let before = below(&tensors, "before");
     let entries = state_of(&layer);
     assert_eq!(entries.len(), before.len(), "{name}: {:?}", before.keys());
     for entry in &entries {
-        entry.parameter.set(&before[&entry.name]).unwrap();
+        entry.parameter.set(&before[&entry.name]);
     }
     let names = ["x", "h", "c", "query", "key", "value", "memory"];
     let inputs = names.into_iter().filter_map(|input| {
         let values = tensors.get(input)?;
-        Some((input, Var::from_tensor(values).unwrap()))
+        Some((input, variable(values)))
     });
     let case = Case {
         inputs: inputs.collect(),
         tensors,
     };
-    let outputs = run(&layer, &case).unwrap();
-    let mut loss = Tensor::zeros((), DType::F32, &device).unwrap();
+    let outputs = run(&layer, &case);
+    let mut loss = zeros((), &device);
     for (i, y) in outputs.iter().enumerate() {
         let what = format!("{name}.y{i}");
         assert_close(y, &case.tensors[&format!("y{i}")], near, &what);
-        let part = (y * &case.tensors[&format!("r{i}")]).unwrap();
-        loss = (loss + part.sum_all().unwrap()).unwrap();
+        loss += (y * &case.tensors[&format!("r{i}")]).sum_all();
     }
     assert!(
         !case.tensors.contains_key(&format!("y{}", outputs.len())),
         "{name}"
     );
-    let gradients = loss.backward().unwrap();
+    let gradients = loss.backward();
     let parameters = entries
         .iter()
-        .map(|entry| (entry.name.as_str(), entry.parameter.tensor().unwrap()));
-    let inputs = case
-        .inputs
-        .iter()
-        .map(|(name, var)| (*name, var.as_tensor().clone()));
+        .map(|entry| (entry.name.as_str(), entry.parameter.tensor()));
+    let inputs = case.inputs.iter().map(|(name, x)| (*name, x.clone()));
     for (of, tensor) in parameters.chain(inputs) {
         let what = format!("{name}.grad.{of}");
         let want = &case.tensors[&format!("grad.{of}")];
@@ -80,41 +75,34 @@ fn compare<L: Parameters>(
 }
 
 #[test]
-fn recurrent_layers_agree_with_pytorch() -> Result<()> {
+fn recurrent_layers_agree_with_pytorch() {
     for device in devices() {
         let all = read("sequences", &device);
-        compare_one_state(&all, "rnn", || RNN::new(4, 6))?;
-        compare_one_state(&all, "rnn_relu", || Ok(RNN::new(4, 6)?.relu()))?;
-        compare_gated(&all, "gru", || GRU::new(4, 6))?;
-        compare_lstm(&all)?;
+        compare_one_state(&all, "rnn", || RNN::new(4, 6));
+        compare_one_state(&all, "rnn_relu", || RNN::new(4, 6).relu());
+        compare_gated(&all, "gru", || GRU::new(4, 6));
+        compare_lstm(&all);
     }
-    Ok(())
 }
 
 macro_rules! one_state {
     ($name:ident, $layer:ty) => {
-        fn $name(all: &Tensors, name: &str, layer: fn() -> Result<$layer>) -> Result<()> {
+        fn $name(all: &Tensors, name: &str, layer: fn() -> $layer) {
             let run = |layer: &$layer, case: &Case| {
                 let lengths = case.tensors.get("lengths");
                 let (y, h) = match lengths {
                     Some(lengths) => {
-                        layer.forward_lengths(&case.input("x"), lengths, Some(&case.input("h")))?
+                        layer.forward_lengths(&case.input("x"), lengths, Some(&case.input("h")))
                     }
-                    None => layer.forward(&case.input("x"), Some(&case.input("h")))?,
+                    None => layer.forward(&case.input("x"), Some(&case.input("h"))),
                 };
-                Ok(vec![y, h])
+                vec![y, h]
             };
-            let deep = || layer()?.num_layers(2)?.bidirectional();
+            let deep = || layer().num_layers(2).bidirectional();
             compare(all, name, layer(), run);
             compare(all, &format!("{name}_deep"), deep(), run);
             compare(all, &format!("{name}_packed"), deep(), run);
-            compare(
-                all,
-                &format!("{name}_no_bias"),
-                Ok(layer()?.without_bias()),
-                run,
-            );
-            Ok(())
+            compare(all, &format!("{name}_no_bias"), layer().without_bias(), run);
         }
     };
 }
@@ -122,80 +110,72 @@ macro_rules! one_state {
 one_state!(compare_one_state, RNN);
 one_state!(compare_gated, GRU);
 
-fn compare_lstm(all: &Tensors) -> Result<()> {
+fn compare_lstm(all: &Tensors) {
     let run = |layer: &LSTM, case: &Case| {
         let (x, state) = (case.input("x"), (case.input("h"), case.input("c")));
         let (y, (h, c)) = match case.tensors.get("lengths") {
-            Some(lengths) => layer.forward_lengths(&x, lengths, Some(&state))?,
-            None => layer.forward(&x, Some(&state))?,
+            Some(lengths) => layer.forward_lengths(&x, lengths, Some(&state)),
+            None => layer.forward(&x, Some(&state)),
         };
-        Ok(vec![y, h, c])
+        vec![y, h, c]
     };
-    let deep = || LSTM::new(4, 6)?.num_layers(2)?.bidirectional();
+    let deep = || LSTM::new(4, 6).num_layers(2).bidirectional();
     compare(all, "lstm", LSTM::new(4, 6), run);
     compare(all, "lstm_deep", deep(), run);
     compare(all, "lstm_packed", deep(), run);
-    compare(
-        all,
-        "lstm_no_bias",
-        Ok(LSTM::new(4, 6)?.without_bias()),
-        run,
-    );
-    Ok(())
+    compare(all, "lstm_no_bias", LSTM::new(4, 6).without_bias(), run);
 }
 
 #[test]
 fn attention_agrees_with_pytorch() {
     for device in devices() {
         let all = read("sequences", &device);
-        let new = || Ok(MultiheadAttention::new(6, 2)?.batch_first());
-        let run = |mask: fn(&Case) -> Result<AttentionMask>| {
+        let new = || MultiheadAttention::new(6, 2).batch_first();
+        let run = |mask: fn(&Case) -> AttentionMask| {
             move |layer: &MultiheadAttention, case: &Case| {
                 let [q, k, v] = ["query", "key", "value"].map(|name| case.input(name));
-                let (y, weights) = layer.forward_with_weights(&q, &k, &v, &mask(case)?)?;
-                Ok(vec![y, weights])
+                let (y, weights) = layer.forward_with_weights(&q, &k, &v, &mask(case));
+                vec![y, weights]
             }
         };
         let pairs = |case: &Case| AttentionMask::none().pairs(&case.tensors["mask"]);
-        compare(&all, "attention", new(), run(|_| Ok(AttentionMask::none())));
+        compare(&all, "attention", new(), run(|_| AttentionMask::none()));
         compare(&all, "attention_keys", new(), run(Case::mask));
         compare(&all, "attention_pairs", new(), run(pairs));
         compare(&all, "attention_bias", new(), run(pairs));
-        let plain = MultiheadAttention::new(6, 3).and_then(|layer| layer.without_bias());
+        let plain = MultiheadAttention::new(6, 3).without_bias();
         compare(&all, "attention_self", plain, |layer, case| {
             let (x, mask) = (case.input("x"), AttentionMask::causal());
-            let (y, weights) = layer.forward_with_weights(&x, &x, &x, &mask)?;
-            Ok(vec![y, weights])
+            let (y, weights) = layer.forward_with_weights(&x, &x, &x, &mask);
+            vec![y, weights]
         });
     }
 }
 
-fn encoder_layer(first: bool) -> Result<TransformerEncoderLayer> {
-    let layer = TransformerEncoderLayer::new(6, 2)?
-        .dim_feedforward(7)?
-        .dropout(0.0)?
+fn encoder_layer(first: bool) -> TransformerEncoderLayer {
+    let layer = TransformerEncoderLayer::new(6, 2)
+        .dim_feedforward(7)
+        .dropout(0.0)
         .batch_first();
-    Ok(if first {
-        layer.norm_first().gelu()
-    } else {
-        layer
-    })
+    match first {
+        true => layer.norm_first().gelu(),
+        false => layer,
+    }
 }
 
-fn decoder_layer(first: bool) -> Result<TransformerDecoderLayer> {
-    let layer = TransformerDecoderLayer::new(6, 2)?
-        .dim_feedforward(7)?
-        .dropout(0.0)?
+fn decoder_layer(first: bool) -> TransformerDecoderLayer {
+    let layer = TransformerDecoderLayer::new(6, 2)
+        .dim_feedforward(7)
+        .dropout(0.0)
         .batch_first();
-    Ok(if first {
-        layer.norm_first().gelu()
-    } else {
-        layer
-    })
+    match first {
+        true => layer.norm_first().gelu(),
+        false => layer,
+    }
 }
 
 #[test]
-fn transformers_agree_with_pytorch() -> Result<()> {
+fn transformers_agree_with_pytorch() {
     for device in devices() {
         let all = read("sequences", &device);
         for (end, first) in [("", false), ("_first", true)] {
@@ -204,7 +184,7 @@ fn transformers_agree_with_pytorch() -> Result<()> {
                 &all,
                 &name("encoder"),
                 encoder_layer(first),
-                |layer, case| Ok(vec![layer.forward(&case.input("x"), &case.mask()?)?]),
+                |layer, case| vec![layer.forward(&case.input("x"), &case.mask())],
             );
             compare(
                 &all,
@@ -212,25 +192,20 @@ fn transformers_agree_with_pytorch() -> Result<()> {
                 decoder_layer(first),
                 |layer, case| {
                     let (x, memory) = (case.input("x"), case.input("memory"));
-                    let y = layer.forward(&x, &memory, &AttentionMask::causal(), &case.mask()?)?;
-                    Ok(vec![y])
+                    let y = layer.forward(&x, &memory, &AttentionMask::causal(), &case.mask());
+                    vec![y]
                 },
             );
-            let stack =
-                TransformerEncoder::new(2, || encoder_layer(first))?.norm(LayerNorm::new(6)?);
-            compare(&all, &name("encoder_stack"), Ok(stack), |stack, case| {
-                Ok(vec![
-                    stack.forward(&case.input("x"), &AttentionMask::causal())?,
-                ])
+            let stack = TransformerEncoder::new(2, || encoder_layer(first)).norm(LayerNorm::new(6));
+            compare(&all, &name("encoder_stack"), stack, |stack, case| {
+                vec![stack.forward(&case.input("x"), &AttentionMask::causal())]
             });
-            let stack =
-                TransformerDecoder::new(2, || decoder_layer(first))?.norm(LayerNorm::new(6)?);
-            compare(&all, &name("decoder_stack"), Ok(stack), |stack, case| {
+            let stack = TransformerDecoder::new(2, || decoder_layer(first)).norm(LayerNorm::new(6));
+            compare(&all, &name("decoder_stack"), stack, |stack, case| {
                 let (x, memory) = (case.input("x"), case.input("memory"));
                 let (causal, none) = (AttentionMask::causal(), AttentionMask::none());
-                Ok(vec![stack.forward(&x, &memory, &causal, &none)?])
+                vec![stack.forward(&x, &memory, &causal, &none)]
             });
         }
     }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
 
-use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape, Tensor};
+use crate::tensor::Raw;
+use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ pub(crate) fn across() -> Option<Across> {
 
 impl Across {
     /// Returns the sums of the elements over all processes.
-    pub(crate) fn sum(&self, x: &Tensor) -> Result<Tensor> {
+    pub(crate) fn sum(&self, x: &Raw) -> Result<Raw> {
         let own = x.to_dtype(DType::F32)?;
         let own = own.to_device(&Device::Cpu)?.contiguous()?;
         let sums = own.apply_op1(self.clone())?;
@@ -74,7 +75,7 @@ impl CustomOp1 for Across {
     // The loss of a process is the mean over its own examples, and its gradients are weighted by the
     // number of these examples later. So each process weights the gradient that it adds to this sum, and
     // divides the sum by its own weight.
-    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn bwd(&self, _: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
         let weighted = match self.own {
             0 => gradient.zeros_like()?,
             own => (gradient * own as f64)?.contiguous()?,

@@ -2,8 +2,9 @@
 
 use crate::device::explain_gpu;
 use crate::error;
-use crate::tensor::{check_size, moved};
-use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
+use crate::error::OrRaise;
+use crate::tensor::{Raw, Tensor, check_size, moved};
+use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
 
 /// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
 /// nesting.
@@ -11,67 +12,71 @@ use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 /// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
 /// Other types are kept. Candle's own `Tensor::new` keeps all types.
 ///
-/// # Errors
+/// # Panics
 /// If the rows of a vector of vectors have different lengths.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu())?; // (2, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
 /// assert_eq!(x.dtype(), DType::F32);
-/// let labels = tensor(vec![3, 1, 2], &cpu())?; // (3,)
+/// let labels = tensor(vec![3, 1, 2], &cpu()); // (3,)
 /// assert_eq!(labels.dtype(), DType::I64);
-/// # Ok::<(), Error>(())
 /// ```
-pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
-    with_default_dtype(Tensor::new(data, &Device::Cpu)?, device)
+#[inline]
+#[track_caller]
+pub fn tensor(data: impl NdArray, device: &Device) -> Tensor {
+    converted(Raw::new(data, &Device::Cpu), device)
 }
 
 /// Creates a tensor of `f32` zeros in the given shape.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((2, 3), &cpu())?; // (2, 3)
-/// assert_eq!(x.to_vec2::<f32>()?, [[0.0; 3]; 2]);
-/// # Ok::<(), Error>(())
+/// let x = zeros((2, 3), &cpu()); // (2, 3)
+/// assert_eq!(x.to_vec2::<f32>(), [[0.0; 3]; 2]);
 /// ```
-pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Tensor {
     filled(shape.into(), 0.0, device)
 }
 
 /// Creates a tensor of `f32` ones in the given shape.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = ones(3, &cpu())?; // (3,)
-/// assert_eq!(x.to_vec1::<f32>()?, [1.0, 1.0, 1.0]);
-/// # Ok::<(), Error>(())
+/// let x = ones(3, &cpu()); // (3,)
+/// assert_eq!(x.to_vec1::<f32>(), [1.0, 1.0, 1.0]);
 /// ```
-pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn ones(shape: impl Into<Shape>, device: &Device) -> Tensor {
     filled(shape.into(), 1.0, device)
 }
 
 /// Creates a tensor with the same `f32` value everywhere.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = full((1, 2), 7.5, &cpu())?; // (1, 2)
-/// assert_eq!(x.to_vec2::<f32>()?, [[7.5, 7.5]]);
-/// # Ok::<(), Error>(())
+/// let x = full((1, 2), 7.5, &cpu()); // (1, 2)
+/// assert_eq!(x.to_vec2::<f32>(), [[7.5, 7.5]]);
 /// ```
-pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Tensor {
     filled(shape.into(), value as f32, device)
 }
 
@@ -79,36 +84,42 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 ///
 /// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// assert_eq!(arange(0, 4, &cpu())?.to_vec1::<i64>()?, [0, 1, 2, 3]);
-/// assert_eq!(arange(0.5, 3.0, &cpu())?.to_vec1::<f32>()?, [0.5, 1.5, 2.5]);
-/// # Ok::<(), Error>(())
+/// assert_eq!(arange(0, 4, &cpu()).to_vec1::<i64>(), [0, 1, 2, 3]);
+/// assert_eq!(arange(0.5, 3.0, &cpu()).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
 /// ```
-pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Tensor {
     // The conversion saturates, so that an infinite range is refused as well.
     let count = (end.to_f64() - start.to_f64()).ceil() as usize;
-    check_size("arange", &[count], size_of::<N>(), &Device::Cpu)?;
-    with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?, device)
+    check_size("arange", &[count], size_of::<N>(), &Device::Cpu).or_raise();
+    converted(Raw::arange(start, end, &Device::Cpu), device)
 }
 
 /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
 ///
-/// # Errors
+/// # Panics
 /// If `steps` is 0.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = linspace(0.0, 1.0, 5, &cpu())?; // (5,)
-/// assert_eq!(x.to_vec1::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
-/// # Ok::<(), Error>(())
+/// let x = linspace(0.0, 1.0, 5, &cpu()); // (5,)
+/// assert_eq!(x.to_vec1::<f32>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
 /// ```
-pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Tensor {
+    spaced(start, end, steps, device).or_raise().into()
+}
+
+fn spaced(start: f64, end: f64, steps: usize, device: &Device) -> Result<Raw> {
     let Some(last) = steps.checked_sub(1) else {
         return Err(error::argument(
             "linspace",
@@ -123,45 +134,55 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
         i if i == last && last > 0 => end as f32,
         i => (start + distance * i as f64) as f32,
     });
-    Tensor::from_vec(numbers.collect::<Vec<f32>>(), steps, device)
+    Raw::from_vec(numbers.collect::<Vec<f32>>(), steps, device)
 }
 
 /// Creates the `n` by `n` identity matrix, as `f32`.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = eye(2, &cpu())?; // (2, 2)
-/// assert_eq!(x.to_vec2::<f32>()?, [[1.0, 0.0], [0.0, 1.0]]);
-/// # Ok::<(), Error>(())
+/// let x = eye(2, &cpu()); // (2, 2)
+/// assert_eq!(x.to_vec2::<f32>(), [[1.0, 0.0], [0.0, 1.0]]);
 /// ```
-pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
-    check_size("eye", &[n, n], size_of::<f32>(), device)?;
-    Tensor::eye(n, DType::F32, device)
+#[inline]
+#[track_caller]
+pub fn eye(n: usize, device: &Device) -> Tensor {
+    let fits = check_size("eye", &[n, n], size_of::<f32>(), device);
+    let made = fits.and_then(|()| Raw::eye(n, DType::F32, device));
+    made.or_raise().into()
 }
 
 /// Creates a tensor of equal values. If the device is full, the error contains the sizes.
-fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
-    check_size("a tensor", shape.dims(), size_of::<f32>(), device)?;
+#[track_caller]
+fn filled(shape: Shape, value: f32, device: &Device) -> Tensor {
+    check_size("a tensor", shape.dims(), size_of::<f32>(), device).or_raise();
     let bytes = shape.elem_count() * size_of::<f32>();
     // The operating system provides memory that is already zero.
     let is_zero = value.to_bits() == 0;
     let made = match is_zero {
-        true => Tensor::zeros(shape, DType::F32, device),
-        false => Tensor::full(value, shape, device),
+        true => Raw::zeros(shape, DType::F32, device),
+        false => Raw::full(value, shape, device),
     };
-    explain_gpu(made, device, Some(bytes))
+    explain_gpu(made, device, Some(bytes)).or_raise().into()
 }
 
-/// Converts Rust's literal types to PyTorch's default types.
-fn with_default_dtype(tensor: Tensor, device: &Device) -> Result<Tensor> {
+/// Converts Rust's literal types to PyTorch's default types, and moves the result to the device.
+#[inline(never)]
+#[track_caller]
+fn converted(tensor: Result<Raw>, device: &Device) -> Tensor {
+    let moved = tensor.and_then(|tensor| with_default_dtype(&tensor, device));
+    moved.or_raise().into()
+}
+
+fn with_default_dtype(tensor: &Raw, device: &Device) -> Result<Raw> {
     let tensor = match tensor.dtype() {
         DType::F64 => tensor.to_dtype(DType::F32)?,
         DType::I32 => tensor.to_dtype(DType::I64)?,
-        _ => tensor,
+        _ => tensor.clone(),
     };
     moved(&tensor, device)
 }
@@ -169,38 +190,27 @@ fn with_default_dtype(tensor: Tensor, device: &Device) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
 
     const CPU: Device = Device::Cpu;
 
     #[test]
     fn every_level_of_nesting_is_read() {
-        assert_eq!(tensor(1.5, &CPU).unwrap().dims(), [0usize; 0]);
-        assert_eq!(tensor(&[1, 2], &CPU).unwrap().dims(), [2]);
-        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).unwrap().dims(), [1, 1, 2]);
-        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).unwrap().dtype(), DType::U8);
+        assert_eq!(tensor(1.5, &CPU).dims(), [0usize; 0]);
+        assert_eq!(tensor(&[1, 2], &CPU).dims(), [2]);
+        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).dims(), [1, 1, 2]);
+        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).dtype(), DType::U8);
         let rows = vec![vec![1f32, 2.], vec![3., 4.]];
-        assert_eq!(
-            tensor(rows.clone(), &CPU)
-                .unwrap()
-                .to_vec2::<f32>()
-                .unwrap(),
-            rows
-        );
-        assert!(tensor(vec![vec![1f32], vec![]], &CPU).is_err());
+        assert_eq!(tensor(rows.clone(), &CPU).to_vec2::<f32>(), rows);
+        assert!(attempt(|| tensor(vec![vec![1f32], vec![]], &CPU)).is_err());
     }
 
     #[test]
     fn linspace_ends_where_it_should() {
-        let x = linspace(-1.0, 0.1, 1001, &CPU).unwrap();
-        let x = x.to_vec1::<f32>().unwrap();
+        let x = linspace(-1.0, 0.1, 1001, &CPU);
+        let x = x.to_vec1::<f32>();
         assert_eq!((x[0], x[1000]), (-1.0, 0.1));
-        assert_eq!(
-            linspace(2.0, 9.0, 1, &CPU)
-                .unwrap()
-                .to_vec1::<f32>()
-                .unwrap(),
-            [2.0]
-        );
-        assert!(linspace(0.0, 1.0, 0, &CPU).is_err());
+        assert_eq!(linspace(2.0, 9.0, 1, &CPU).to_vec1::<f32>(), [2.0]);
+        assert!(attempt(|| linspace(0.0, 1.0, 0, &CPU)).is_err());
     }
 }

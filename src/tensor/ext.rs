@@ -1,69 +1,24 @@
-//! Copies of tensors, and the memory that they share.
+//! Copies of tensors between devices, and the memory that tensors share.
 
 #[cfg(feature = "cuda")]
 use crate::device::between_cards;
 use crate::device::explain_gpu;
+use crate::tensor::Raw;
 #[cfg(feature = "cuda")]
 use candle_core::cuda_backend::CudaStorageSlice;
-use candle_core::{CpuStorage, Device, Result, Storage, Tensor};
+use candle_core::{CpuStorage, Device, Result, Storage};
 
-/// Extends Candle's [`Tensor`].
-///
-/// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result shares
-/// its memory. Between two devices it transfers the whole storage of a view;
-/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view. Between two GPUs use
-/// `copy_to`: it waits until the values exist, and until they are copied; Candle's function does not
-/// synchronise the GPUs.
-pub trait TensorExt {
-    /// Copies the tensor to `device`, into memory of its own, also when the tensor is there
-    /// already.
-    ///
-    /// The copy has the same shape and is contiguous. Gradients flow back through it.
-    ///
-    /// # Errors
-    /// If the device does not have enough memory or cannot be reached.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = ones((2, 3), &cpu())?;
-    /// let copy = x.copy_to(&cpu())?;
-    /// assert_eq!(copy.dims(), [2, 3]);
-    /// assert!(!copy.shares_storage_with(&x));
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn copy_to(&self, device: &Device) -> Result<Tensor>;
-
-    /// Returns whether two tensors share their memory, as a view and its origin do.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = ones((2, 3), &cpu())?;
-    /// assert!(x.shares_storage_with(&x.to_device(&cpu())?)); // already there
-    /// assert!(x.shares_storage_with(&x.narrow(0, 1, 1)?)); // a view
-    /// assert!(!x.shares_storage_with(&(&x + 1.0)?)); // a new tensor
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn shares_storage_with(&self, other: &Tensor) -> bool;
-}
-
-impl TensorExt for Tensor {
-    fn copy_to(&self, device: &Device) -> Result<Tensor> {
-        if !self.device().same_device(device) {
-            return moved(&compact(self)?, device);
-        }
-        explain_gpu(self.force_contiguous(), device, Some(bytes_of(self)))
+/// Copies a tensor to a device, into memory of its own.
+pub(crate) fn copied(tensor: &Raw, device: &Device) -> Result<Raw> {
+    if !tensor.device().same_device(device) {
+        return moved(&compact(tensor)?, device);
     }
-
-    fn shares_storage_with(&self, other: &Tensor) -> bool {
-        storage_address(self) == storage_address(other)
-    }
+    explain_gpu(tensor.force_contiguous(), device, Some(bytes_of(tensor)))
 }
 
 /// Moves a tensor to a device, as Candle's `to_device` does, but synchronises the devices if both are
 /// GPUs. If the device is full, the error contains the sizes.
-pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
+pub(crate) fn moved(tensor: &Raw, device: &Device) -> Result<Raw> {
     let result = match (tensor.device(), device) {
         #[cfg(feature = "cuda")]
         (Device::Cuda(_), Device::Cuda(to)) if !tensor.device().same_device(device) => {
@@ -75,7 +30,7 @@ pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
 }
 
 /// Returns the tensor if it is contiguous and all of its memory, or else a copy that is.
-fn compact(tensor: &Tensor) -> Result<Tensor> {
+fn compact(tensor: &Raw) -> Result<Raw> {
     if tensor.is_contiguous() && storage_len(tensor) == tensor.elem_count() {
         return Ok(tensor.clone());
     }
@@ -87,7 +42,7 @@ fn compact(tensor: &Tensor) -> Result<Tensor> {
 }
 
 /// Returns the number of elements in the memory of a tensor; 0 for types that Taper does not use.
-fn storage_len(tensor: &Tensor) -> usize {
+fn storage_len(tensor: &Raw) -> usize {
     macro_rules! len {
         ($storage:expr, $kind:ident) => {
             match $storage {
@@ -111,13 +66,13 @@ fn storage_len(tensor: &Tensor) -> usize {
 }
 
 /// Returns how many bytes the tensor's own elements take.
-pub(crate) fn bytes_of(tensor: &Tensor) -> usize {
+fn bytes_of(tensor: &Raw) -> usize {
     tensor.elem_count() * tensor.dtype().size_in_bytes()
 }
 
 /// Returns the address of a tensor's storage. Tensors that share memory share the `Storage` behind
 /// Candle's lock.
-fn storage_address(tensor: &Tensor) -> usize {
+pub(crate) fn storage_address(tensor: &Raw) -> usize {
     let (storage, _) = tensor.storage_and_layout();
     std::ptr::from_ref(&*storage).addr()
 }
@@ -127,10 +82,14 @@ mod tests {
     use super::*;
     use candle_core::{DType, Var};
 
-    fn sample() -> Tensor {
-        Tensor::arange(0f32, 12f32, &Device::Cpu)
+    fn sample() -> Raw {
+        Raw::arange(0f32, 12f32, &Device::Cpu)
             .and_then(|x| x.reshape((3, 4)))
             .unwrap()
+    }
+
+    fn shared(a: &Raw, b: &Raw) -> bool {
+        storage_address(a) == storage_address(b)
     }
 
     #[test]
@@ -145,17 +104,17 @@ mod tests {
             x.to_device(&Device::Cpu).unwrap(),
         ];
         for view in &views {
-            assert!(view.shares_storage_with(&x));
-            assert!(!view.copy_to(&Device::Cpu).unwrap().shares_storage_with(&x));
+            assert!(shared(view, &x));
+            assert!(!shared(&copied(view, &Device::Cpu).unwrap(), &x));
         }
-        assert!(!sample().shares_storage_with(&x));
-        assert!(x.shares_storage_with(&x), "no lock is held twice");
+        assert!(!shared(&sample(), &x));
+        assert!(shared(&x, &x), "no lock is held twice");
     }
 
     #[test]
     fn a_copied_view_keeps_its_values_and_nothing_else() {
         let view = sample().narrow(1, 2, 2).unwrap();
-        let copy = view.copy_to(&Device::Cpu).unwrap();
+        let copy = copied(&view, &Device::Cpu).unwrap();
         assert_eq!(
             copy.to_vec2::<f32>().unwrap(),
             [[2., 3.], [6., 7.], [10., 11.]]
@@ -170,13 +129,13 @@ mod tests {
     #[test]
     fn only_a_part_is_copied_before_it_is_transferred() {
         let x = sample();
-        assert!(compact(&x).unwrap().shares_storage_with(&x));
+        assert!(shared(&compact(&x).unwrap(), &x));
         let flat = x.flatten_all().unwrap();
-        assert!(compact(&flat).unwrap().shares_storage_with(&x));
+        assert!(shared(&compact(&flat).unwrap(), &x));
         for part in [x.narrow(0, 0, 2), x.narrow(1, 0, 2), x.t()] {
             let part = part.unwrap();
             let copy = compact(&part).unwrap();
-            assert!(!copy.shares_storage_with(&x));
+            assert!(!shared(&copy, &x));
             assert_eq!(storage_len(&copy), part.elem_count());
         }
     }
@@ -184,7 +143,7 @@ mod tests {
     #[test]
     fn changing_a_variable_leaves_its_copy_alone() {
         let var = Var::zeros(2, DType::F32, &Device::Cpu).unwrap();
-        let copy = var.copy_to(&Device::Cpu).unwrap();
+        let copy = copied(&var, &Device::Cpu).unwrap();
         var.set(&var.ones_like().unwrap()).unwrap();
         assert_eq!(copy.to_vec1::<f32>().unwrap(), [0., 0.]);
     }
@@ -192,7 +151,7 @@ mod tests {
     #[test]
     fn gradients_flow_through_a_copy() {
         let var = Var::ones(2, DType::F32, &Device::Cpu).unwrap();
-        let copy = var.copy_to(&Device::Cpu).unwrap();
+        let copy = copied(&var, &Device::Cpu).unwrap();
         let loss = (copy * 3.0).unwrap().sum_all().unwrap();
         let gradients = loss.backward().unwrap();
         let gradient = gradients.get(&var).unwrap().to_vec1::<f32>().unwrap();

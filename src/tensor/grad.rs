@@ -1,7 +1,7 @@
 //! Computing without recording for gradients.
 
-use candle_core::backprop::GradStore;
-use candle_core::{Result, Tensor, Var};
+use crate::tensor::Tensor;
+use candle_core::Var;
 use std::cell::Cell;
 
 thread_local! {
@@ -19,12 +19,11 @@ thread_local! {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let net = seq![Linear::new(4, 2)?, ReLU];
-/// let x = ones((1, 4), &cpu())?;
-/// let y = no_grad(|| net.forward(&x))?; // (1, 2)
+/// let net = seq![Linear::new(4, 2), ReLU];
+/// let x = ones((1, 4), &cpu());
+/// let y = no_grad(|| net.forward(&x)); // (1, 2)
 /// assert!(!y.track_op());
-/// assert!(net.forward(&x)?.track_op()); // recorded again
-/// # Ok::<(), Error>(())
+/// assert!(net.forward(&x).track_op()); // recorded again
 /// ```
 pub fn no_grad<T>(compute: impl FnOnce() -> T) -> T {
     let _restore = Restore(DISABLED.replace(true));
@@ -43,42 +42,59 @@ pub fn is_grad_enabled() -> bool {
     !DISABLED.get()
 }
 
-/// Extends Candle's [`GradStore`], which `loss.backward()?` returns.
-pub trait GradStoreExt {
-    /// Returns the gradient of a tensor, or zeros if the loss does not depend on it.
-    ///
-    /// Candle's own `get` returns `None` then, also for `x * 0.0`: Candle records nothing for a factor of 0.
-    ///
-    /// # Errors
-    /// If the device does not have enough memory.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())?)?.tensor()?; // (2,)
-    /// let gradients = (&x * 0.0)?.sum_all()?.backward()?;
-    /// assert!(gradients.get(&x).is_none());
-    /// assert_eq!(gradients.of(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn of(&self, x: &Tensor) -> Result<Tensor>;
-}
+/// The gradients of a loss, which [`backward`](crate::ops::backward) returns.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+/// let gradients = x.sqr().sum_all().backward();
+/// assert_eq!(gradients.of(&x).to_vec1::<f32>(), [2.0, 4.0]);
+/// ```
+pub struct GradStore(candle_core::backprop::GradStore);
 
-impl GradStoreExt for GradStore {
-    fn of(&self, x: &Tensor) -> Result<Tensor> {
+impl GradStore {
+    pub(crate) fn from_raw(gradients: candle_core::backprop::GradStore) -> Self {
+        Self(gradients)
+    }
+
+    /// Returns the gradient of a tensor, if the loss depends on it.
+    ///
+    /// It returns `None` also for `x * 0.0`: Candle records nothing for a factor of 0.
+    pub fn get(&self, x: &Tensor) -> Option<&Tensor> {
+        self.0.get(x.raw()).map(Tensor::from_raw_ref)
+    }
+
+    /// Returns the gradient of a tensor, or zeros if the loss does not depend on it.
+    #[inline]
+    #[track_caller]
+    pub fn of(&self, x: &Tensor) -> Tensor {
         match self.get(x) {
-            Some(gradient) => Ok(gradient.clone()),
+            Some(gradient) => gradient.clone(),
             None => x.zeros_like(),
         }
+    }
+
+    /// Sets the gradient of a tensor. Returns the one before, if there was one.
+    pub fn insert(&mut self, x: &Tensor, gradient: Tensor) -> Option<Tensor> {
+        self.0
+            .insert(x.raw(), gradient.into())
+            .map(Tensor::from_raw)
+    }
+
+    /// Removes the gradient of a tensor, and returns it.
+    pub fn remove(&mut self, x: &Tensor) -> Option<Tensor> {
+        self.0.remove(x.raw()).map(Tensor::from_raw)
     }
 }
 
 /// Returns the values of a variable. Gradients flow to it only outside of [`no_grad`].
 pub(crate) fn recorded(var: Var) -> Tensor {
-    match is_grad_enabled() {
+    let values = match is_grad_enabled() {
         true => var.into_inner(),
         false => var.as_detached_tensor(),
-    }
+    };
+    values.into()
 }
 
 /// Restores the previous state when it is dropped, also after a panic.

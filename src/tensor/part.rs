@@ -2,7 +2,8 @@
 
 use super::ext::moved;
 use super::random::{rand, skip};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::{Device, Result};
 use std::cell::Cell;
 
 /// The examples of a batch that this process computes, among those of all ranks.
@@ -33,7 +34,7 @@ pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
 /// Draws a uniform value from `[0, 1)` for each element of `x`, and returns 1 where it is at least `p`, else 0, as
 /// `u8` on the device of `x`: the same values on each device. If the first dimension counts the examples, or
 /// several rows of each, each example gets the values that it would get in the whole batch.
-pub(crate) fn keep_by_example(x: &Tensor, p: f64) -> Result<Tensor> {
+pub(crate) fn keep_by_example(x: &Raw, p: f64) -> Result<Raw> {
     let rows = x.dims().first().copied().unwrap_or(0);
     let part = PART.get().filter(|part| part.len < part.total);
     match part.filter(|part| rows > 0 && rows.is_multiple_of(part.len.max(1))) {
@@ -48,7 +49,7 @@ pub(crate) fn keep_by_example(x: &Tensor, p: f64) -> Result<Tensor> {
     }
 }
 
-fn keep(x: &Tensor, p: f64) -> Result<Tensor> {
+fn keep(x: &Raw, p: f64) -> Result<Raw> {
     #[cfg(feature = "cuda")]
     if x.device().is_cuda() {
         use crate::device::{Keep, explain_gpu};
@@ -61,7 +62,7 @@ fn keep(x: &Tensor, p: f64) -> Result<Tensor> {
         };
         return explain_gpu(x.apply_op1_no_bwd(&keep), x.device(), Some(x.elem_count()));
     }
-    moved(&rand(x.shape(), &Device::Cpu)?.ge(p)?, x.device())
+    moved(rand(x.shape(), &Device::Cpu).ge(p).raw(), x.device())
 }
 
 #[cfg(test)]
@@ -72,9 +73,9 @@ mod tests {
     #[test]
     fn the_parts_of_a_batch_get_the_values_of_the_whole() -> Result<()> {
         let draw = |shape: (usize, usize)| -> Result<Vec<Vec<u8>>> {
-            let x = zeros(shape, &Device::Cpu)?;
-            keep_by_example(&x, 0.5)?;
-            keep_by_example(&x, 0.5)?.to_vec2()
+            let x = zeros(shape, &Device::Cpu);
+            keep_by_example(x.raw(), 0.5)?;
+            keep_by_example(x.raw(), 0.5)?.to_vec2()
         };
         let whole = with_seed(1, || draw((14, 5)))?; // 7 examples with 2 rows each
         for (start, len) in [(0, 3), (3, 2), (5, 2)] {

@@ -5,9 +5,9 @@
 //! and on a GPU; for dropout, a GPU computes the generator's values itself. Without a seed, the values
 //! differ in each run.
 
-use crate::error;
-use crate::tensor::{check_size, moved};
-use candle_core::{Device, Result, Shape, Tensor, WithDType};
+use crate::error::{self, OrRaise};
+use crate::tensor::{Raw, Tensor, check_size, moved};
+use candle_core::{Device, Result, Shape, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
@@ -28,11 +28,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// use taper::prelude::*;
 ///
 /// manual_seed(42);
-/// let x = rand(3, &cpu())?.to_vec1::<f32>()?;
+/// let x = rand(3, &cpu()).to_vec1::<f32>();
 /// assert_eq!(x, [0.13340974, 0.5265574, 0.24873835]);
 /// manual_seed(42);
-/// assert_eq!(rand(3, &cpu())?.to_vec1::<f32>()?, x);
-/// # Ok::<(), Error>(())
+/// assert_eq!(rand(3, &cpu()).to_vec1::<f32>(), x);
 /// ```
 pub fn manual_seed(seed: u64) {
     *generator() = ChaCha12Rng::seed_from_u64(seed);
@@ -40,102 +39,116 @@ pub fn manual_seed(seed: u64) {
 
 /// Draws uniform `f32` values from `[0, 1)`.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = rand((2, 3), &cpu())?; // (2, 3)
-/// assert!(x.flatten_all()?.to_vec1::<f32>()?.iter().all(|x| (0.0..1.0).contains(x)));
-/// # Ok::<(), Error>(())
+/// let x = rand((2, 3), &cpu()); // (2, 3)
+/// assert!(x.flatten_all().to_vec1::<f32>().iter().all(|x| (0.0..1.0).contains(x)));
 /// ```
-pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    drawn(Rule::Unit, shape.into(), device)
+#[inline]
+#[track_caller]
+pub fn rand(shape: impl Into<Shape>, device: &Device) -> Tensor {
+    drawn(Rule::Unit, shape.into(), device).or_raise().into()
 }
 
 /// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// manual_seed(1);
-/// let x = randn((100, 100), &cpu())?; // (100, 100)
-/// assert!(x.mean_all()?.to_scalar::<f32>()?.abs() < 0.05);
-/// # Ok::<(), Error>(())
+/// let x = randn((100, 100), &cpu()); // (100, 100)
+/// assert!(x.mean_all().item().abs() < 0.05);
 /// ```
-pub fn randn(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn randn(shape: impl Into<Shape>, device: &Device) -> Tensor {
     drawn(Rule::StandardNormal, shape.into(), device)
+        .or_raise()
+        .into()
 }
 
 /// Draws `f32` values from the normal distribution with this mean and standard deviation.
 ///
-/// # Errors
+/// # Panics
 /// If `std` is negative or not finite.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// manual_seed(1);
-/// let x = normal(5.0, 0.01, 1000, &cpu())?; // (1000,)
-/// assert!((x.mean_all()?.to_scalar::<f32>()? - 5.0).abs() < 0.01);
-/// # Ok::<(), Error>(())
+/// let x = normal(5.0, 0.01, 1000, &cpu()); // (1000,)
+/// assert!((x.mean_all().item() - 5.0).abs() < 0.01);
 /// ```
-pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> Tensor {
     drawn(Rule::Normal { mean, std }, shape.into(), device)
+        .or_raise()
+        .into()
 }
 
 /// Draws uniform `f32` values from `[low, high)`.
 ///
-/// # Errors
+/// # Panics
 /// If `low` is not below `high`, or one of them is not finite.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = uniform(-1.0, 1.0, (2, 3), &cpu())?; // (2, 3)
-/// assert!(x.abs()?.max_all()?.to_scalar::<f32>()? <= 1.0);
-/// # Ok::<(), Error>(())
+/// let x = uniform(-1.0, 1.0, (2, 3), &cpu()); // (2, 3)
+/// assert!(x.abs().max_all().item() <= 1.0);
 /// ```
-pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) -> Tensor {
     drawn(Rule::Uniform { low, high }, shape.into(), device)
+        .or_raise()
+        .into()
 }
 
 /// Draws integers from `low` to `high - 1`, with equal probability, as `i64`.
 ///
-/// # Errors
+/// # Panics
 /// If `low` is not below `high`.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let dice = randint(1, 7, 10, &cpu())?; // (10,)
-/// assert!(dice.to_vec1::<i64>()?.iter().all(|n| (1..=6).contains(n)));
-/// # Ok::<(), Error>(())
+/// let dice = randint(1, 7, 10, &cpu()); // (10,)
+/// assert!(dice.to_vec1::<i64>().iter().all(|n| (1..=6).contains(n)));
 /// ```
-pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Tensor {
     drawn(Rule::Integer { low, high }, shape.into(), device)
+        .or_raise()
+        .into()
 }
 
 /// Returns the integers `0` to `n - 1` in random order, as `i64`; for shuffling with
 /// `index_select`.
 ///
-/// # Errors
+/// # Panics
 /// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let order = randperm(5, &cpu())?; // (5,)
-/// let rows = eye(5, &cpu())?.index_select(&order, 0)?; // (5, 5)
-/// assert_eq!(rows.sum_all()?.to_scalar::<f32>()?, 5.0);
-/// # Ok::<(), Error>(())
+/// let order = randperm(5, &cpu()); // (5,)
+/// let rows = eye(5, &cpu()).index_select(&order, 0); // (5, 5)
+/// assert_eq!(rows.sum_all().item(), 5.0);
 /// ```
-pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
-    check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu)?;
+#[inline]
+#[track_caller]
+pub fn randperm(n: usize, device: &Device) -> Tensor {
+    check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu).or_raise();
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
 }
@@ -167,7 +180,7 @@ pub(crate) fn draw_seed() -> u64 {
 ///
 /// let train = |seed| {
 ///     with_seed(seed, || -> Result<f64> {
-///         let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10), Dropout::new(0.1)?], 0.1);
+///         let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10), Dropout::new(0.1)], 0.1);
 ///         let history = Trainer::new(1).fit(&mut model, &Digits::new())?;
 ///         Ok(history.epochs[0].metrics["val_loss"])
 ///     })
@@ -242,7 +255,8 @@ enum Rule {
     Integer { low: i64, high: i64 },
 }
 
-fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
+#[inline(never)]
+fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Raw> {
     let tensor = match rule {
         Rule::Unit => draw::<f32>(StandardUniform, shape)?,
         Rule::StandardNormal => draw::<f32>(StandardNormal, shape)?,
@@ -276,7 +290,7 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
     moved(&tensor, device)
 }
 
-fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
+fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Raw> {
     check_size(
         "a random tensor",
         shape.dims(),
@@ -284,7 +298,7 @@ fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Resul
         &Device::Cpu,
     )?;
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
-    Tensor::from_vec(numbers, shape, &Device::Cpu)
+    Raw::from_vec(numbers, shape, &Device::Cpu)
 }
 
 fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng) -> Vec<N> {
@@ -326,6 +340,7 @@ fn empty_range(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
 
     const CPU: Device = Device::Cpu;
 
@@ -372,28 +387,28 @@ mod tests {
         let twelfth = (1.0f64 / 12.0).sqrt();
         close(mean_and_std(&seeded(StandardUniform, n)), (0.5, twelfth));
         close(mean_and_std(&seeded(StandardNormal, n)), (0.0, 1.0));
-        let x = normal(3.0, 2.0, n, &CPU).unwrap().to_vec1().unwrap();
+        let x = normal(3.0, 2.0, n, &CPU).to_vec1();
         let (mean, std) = mean_and_std(&x);
         assert!((mean - 3.0).abs() < 0.05 && (std - 2.0).abs() < 0.05);
-        let x = uniform(-2.0, 4.0, n, &CPU).unwrap().to_vec1().unwrap();
+        let x = uniform(-2.0, 4.0, n, &CPU).to_vec1();
         let (mean, std) = mean_and_std(&x);
         assert!((mean - 1.0).abs() < 0.05 && (std - 6.0 * twelfth).abs() < 0.05);
     }
 
     #[test]
     fn a_permutation_has_every_index_once() {
-        let mut order = randperm(100, &CPU).unwrap().to_vec1::<i64>().unwrap();
+        let mut order = randperm(100, &CPU).to_vec1::<i64>();
         order.sort();
         assert_eq!(order, (0..100).collect::<Vec<i64>>());
     }
 
     #[test]
     fn invalid_ranges_are_refused() {
-        assert!(uniform(1.0, 1.0, 1, &CPU).is_err());
-        assert!(uniform(0.0, f64::INFINITY, 1, &CPU).is_err());
-        assert!(normal(0.0, -1.0, 1, &CPU).is_err());
-        assert!(normal(0.0, f64::NAN, 1, &CPU).is_err());
-        let message = randint(3, 3, 1, &CPU).unwrap_err().to_string();
+        assert!(attempt(|| uniform(1.0, 1.0, 1, &CPU)).is_err());
+        assert!(attempt(|| uniform(0.0, f64::INFINITY, 1, &CPU)).is_err());
+        assert!(attempt(|| normal(0.0, -1.0, 1, &CPU)).is_err());
+        assert!(attempt(|| normal(0.0, f64::NAN, 1, &CPU)).is_err());
+        let message = attempt(|| randint(3, 3, 1, &CPU)).unwrap_err().to_string();
         assert!(message.starts_with(
             "randint: expected a lower bound below the upper one, both finite, found 3 and 3\n"
         ));

@@ -6,7 +6,7 @@ mod tests;
 use super::record::{Message, write_record};
 use crate::error::{Result, explain};
 use crate::plot::{Number, Values, image_pixels};
-use candle_core::Tensor;
+use crate::tensor::Tensor;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ impl SummaryWriter {
     /// # let folder = std::env::temp_dir().join(format!("taper_add_scalar_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_scalar("Train/Loss", 0.25, 100)?;
-    /// writer.add_scalar("Train/Loss", &tensor(0.125, &cpu())?, 200)?;
-    /// assert!(writer.add_scalar("Train/Loss", &zeros(2, &cpu())?, 300).is_err());
+    /// writer.add_scalar("Train/Loss", &tensor(0.125, &cpu()), 200)?;
+    /// assert!(writer.add_scalar("Train/Loss", &zeros(2, &cpu()), 300).is_err());
     /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -120,7 +120,7 @@ impl SummaryWriter {
     ///
     /// # let folder = std::env::temp_dir().join(format!("taper_add_histogram_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
-    /// writer.add_histogram("weights", &randn((10, 10), &cpu())?, 0)?;
+    /// writer.add_histogram("weights", &randn((10, 10), &cpu()), 0)?;
     /// writer.flush()?;
     /// assert!(writer.path().metadata()?.len() > 500);
     /// # std::fs::remove_dir_all(folder)?;
@@ -146,8 +146,8 @@ impl SummaryWriter {
     ///
     /// # let folder = std::env::temp_dir().join(format!("taper_add_image_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
-    /// writer.add_image("input", &rand((3, 32, 32), &cpu())?, 0)?;
-    /// assert!(writer.add_image("input", &rand(3, &cpu())?, 0).is_err());
+    /// writer.add_image("input", &rand((3, 32, 32), &cpu()), 0)?;
+    /// assert!(writer.add_image("input", &rand(3, &cpu()), 0).is_err());
     /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -298,7 +298,7 @@ pub trait Scalar {
     /// use taper::prelude::*;
     /// use taper::tensorboard::Scalar;
     ///
-    /// assert_eq!((&tensor(0.5, &cpu())?).scalar()?, 0.5);
+    /// assert_eq!((&tensor(0.5, &cpu())).scalar()?, 0.5);
     /// # Ok::<(), Error>(())
     /// ```
     fn scalar(self) -> Result<f64>;
@@ -319,7 +319,7 @@ impl Scalar for &Tensor {
                     "add_scalar: expected one element, found a tensor of shape {:?}",
                     self.dims()
                 ),
-                "Take the mean, as in loss.mean_all()?, or use add_histogram",
+                "Take the mean, as in loss.mean_all(), or use add_histogram",
             )),
         }
     }

@@ -1,8 +1,9 @@
 //! The accuracy of a classifier.
 
-use crate::error;
+use crate::error::{self, OrRaise};
 use crate::nn::same_device;
-use candle_core::{DType, Result, Tensor};
+use crate::tensor::{Tensor, zeros};
+use candle_core::{DType, Result};
 
 /// Returns the share of examples whose largest logit is that of the right class, on the device of
 /// the logits.
@@ -11,40 +12,43 @@ use candle_core::{DType, Result, Tensor};
 /// Logits `(batch, classes)`, classes `(batch,)`, or logits `(batch, classes, …)` and classes
 /// `(batch, …)`, one for each position; the result is a scalar of `f32`.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes do not fit, the classes are floating-point numbers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let scores = tensor(&[[0.1, 0.9], [0.8, 0.2]], &cpu())?; // (2, 2)
-/// assert_eq!(accuracy(&scores, &tensor(&[1, 1], &cpu())?)?.to_scalar::<f32>()?, 0.5);
-/// # Ok::<(), Error>(())
+/// let scores = tensor(&[[0.1, 0.9], [0.8, 0.2]], &cpu()); // (2, 2)
+/// assert_eq!(accuracy(&scores, &tensor(&[1, 1], &cpu())).item(), 0.5);
 /// ```
-pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    if y_hat.dims().first() == Some(&0) {
-        return Err(error::argument(
+#[track_caller]
+pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Tensor {
+    share(y_hat, y).or_raise()
+}
+
+fn share(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    match y_hat.dims().first() {
+        Some(0) => Err(error::argument(
             "accuracy",
             "at least one example",
             "an empty batch",
             "Skip empty batches",
-        ));
+        )),
+        _ => Ok(right(y_hat, y)? / y.elem_count() as f64),
     }
-    let right = right(y_hat, y)?;
-    right / y.elem_count() as f64
 }
 
 /// Counts the right predictions; the count stays on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     check_classes(y_hat, y)?;
-    same_device("accuracy", y_hat, y)?;
+    same_device("accuracy", y_hat.raw(), y.raw())?;
     if y.elem_count() == 0 {
-        return Tensor::zeros((), DType::F32, y_hat.device());
+        return Ok(zeros((), y_hat.device()));
     }
-    let chosen = y_hat.detach().argmax(1)?; // (batch, …)
+    let chosen = y_hat.detach().argmax(1); // (batch, …)
     // Compared as 64 bits: cut to 32, a class that is far too large may look right.
-    let equal = chosen.to_dtype(DType::I64)?.eq(&y.to_dtype(DType::I64)?)?;
-    equal.to_dtype(DType::F32)?.sum_all()
+    let equal = chosen.to_dtype(DType::I64).eq(y.to_dtype(DType::I64));
+    Ok(equal.to_dtype(DType::F32).sum_all())
 }
 
 /// Refuses anything but logits `(batch, classes, …)` and class indices `(batch, …)`.
@@ -74,7 +78,7 @@ fn check_classes(y_hat: &Tensor, y: &Tensor) -> Result<()> {
             "accuracy",
             "class indices",
             y.dtype(),
-            "Convert them: y.to_dtype(DType::I64)?",
+            "Convert them: y.to_dtype(DType::I64)",
         ));
     }
     Ok(())
@@ -97,11 +101,11 @@ fn shape_text(shape: &[usize]) -> String {
 /// use taper::prelude::*;
 ///
 /// let devices = [cpu(), cpu()];
-/// let labels = split_and_load(&tensor(&[0, 1, 1], &cpu())?, &devices)?; // (2,) and (1,)
-/// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]], &cpu())?, &devices)?;
+/// let labels = split_and_load(&tensor(&[0, 1, 1], &cpu()), &devices)?; // (2,) and (1,)
+/// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]], &cpu()), &devices)?;
 /// let mut accuracy = Accuracy::new();
-/// accuracy.update(&labels, &outputs)?;
-/// assert_eq!(accuracy.get()?, 2.0 / 3.0);
+/// accuracy.update(&labels, &outputs);
+/// assert_eq!(accuracy.get(), 2.0 / 3.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -117,7 +121,8 @@ impl Accuracy {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(Accuracy::new().get().is_err());
+    /// let accuracy = Accuracy::new();
+    /// assert!(attempt(|| accuracy.get()).is_err());
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -126,18 +131,22 @@ impl Accuracy {
     /// Adds the predictions of one batch: for each device a tensor of classes, `(batch,)`, and a tensor
     /// of logits, `(batch, classes)`.
     ///
-    /// # Errors
+    /// # Panics
     /// If the lists are not equally long, or the shapes do not fit.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[1], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
-    /// assert_eq!(accuracy.get()?, 1.0);
-    /// # Ok::<(), Error>(())
+    /// accuracy.update(&[tensor(&[1], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
+    /// assert_eq!(accuracy.get(), 1.0);
     /// ```
-    pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
+    #[track_caller]
+    pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) {
+        self.add(labels, outputs).or_raise();
+    }
+
+    fn add(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
         if labels.len() != outputs.len() {
             return Err(error::argument(
                 "accuracy",
@@ -153,7 +162,7 @@ impl Accuracy {
                 .get_mut(i)
                 .filter(|sum| sum.device().same_device(count.device()))
             {
-                Some(sum) => *sum = (&*sum + count)?,
+                Some(sum) => *sum += count,
                 None => self.right.insert(i.min(self.right.len()), count),
             }
             self.total += y.elem_count();
@@ -163,28 +172,26 @@ impl Accuracy {
 
     /// Returns the share of right predictions so far, from 0 to 1.
     ///
-    /// # Errors
+    /// # Panics
     /// If no predictions were counted.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
-    /// assert_eq!(accuracy.get()?, 0.0);
-    /// # Ok::<(), Error>(())
+    /// accuracy.update(&[tensor(&[0], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
+    /// assert_eq!(accuracy.get(), 0.0);
     /// ```
-    pub fn get(&self) -> Result<f64> {
+    #[track_caller]
+    pub fn get(&self) -> f64 {
         if self.total == 0 {
-            return Err(error::state(
+            error::raise(error::state(
                 "accuracy",
                 "no predictions were counted yet",
-                "Call update(&labels, &outputs)? first",
+                "Call update(&labels, &outputs) first",
             ));
         }
-        let counts = self.right.iter().map(|sum| sum.to_scalar::<f32>());
-        let counts: Vec<f32> = counts.collect::<Result<_>>()?;
-        Ok(counts.iter().map(|&count| f64::from(count)).sum::<f64>() / self.total as f64)
+        self.right.iter().map(Tensor::item).sum::<f64>() / self.total as f64
     }
 
     /// Resets the metric to the state of [`new`](Self::new).
@@ -193,10 +200,9 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
+    /// accuracy.update(&[tensor(&[0], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
     /// accuracy.reset(); // before the next epoch
-    /// assert!(accuracy.get().is_err());
-    /// # Ok::<(), Error>(())
+    /// assert!(attempt(|| accuracy.get()).is_err());
     /// ```
     pub fn reset(&mut self) {
         *self = Self::default();
@@ -206,28 +212,26 @@ impl Accuracy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::tensor::{tensor, zeros};
     use candle_core::Device;
 
     #[test]
     fn impossible_classes_are_not_right() {
-        let scores = tensor(&[[1.0, 0.0]], &Device::Cpu).unwrap();
-        let share = |class: i64| {
-            let share = accuracy(&scores, &tensor(&[class], &Device::Cpu).unwrap());
-            share.unwrap().to_scalar::<f32>().unwrap()
-        };
+        let scores = tensor(&[[1.0, 0.0]], &Device::Cpu);
+        let share = |class: i64| accuracy(&scores, &tensor(&[class], &Device::Cpu)).item();
         assert_eq!([share(0), share(1 << 32), share(-1)], [1.0, 0.0, 0.0]);
-        let message = accuracy(&scores, &zeros(1, &Device::Cpu).unwrap()).unwrap_err();
+        let message = |scores: &Tensor, classes: &Tensor| {
+            let error = attempt(|| accuracy(scores, classes)).unwrap_err();
+            error.to_string()
+        };
+        let floats = message(&scores, &zeros(1, &Device::Cpu));
         assert!(
-            message
-                .to_string()
-                .contains("expected class indices, found f32")
+            floats.contains("expected class indices, found f32"),
+            "{floats}"
         );
-        let none = tensor(Vec::<i64>::new(), &Device::Cpu).unwrap();
-        let message = accuracy(&zeros((0, 2), &Device::Cpu).unwrap(), &none).unwrap_err();
-        assert!(
-            message.to_string().contains("found an empty batch"),
-            "{message}"
-        );
+        let none = tensor(Vec::<i64>::new(), &Device::Cpu);
+        let empty = message(&zeros((0, 2), &Device::Cpu), &none);
+        assert!(empty.contains("found an empty batch"), "{empty}");
     }
 }

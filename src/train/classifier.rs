@@ -5,7 +5,8 @@ use crate::data::Batch;
 use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
 use crate::notebook::Show;
 use crate::optim::{Optimizer, Sgd};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Result;
 
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
@@ -22,9 +23,8 @@ use candle_core::{Result, Tensor};
 /// let net = seq![Flatten, LazyLinear::new(10)];
 /// let model = Classifier::new(net, 0.1)
 ///     .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
-/// let y = model.forward(&zeros((2, 1, 8, 8), &cpu())?)?; // (2, 10)
+/// let y = model.forward(&zeros((2, 1, 8, 8), &cpu())); // (2, 10)
 /// assert_eq!(model.net.len(), 2);
-/// # Ok::<(), Error>(())
 /// ```
 pub struct Classifier<N> {
     /// The network.
@@ -41,9 +41,8 @@ impl<N> Classifier<N> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// assert_eq!(model.num_parameters(), 9);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(net: N, lr: f64) -> Self {
         Self {
@@ -58,10 +57,9 @@ impl<N> Classifier<N> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1)
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1)
     ///     .optimizer(|parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(0.9)));
     /// assert_eq!(model.configure_optimizers().lr(), 0.1);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn optimizer(mut self, make: fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>) -> Self {
         self.optimizer = make;
@@ -71,17 +69,16 @@ impl<N> Classifier<N> {
     // Defined in addition to `Layer::forward`, for editors that do not expand the derives of the net.
     /// Returns the logits of the network: `(batch, classes)`.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shape of the input does not fit the network.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Classifier::new(Linear::new(2, 3)?, 0.1).forward(&zeros((4, 2), &cpu())?)?;
+    /// let y = Classifier::new(Linear::new(2, 3), 0.1).forward(&zeros((4, 2), &cpu()));
     /// assert_eq!(y.dims(), [4, 3]);
-    /// # Ok::<(), Error>(())
     /// ```
-    pub fn forward(&self, input: &Tensor) -> Result<Tensor>
+    pub fn forward(&self, input: &Tensor) -> Tensor
     where
         N: Layer,
     {
@@ -90,29 +87,28 @@ impl<N> Classifier<N> {
 }
 
 impl<N: Layer + 'static> Layer for Classifier<N> {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         self.net.forward(input)
     }
 }
 
 impl<N: Layer + 'static> Module for Classifier<N> {
-    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
         cross_entropy(y_hat, y)
     }
 
-    fn training_step(&self, batch: &Batch) -> Result<Tensor> {
-        let y_hat = self.forward(&batch.x)?;
-        let loss = self.loss(&y_hat, &batch.y)?;
+    fn training_step(&self, batch: &Batch) -> Tensor {
+        let y_hat = self.forward(&batch.x);
+        let loss = self.loss(&y_hat, &batch.y);
         self.plot("loss", &loss, true);
-        self.plot("accuracy", &accuracy(&y_hat, &batch.y)?, true);
-        Ok(loss)
+        self.plot("accuracy", &accuracy(&y_hat, &batch.y), true);
+        loss
     }
 
-    fn validation_step(&self, batch: &Batch) -> Result<()> {
-        let y_hat = self.forward(&batch.x)?;
-        self.plot("loss", &self.loss(&y_hat, &batch.y)?, false);
-        self.plot("accuracy", &accuracy(&y_hat, &batch.y)?, false);
-        Ok(())
+    fn validation_step(&self, batch: &Batch) {
+        let y_hat = self.forward(&batch.x);
+        self.plot("loss", &self.loss(&y_hat, &batch.y), false);
+        self.plot("accuracy", &accuracy(&y_hat, &batch.y), false);
     }
 
     fn configure_optimizers(&self) -> Box<dyn Optimizer> {

@@ -4,6 +4,7 @@ use super::snapshot::Snapshot;
 use super::{Callback, EpochEnd, FitEnd, Flow};
 use crate::error;
 use crate::nn::Parameters;
+use crate::optim::is_better_larger;
 use candle_core::Result;
 
 /// Stops a training when a metric has not improved for some epochs. From d2l's chapter
@@ -30,8 +31,11 @@ pub struct EarlyStopping {
 
 impl EarlyStopping {
     /// Creates a callback that stops the training when a metric of the history, `"val_loss"` for
-    /// instance, has not improved for `patience` epochs. A metric improves when it decreases; if its
-    /// name ends in `accuracy`, when it increases.
+    /// instance, has not improved for `patience` epochs.
+    ///
+    /// The metric must decrease. It must increase if its name ends in `accuracy`, `acc`, `auc`, `auroc`, `dice`,
+    /// `f1`, `iou`, `precision`, `psnr`, `r2`, `recall` or `ssim`, with or without `_score` after it. For other
+    /// names, see [`larger_is_better`](Self::larger_is_better).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -44,10 +48,23 @@ impl EarlyStopping {
             name: name.to_owned(),
             patience,
             min_delta: 0.0,
-            larger_is_better: name.ends_with("accuracy"),
+            larger_is_better: is_better_larger(name),
             restore_best: false,
             best: None,
         }
+    }
+
+    /// Sets whether the metric must increase: `mode="max"` in PyTorch Lightning.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let stop = EarlyStopping::new("val_reward", 5).larger_is_better(true);
+    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
+    /// ```
+    pub fn larger_is_better(mut self, larger_is_better: bool) -> Self {
+        self.larger_is_better = larger_is_better;
+        self
     }
 
     /// Sets how much a metric must improve in order to count as better.
@@ -146,7 +163,7 @@ mod tests {
     /// Returns the parameter that is restored.
     fn restored(checkpoint: &[f64], losses: &[f64]) -> Result<f64> {
         let mut stop = EarlyStopping::new("val_loss", 100).restore_best(true);
-        let model = vec![Parameter::new(&full((), 0.0, &Device::Cpu)?)?];
+        let model = vec![Parameter::new(&full((), 0.0, &Device::Cpu))];
         let epoch = |loss: &f64| Epoch {
             metrics: [("val_loss".to_owned(), *loss)].into(),
             ..Epoch::default()
@@ -156,7 +173,7 @@ mod tests {
             ..History::default()
         };
         for loss in losses {
-            model[0].set(&full((), *loss, &Device::Cpu)?)?;
+            model[0].set(&full((), *loss, &Device::Cpu));
             history.epochs.push(epoch(loss));
             stop.on_epoch_end(&EpochEnd {
                 epoch: &epoch(loss),
@@ -172,7 +189,51 @@ mod tests {
             history: &history,
             completed: true,
         })?;
-        Ok(f64::from(model[0].tensor()?.to_scalar::<f32>()?))
+        Ok(model[0].tensor().item())
+    }
+
+    /// Returns whether a training stops in the epoch after the first, which has a smaller value.
+    fn stops(mut stop: EarlyStopping) -> bool {
+        let model = Vec::<Parameter>::new();
+        let epoch = |value: f64| Epoch {
+            metrics: [(stop.name.clone(), value)].into(),
+            ..Epoch::default()
+        };
+        let history = History {
+            epochs: vec![epoch(2.0), epoch(1.0)],
+            ..History::default()
+        };
+        let flow = stop.on_epoch_end(&EpochEnd {
+            epoch: &history.epochs[1],
+            history: &history,
+            step: 0,
+            model: &model,
+            optimizer: &Sgd::new(vec![], 0.1),
+            unfinished: None,
+        });
+        flow.unwrap() == Flow::Stop
+    }
+
+    #[test]
+    fn the_direction_follows_from_the_name_or_is_set() {
+        for name in [
+            "val_accuracy",
+            "accuracy",
+            "val_f1",
+            "val_f1_score",
+            "val_auroc",
+            "train_recall",
+            "val_r2",
+        ] {
+            assert!(stops(EarlyStopping::new(name, 1)), "{name}");
+            let stop = EarlyStopping::new(name, 1).larger_is_better(false);
+            assert!(!stops(stop), "{name}");
+        }
+        for name in ["val_loss", "val_perplexity", "val_reward", "val_f1_loss"] {
+            assert!(!stops(EarlyStopping::new(name, 1)), "{name}");
+            let stop = EarlyStopping::new(name, 1).larger_is_better(true);
+            assert!(stops(stop), "{name}");
+        }
     }
 
     #[test]

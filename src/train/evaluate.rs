@@ -21,8 +21,10 @@ impl Trainer {
     /// recorded for gradients.
     ///
     /// # Errors
-    /// If there is no validation set, the data or the model returns an error, or the user stops the
-    /// evaluation.
+    /// If there is no validation set, the data returns an error, or the user stops the evaluation.
+    ///
+    /// # Panics
+    /// If the model panics. Its mode is then as before.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -51,7 +53,7 @@ impl Trainer {
     /// [`DataLoader`] can be passed as the test set.
     ///
     /// # Errors
-    /// As for [`validate`](Self::validate).
+    /// As for [`validate`](Self::validate), as are the panics.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -82,7 +84,7 @@ impl Trainer {
     ///
     /// # Errors
     /// If the shapes of the outputs differ in more than the number of examples; else as for
-    /// [`validate`](Self::validate).
+    /// [`validate`](Self::validate), as are the panics.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -145,7 +147,7 @@ pub(super) fn evaluated(
         check_interrupt()?;
         let batch = batch?.moved_to(device)?;
         let step = || no_grad(|| steps.validation(model, &*batch));
-        recorder.add(loader.share(index), collect(batch.examples()?, step)?.1);
+        recorder.add(loader.share(index), collect(batch.examples()?, step).1);
     }
     let mut fetched = recorder.fetch()?;
     if let Some(ranks) = ranks {
@@ -174,8 +176,8 @@ fn outputs(
     let device = device_of(model);
     let output = |batch: Result<Box<dyn AnyBatch>>| {
         check_interrupt()?;
-        let output = no_grad(|| steps.forward(model, &*batch?))?;
-        output.moved_to(&Device::Cpu)
+        let batch = batch?;
+        no_grad(|| steps.forward(model, &*batch)).moved_to(&Device::Cpu)
     };
     let batches = loader.moved_to(&device).batches();
     let outputs = evaluating(model, || batches.map(output).collect());

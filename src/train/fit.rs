@@ -2,6 +2,7 @@
 
 mod accumulated;
 mod lr_find;
+mod panics;
 mod prepare;
 mod ranks;
 mod schedule;
@@ -28,25 +29,34 @@ use crate::plot::ProgressBoard;
 use crate::tensor::generator_state;
 use accumulated::Accumulated;
 use candle_core::Result;
+use panics::caught;
 use prepare::{initialize_lazy, refuse_empty};
 use ranks::{Ranks, is_by_all, runs_on};
 use speed::{Speed, per_second};
+use std::panic::resume_unwind;
 use std::time::Instant;
 
 impl Trainer {
     /// Trains the model, and leaves it in evaluation mode, on the first device.
     ///
     /// # Errors
-    /// If there are fewer GPUs than requested, the data or the model returns an error, the loss is not
+    /// If there are fewer GPUs than requested, the data or a callback returns an error, the loss is not
     /// finite (the message reports the step), or the user stops the training. The model and the
     /// [`history`](Self::history) then keep the state of that moment.
+    ///
+    /// With several devices or ranks, also if the model or a callback panics with an error of Taper, because a
+    /// shape does not fit for instance.
+    ///
+    /// # Panics
+    /// If the model or a callback panics. The model and the history then keep the state of that moment too, and
+    /// can be used again.
     ///
     /// ```
     /// use taper::prelude::*;
     /// # struct Points;
     /// # impl DataModule for Points {
     /// #     fn train_dataloader(&self) -> Result<DataLoader> {
-    /// #         let data = TensorDataset::new(ones((4, 2), &cpu())?, tensor(&[0, 1, 1, 1], &cpu())?)?;
+    /// #         let data = TensorDataset::new(ones((4, 2), &cpu()), tensor(&[0, 1, 1, 1], &cpu()))?;
     /// #         Ok(DataLoader::new(data))
     /// #     }
     /// # }
@@ -83,20 +93,23 @@ impl Trainer {
         self.board = ProgressBoard::new()
             .xlabel("epoch")
             .xlim(0, self.max_epochs as f64);
-        let done = match loaders() {
-            Ok(loaders) => Fit::new(self, steps, model, loaders).and_then(|mut fit| fit.run()),
-            Err(error) => Err(error),
-        };
+        let has_ranks = self.ranks.is_some();
+        let mut done = caught(has_ranks, || {
+            Fit::new(self, steps, model, loaders()?)?.run()
+        });
         let end = FitEnd {
             model: &*model,
             history: &self.history,
-            completed: done.is_ok(),
+            completed: matches!(done, Ok(Ok(()))),
         };
-        let mut ended = Ok(());
         for callback in self.callbacks.iter_mut().filter(runs_on(&self.ranks)) {
-            ended = ended.and(callback.on_fit_end(&end));
+            let ended = caught(has_ranks, || callback.on_fit_end(&end));
+            // The first failure is reported.
+            if matches!(done, Ok(Ok(()))) {
+                done = ended;
+            }
         }
-        let done = done.and(ended);
+        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
         if let (Some(ranks), Err(error)) = (&self.ranks, &done) {
             ranks.fail(error, is_by_all(error));
         }
@@ -213,7 +226,14 @@ impl<'a> Fit<'a> {
     /// Trains until the last epoch. If training fails earlier, the metrics of the steps since the last
     /// interval are recorded as well.
     pub(super) fn run(&mut self) -> Result<()> {
-        let done = self.train();
+        let has_ranks = self.ranks.is_some();
+        let done = caught(has_ranks, || self.train()).unwrap_or_else(|panic| {
+            if !has_ranks && self.speed.interval > 0 {
+                // The callbacks are not called: one of them may have panicked.
+                let _ = self.record_interval();
+            }
+            resume_unwind(panic)
+        });
         let Err(error) = &done else {
             return done;
         };
@@ -268,9 +288,20 @@ impl<'a> Fit<'a> {
         Ok(())
     }
 
+    /// Ends an interval, and returns an error if a loss is not finite.
+    fn end_interval(&mut self) -> Result<()> {
+        self.record_interval()?;
+        let interval = &self.trainer.history.intervals[self.trainer.history.intervals.len() - 1];
+        self.trainer
+            .callbacks
+            .iter_mut()
+            .filter(runs_on(&self.trainer.ranks))
+            .try_for_each(|c| c.on_interval(interval))
+    }
+
     /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
     /// finite.
-    fn end_interval(&mut self) -> Result<()> {
+    fn record_interval(&mut self) -> Result<()> {
         let fetched = self.fetch()?;
         let steps = fetched.values(STEP_LOSS).count();
         let wrong = fetched
@@ -287,39 +318,34 @@ impl<'a> Fit<'a> {
         interval.draw(&self.trainer.board);
         self.trainer.history.intervals.push(interval);
         self.fetched.extend(fetched);
-        if let Some((position, loss)) = wrong {
-            // The batches of this epoch up to that loss, and the steps before the epoch.
-            let batch = self.batch - steps + position + 1;
-            let accumulate = self.trainer.accumulate;
-            let before = self.step
-                - match self.batch == self.train.num_batches() {
-                    true => self.batch.div_ceil(accumulate),
-                    false => self.batch / accumulate,
-                };
-            let step = before + batch.div_ceil(accumulate);
-            return Err(error::loss(
-                loss,
-                step,
-                self.epoch + 1,
-                match self.trainer.in_use[0].is_cpu() {
-                    true => {
-                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
-                         infinite values in the data"
-                    }
-                    // A GPU does not check the classes.
-                    false => {
-                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
-                         infinite values in the data, and for classes out of range: a step on cpu() reports them"
-                    }
-                },
-            ));
-        }
-        let interval = &self.trainer.history.intervals[self.trainer.history.intervals.len() - 1];
-        self.trainer
-            .callbacks
-            .iter_mut()
-            .filter(runs_on(&self.trainer.ranks))
-            .try_for_each(|c| c.on_interval(interval))
+        let Some((position, loss)) = wrong else {
+            return Ok(());
+        };
+        // The batches of this epoch up to that loss, and the steps before the epoch.
+        let batch = self.batch - steps + position + 1;
+        let accumulate = self.trainer.accumulate;
+        let before = self.step
+            - match self.batch == self.train.num_batches() {
+                true => self.batch.div_ceil(accumulate),
+                false => self.batch / accumulate,
+            };
+        let step = before + batch.div_ceil(accumulate);
+        Err(error::loss(
+            loss,
+            step,
+            self.epoch + 1,
+            match self.trainer.in_use[0].is_cpu() {
+                true => {
+                    "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
+                     infinite values in the data"
+                }
+                // A GPU does not check the classes.
+                false => {
+                    "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
+                     infinite values in the data, and for classes out of range: a step on cpu() reports them"
+                }
+            },
+        ))
     }
 
     /// Validates the model and returns the metrics of the epoch.

@@ -226,7 +226,7 @@ mod tests {
             ],
             intervals: vec![],
         };
-        let again = History::of_tensors(&history.to_tensors()?.into_iter().collect())?;
+        let again = History::of_tensors(&history.to_tensors().into_iter().collect())?;
         let losses: Vec<_> = again
             .epochs
             .iter()

@@ -3,9 +3,11 @@
 
 use super::Module;
 use crate::data::{AnyBatch, BatchData};
+use crate::error::attempt;
 use crate::nn::{Parameter, Parameters, ParametersExt};
 use crate::optim::Optimizer;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use std::any::Any;
 use std::marker::PhantomData;
 
@@ -16,7 +18,8 @@ pub(super) trait AnyModel: Parameters + Any + Send + Sync {
 
 impl<M: Parameters + Send + Sync + 'static> AnyModel for M {
     fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>> {
-        Ok(Box::new(self.replicate(device)?))
+        let copy = attempt(|| self.replicate(device))?;
+        Ok(Box::new(copy))
     }
 }
 
@@ -25,11 +28,11 @@ impl<M: Parameters + Send + Sync + 'static> AnyModel for M {
 /// # Panics
 /// If a model or a batch does not have the type for which [`steps`] returned these steps.
 pub(super) trait Steps: Sync {
-    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor>;
+    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Tensor;
 
-    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<()>;
+    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch);
 
-    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Box<dyn AnyBatch>>;
+    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Box<dyn AnyBatch>;
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer>;
 }
@@ -42,17 +45,16 @@ pub(super) fn steps<M: Module<B, Y>, B: BatchData, Y: BatchData>() -> &'static d
 struct TypedSteps<M, B, Y>(PhantomData<fn(M, B, Y)>);
 
 impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for TypedSteps<M, B, Y> {
-    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor> {
+    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Tensor {
         downcast::<M>(model).training_step(downcast(batch))
     }
 
-    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<()> {
-        downcast::<M>(model).validation_step(downcast(batch))
+    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) {
+        downcast::<M>(model).validation_step(downcast(batch));
     }
 
-    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Box<dyn AnyBatch>> {
-        let output = downcast::<M>(model).forward(downcast::<B>(batch).input())?;
-        Ok(Box::new(output))
+    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Box<dyn AnyBatch> {
+        Box::new(downcast::<M>(model).forward(downcast::<B>(batch).input()))
     }
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer> {

@@ -4,7 +4,7 @@ use super::recorder;
 use crate::data::{Batch, BatchData};
 use crate::nn::{Layer, ParametersExt};
 use crate::optim::{Optimizer, Sgd};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// A model with a loss, which a [`Trainer`](super::Trainer) can train.
 ///
@@ -18,13 +18,13 @@ use candle_core::{Result, Tensor};
 /// struct LinearRegression { net: LazyLinear, lr: f64 }
 ///
 /// impl Layer for LinearRegression {
-///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///     fn forward(&self, x: &Tensor) -> Tensor {
 ///         self.net.forward(x)
 ///     }
 /// }
 ///
 /// impl Module for LinearRegression {
-///     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+///     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
 ///         mse_loss(y_hat, y)
 ///     }
 ///
@@ -34,9 +34,8 @@ use candle_core::{Result, Tensor};
 /// }
 ///
 /// let model = LinearRegression { net: LazyLinear::new(1), lr: 0.03 };
-/// let batch = Batch { x: ones((4, 2), &cpu())?, y: zeros((4, 1), &cpu())? };
-/// assert_eq!(model.training_step(&batch)?.dims(), [0; 0]);
-/// # Ok::<(), Error>(())
+/// let batch = Batch { x: ones((4, 2), &cpu()), y: zeros((4, 1), &cpu()) };
+/// assert_eq!(model.training_step(&batch).dims(), [0; 0]);
 /// ```
 ///
 /// # Other batches
@@ -60,8 +59,8 @@ use candle_core::{Result, Tensor};
 ///
 ///     fn get(&self, indices: &[usize]) -> Result<Masked> {
 ///         let shape = (indices.len(), 4);
-///         let (x, mask) = (randn(shape, &cpu())?, rand(shape, &cpu())?.gt(0.5)?.to_dtype(DType::F32)?);
-///         Ok(Masked { y: (&x * &mask)?.sum_keepdim(1)?, x, mask })
+///         let (x, mask) = (randn(shape, &cpu()), rand(shape, &cpu()).gt(0.5).to_dtype(DType::F32));
+///         Ok(Masked { y: (&x * &mask).sum_keepdim(1), x, mask })
 ///     }
 /// }
 ///
@@ -69,19 +68,19 @@ use candle_core::{Result, Tensor};
 /// struct Model { output: Linear }
 ///
 /// impl Layer<Masked> for Model {
-///     fn forward(&self, batch: &Masked) -> Result<Tensor> {
-///         self.output.forward(&(&batch.x * &batch.mask)?) // (batch, 1)
+///     fn forward(&self, batch: &Masked) -> Tensor {
+///         self.output.forward(&(&batch.x * &batch.mask)) // (batch, 1)
 ///     }
 /// }
 ///
 /// impl Module<Masked> for Model {
-///     fn loss(&self, y_hat: &Tensor, batch: &Masked) -> Result<Tensor> {
+///     fn loss(&self, y_hat: &Tensor, batch: &Masked) -> Tensor {
 ///         mse_loss(y_hat, &batch.y)
 ///     }
 /// }
 ///
 /// manual_seed(0);
-/// let mut model = Model { output: Linear::new(4, 1)? };
+/// let mut model = Model { output: Linear::new(4, 1) };
 /// let history = Trainer::new(10).fit(&mut model, &DataLoader::new(Sums))?;
 /// assert!(history.last("train_loss") < Some(0.01));
 /// # Ok::<(), Error>(())
@@ -97,57 +96,53 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
 {
     /// Returns how far the predictions are from the targets: a scalar, the mean over the batch.
     ///
-    /// # Errors
+    /// # Panics
     /// If their shapes do not fit.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
-    /// let loss = model.loss(&zeros((1, 3), &cpu())?, &tensor(&[2], &cpu())?)?;
-    /// assert!((loss.to_scalar::<f32>()? - 3f32.ln()).abs() < 1e-6);
-    /// # Ok::<(), Error>(())
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
+    /// let loss = model.loss(&zeros((1, 3), &cpu()), &tensor(&[2], &cpu()));
+    /// assert!((loss.item() - 3f64.ln()).abs() < 1e-6);
     /// ```
-    fn loss(&self, y_hat: &Y, y: &B::Target) -> Result<Tensor>;
+    fn loss(&self, y_hat: &Y, y: &B::Target) -> Tensor;
 
     /// Returns the loss of a training batch, from which the gradients are computed.
     ///
-    /// # Errors
+    /// # Panics
     /// If the batch does not fit the model.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
-    /// let batch = Batch { x: zeros((1, 2), &cpu())?, y: tensor(&[2], &cpu())? };
-    /// let gradients = model.training_step(&batch)?.backward()?;
-    /// assert!(gradients.get(&model.parameters()[0].tensor()?).is_some());
-    /// # Ok::<(), Error>(())
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
+    /// let batch = Batch { x: zeros((1, 2), &cpu()), y: tensor(&[2], &cpu()) };
+    /// let gradients = model.training_step(&batch).backward();
+    /// assert!(gradients.get(&model.parameters()[0].tensor()).is_some());
     /// ```
-    fn training_step(&self, batch: &B) -> Result<Tensor> {
-        let y_hat = self.forward(batch.input())?;
-        let loss = self.loss(&y_hat, batch.target())?;
+    fn training_step(&self, batch: &B) -> Tensor {
+        let y_hat = self.forward(batch.input());
+        let loss = self.loss(&y_hat, batch.target());
         self.plot("loss", &loss, true);
-        Ok(loss)
+        loss
     }
 
     /// Plots the metrics of a validation batch; by default the loss.
     ///
-    /// # Errors
+    /// # Panics
     /// If the batch does not fit the model.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
-    /// let batch = Batch { x: zeros((1, 2), &cpu())?, y: tensor(&[2], &cpu())? };
-    /// assert!(model.validation_step(&batch).is_ok()); // a Classifier plots the accuracy as well
-    /// # Ok::<(), Error>(())
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
+    /// let batch = Batch { x: zeros((1, 2), &cpu()), y: tensor(&[2], &cpu()) };
+    /// model.validation_step(&batch); // a Classifier plots the accuracy as well
     /// ```
-    fn validation_step(&self, batch: &B) -> Result<()> {
-        let y_hat = self.forward(batch.input())?;
-        self.plot("loss", &self.loss(&y_hat, batch.target())?, false);
-        Ok(())
+    fn validation_step(&self, batch: &B) {
+        let y_hat = self.forward(batch.input());
+        self.plot("loss", &self.loss(&y_hat, batch.target()), false);
     }
 
     /// Creates the optimiser for this model; by default [`Sgd`] with the learning rate 0.1.
@@ -155,8 +150,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Classifier::new(Linear::new(2, 3)?, 0.5).configure_optimizers().lr(), 0.5);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Classifier::new(Linear::new(2, 3), 0.5).configure_optimizers().lr(), 0.5);
     /// ```
     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
         Box::new(Sgd::new(self.parameters(), 0.1))
@@ -176,14 +170,14 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// struct Net { output: LazyLinear }
     ///
     /// impl Layer for Net {
-    ///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-    ///         self.output.forward(&x.flatten_from(1)?) // (batch, 10)
+    ///     fn forward(&self, x: &Tensor) -> Tensor {
+    ///         self.output.forward(&x.flatten_from(1)) // (batch, 10)
     ///     }
     /// }
     ///
     /// impl Module for Net {
-    ///     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    ///         self.plot("largest", &y_hat.max_all()?, true);
+    ///     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
+    ///         self.plot("largest", &y_hat.max_all(), true);
     ///         cross_entropy(y_hat, y)
     ///     }
     /// }

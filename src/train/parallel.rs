@@ -5,6 +5,6 @@ mod processes;
 mod split;
 
 pub use data_parallel::{DataParallel, Gradients};
-pub(super) use data_parallel::{backward, broadcast, replicate, set_training};
+pub(super) use data_parallel::{OfRank, backward, broadcast, replicate, set_training};
 pub(super) use split::split;
 pub use split::split_and_load;

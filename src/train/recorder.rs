@@ -2,7 +2,9 @@
 
 use crate::data::Share;
 use crate::distributed::Communicator;
-use candle_core::{DType, Result, Tensor};
+use crate::error::attempt;
+use crate::tensor::Tensor;
+use candle_core::{DType, Result};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -36,10 +38,7 @@ pub(super) fn plot(key: &str, value: &Tensor, train: bool) {
 }
 
 /// Runs a step on a batch of `examples`; returns its result and the metrics that the model plotted.
-pub(super) fn collect<T>(
-    examples: usize,
-    step: impl FnOnce() -> Result<T>,
-) -> Result<(T, Vec<Metric>)> {
+pub(super) fn collect<T>(examples: usize, step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
     /// Restores the metrics of an outer step when it is dropped, also after a panic.
     struct Restore(Option<Vec<Metric>>);
     impl Drop for Restore {
@@ -53,13 +52,14 @@ pub(super) fn collect<T>(
     for metric in &mut metrics {
         metric.weight = examples as f64;
     }
-    Ok((result?, metrics))
+    (result, metrics)
 }
 
 /// The metrics of some steps, until they are fetched from their devices.
 #[derive(Default)]
 pub(super) struct Recorder {
-    waiting: Vec<Metric>,
+    /// The metrics of each batch.
+    waiting: Vec<Vec<Metric>>,
 }
 
 impl Recorder {
@@ -68,35 +68,59 @@ impl Recorder {
         if share.own == 0 {
             metrics.iter_mut().for_each(|metric| metric.weight = 0.0);
         }
-        self.waiting.extend(metrics);
+        self.waiting.push(metrics);
     }
 
-    /// Fetches all waiting metrics, with one transfer for each device, and removes them.
+    /// Fetches all waiting metrics, with one transfer for each device, and removes them. What the devices have
+    /// plotted under one name in a batch becomes one value: ranks may have used different numbers of devices.
     pub(super) fn fetch(&mut self) -> Result<Fetched> {
-        let metrics = std::mem::take(&mut self.waiting);
-        let mut values = vec![0f32; metrics.len()];
-        let mut left: Vec<usize> = (0..metrics.len()).collect();
-        while let Some(&first) = left.first() {
-            let device = metrics[first].value.device();
-            let (here, others): (Vec<usize>, Vec<usize>) = left
-                .iter()
-                .partition(|&&i| metrics[i].value.device().same_device(device));
-            let tensors = here
-                .iter()
-                .map(|&i| metrics[i].value.to_dtype(DType::F32)?.mean_all());
-            let tensors: Vec<Tensor> = tensors.collect::<Result<_>>()?;
-            let fetched = Tensor::stack(&tensors, 0)?.to_vec1::<f32>()?;
-            for (i, value) in here.into_iter().zip(fetched) {
-                values[i] = value;
+        let batches = std::mem::take(&mut self.waiting);
+        let all: Vec<&Metric> = batches.iter().flatten().collect();
+        let mut fetched = attempt(|| values_of(&all))?.into_iter();
+        let mut values = Vec::new();
+        for batch in &batches {
+            let start = values.len();
+            for (metric, value) in batch.iter().zip(&mut fetched) {
+                add_to_batch(&mut values, start, metric, f64::from(value));
             }
-            left = others;
         }
-        let metrics = metrics.into_iter().zip(values);
-        Ok(Fetched {
-            values: metrics
-                .map(|(metric, value)| (metric.name, f64::from(value), metric.weight))
-                .collect(),
-        })
+        Ok(Fetched { values })
+    }
+}
+
+/// Fetches the value of each metric.
+fn values_of(metrics: &[&Metric]) -> Vec<f32> {
+    let mut values = vec![0f32; metrics.len()];
+    let mut left: Vec<usize> = (0..metrics.len()).collect();
+    while let Some(&first) = left.first() {
+        let device = metrics[first].value.device();
+        let (here, others): (Vec<usize>, Vec<usize>) = left
+            .iter()
+            .partition(|&&i| metrics[i].value.device().same_device(device));
+        let tensors = here
+            .iter()
+            .map(|&i| metrics[i].value.to_dtype(DType::F32).mean_all());
+        let fetched = Tensor::stack(&tensors.collect::<Vec<_>>(), 0).to_vec1::<f32>();
+        for (i, value) in here.into_iter().zip(fetched) {
+            values[i] = value;
+        }
+        left = others;
+    }
+    values
+}
+
+/// Adds a metric to those of its batch, which begin at `start`: name, value, weight.
+fn add_to_batch(values: &mut Vec<(String, f64, f64)>, start: usize, metric: &Metric, value: f64) {
+    let mut batch = values[start..].iter_mut();
+    match batch.find(|(name, ..)| *name == metric.name) {
+        Some((_, mean, weight)) => {
+            let sum = *mean * *weight + value * metric.weight;
+            *weight += metric.weight;
+            if *weight > 0.0 {
+                *mean = sum / *weight;
+            }
+        }
+        None => values.push((metric.name.clone(), value, metric.weight)),
     }
 }
 
@@ -159,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_step_leaves_nothing_behind() {
-        let step = || -> Result<()> { panic!("on purpose") };
+        let step = || panic!("on purpose");
         assert!(std::panic::catch_unwind(|| collect(1, step)).is_err());
         assert!(COLLECTED.with_borrow(Option::is_none));
     }

@@ -3,9 +3,9 @@
 use super::model::{AnyModel, device_of};
 use super::{Callback, History, split_and_load};
 use crate::data::BatchData;
-use crate::device::{DeviceExt, gpu, num_gpus};
+use crate::device::DeviceExt;
 use crate::distributed::Communicator;
-use crate::error;
+use crate::error::{self, attempt};
 use crate::nn::Parameters;
 use crate::notebook::Show;
 use crate::optim::{LrSchedule, Schedule};
@@ -28,8 +28,8 @@ use std::sync::Arc;
 ///
 /// impl DataModule for Points {
 ///     fn train_dataloader(&self) -> Result<DataLoader> {
-///         let x = tensor(&[[0.0, 1.0], [1.0, 0.0]], &cpu())?; // (2, 2)
-///         let data = TensorDataset::new(x, tensor(&[0, 1], &cpu())?)?;
+///         let x = tensor(&[[0.0, 1.0], [1.0, 0.0]], &cpu()); // (2, 2)
+///         let data = TensorDataset::new(x, tensor(&[0, 1], &cpu()))?;
 ///         Ok(DataLoader::new(data).batch_size(2))
 ///     }
 /// }
@@ -88,7 +88,8 @@ impl Trainer {
         }
     }
 
-    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device.
+    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device. If several
+    /// processes train [together](Self::distributed), each uses `n` GPUs of its own.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -96,7 +97,6 @@ impl Trainer {
     /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
     /// let mut trainer = Trainer::new(1).num_gpus(num_gpus().min(1)); // one if there is one
     /// assert!(trainer.fit(&mut model, &Digits::new()).is_ok());
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn num_gpus(mut self, n: usize) -> Self {
         self.gpus = n;
@@ -259,7 +259,7 @@ impl Trainer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut model = Classifier::new(Linear::new(2, 2)?, 0.5);
+    /// let mut model = Classifier::new(Linear::new(2, 2), 0.5);
     /// let mut trainer = Trainer::new(1).devices(&[cpu()]);
     /// trainer.prepare_model(&mut model)?;
     /// assert!(trainer.show_text().ends_with("on cpu"));
@@ -275,20 +275,11 @@ impl Trainer {
     pub(super) fn prepare(&mut self, model: &mut dyn AnyModel) -> Result<()> {
         self.in_use = match (&self.chosen[..], self.gpus) {
             ([], 0) => vec![self.gpu_of_rank()?.unwrap_or_else(|| device_of(model))],
-            ([], n) if n > num_gpus() => {
-                let usable = match num_gpus() {
-                    1 => "1 usable GPU".to_owned(),
-                    have => format!("{have} usable GPUs"),
-                };
-                return Err(error::gpu(
-                    format_args!("num_gpus({n}): this machine has {usable}"),
-                    "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
-                ));
-            }
-            ([], n) => (0..n).map(gpu).collect::<Result<_>>()?,
+            ([], n) => self.gpus_of_rank(n)?,
             (chosen, _) => chosen.to_vec(),
         };
-        model.to_device(&self.in_use[0])
+        self.check_sync_batch_norm()?;
+        attempt(|| model.to_device(&self.in_use[0]))
     }
 
     /// Splits a batch into parts, each on the device that works on it. [`fit`](Self::fit) does
@@ -301,8 +292,8 @@ impl Trainer {
     /// use taper::prelude::*;
     ///
     /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
-    /// trainer.prepare_model(&mut Classifier::new(Linear::new(2, 2)?, 0.5))?;
-    /// let batch = Batch { x: ones((4, 2), &cpu())?, y: zeros(4, &cpu())? };
+    /// trainer.prepare_model(&mut Classifier::new(Linear::new(2, 2), 0.5))?;
+    /// let batch = Batch { x: ones((4, 2), &cpu()), y: zeros(4, &cpu()) };
     /// assert_eq!(trainer.prepare_batch(&batch)?.len(), 2);
     /// # Ok::<(), Error>(())
     /// ```

@@ -86,6 +86,10 @@ def curves(runs):
         one = runs.run(1, *settings)[1]
         for ranks in [2, 4]:
             runs.check(f"{net} on {ranks} ranks", difference(runs, ranks, one, *settings))
+    settings = ["net=mlp", "examples=99", "batch=32", "epochs=3"]
+    one = runs.run(1, *settings)[1]
+    problem = difference(runs, 2, one, *settings, "devices=2")
+    runs.check("mlp on 2 ranks with 2 devices each", problem)
 
 
 def sizes(runs):
@@ -137,6 +141,7 @@ def faults(runs):
         resumes("it resumes as if it had not been killed")
         ends("a panic", ["as planned", "rank 1 ended with status 101 " + where[0], where[1]], "fault=panic", "step=10")
         ends("an error", ["rank 1 of 2", "abacus", *where], "fault=error", "step=10")
+        ends("a shape that does not fit", ["rank 1 of 2", "+: ", "[3]", *where], "fault=shape", "step=10")
         ends("a rank that hangs", ["for 5 s from rank 1 of 2", *where], "fault=hang", "step=10", timeout="5")
         ends("a rank that is stopped", ["for 5 s from rank 1 of 2", *where], "fault=STOP", "step=10", timeout="5")
         ends("a rank that is asked to end", ["all ranks stopped in step 11 (epoch 3)", where[1]], "fault=USR1", "step=10")

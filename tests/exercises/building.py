@@ -25,7 +25,7 @@ exercise("convolutions.7", [(GRID, 2), (GRID, 1), ([[1.0, 2.0, 9.0], [3.0, 4.0, 
          lambda x, n: [[max(map(max, w)) for w in row] for row in windows(x, n, n)],
          lambda x, n: [[sum(map(sum, w)) / n / n for w in row] for row in windows(x, n, n)] if n > 1 else [[0.0]], (
     "A window begins at row i · size and column j · size. What is left at the edges is ignored.",
-    "`x.i((i * size..(i + 1) * size, j * size..(j + 1) * size))?.max_all()?` for each window, then `stack` and `reshape`."))
+    "`x.i((i * size..(i + 1) * size, j * size..(j + 1) * size)).max_all()` for each window, then `stack` and `reshape`."))
 exercise("convolutions.10", [(8, 3, 1), (28, 5, 1), (224, 7, 2), (5, 5, 3)],
          lambda n, k, s: (n - k) // s + 1, lambda n, k, s: n // s, (
     "How many steps of `stride` fit behind the first position of the kernel?",
@@ -68,7 +68,7 @@ def normalised(x):
 exercise("models.12", [([[1.0, 10.0], [3.0, -10.0]],), ([[2.0], [2.0]],), ([[0.0, 1.0, 2.0], [1.0, 1.0, 2.5], [5.0, 0.0, 1.0]],)],
          normalised, lambda x: columns(normalised(columns(x))) if len(x[0]) > 1 else [[1.0], [1.0]], (
     "Mean and variance of each feature run over the examples, dimension 0. The variance is the mean of the squares, after the mean was subtracted.",
-    "With `d = x.broadcast_sub(&x.mean_keepdim(0)?)?`: divide d by `(d.sqr()?.mean_keepdim(0)? + 1e-5)?.sqrt()?`."), 1e-3)
+    "With `d = x - x.mean(0)`: divide d by `(d.sqr().mean(0) + 1e-5).sqrt()`."), 1e-3)
 
 # --- Data
 
@@ -85,7 +85,7 @@ exercise("data.10", [(10, 3, False), (10, 3, True), (6, 2, False), (2, 5, True),
 exercise("data.11", [([0.0, 0.5, 1.0], 0.5, 0.25), ([3.0], 3.0, 2.0), ([1.0, -1.0], 0.0, 10.0)],
          lambda x, m, s: [(v - m) / s for v in x], lambda x, m, s: [v / s - m for v in x], (
     "Subtract first, then divide.",
-    "`((x - mean)? / std)`"))
+    "`(x - mean) / std`"))
 exercise("data.12", [([[1, 2, 3], [4]], 0), ([[7]], 9), ([[], [5, 6]], 1)],
          lambda s, v: [row + [v] * (max(map(len, s)) - len(row)) for row in s],
          lambda s, v: [[v] * (max(map(len, s)) - len(row)) + row for row in s] if len(s) > 1 else [[0]], (
@@ -214,7 +214,7 @@ exercise("modern-cnns.10", [([[1.0, -2.0]], [[0.0, 0.0], [0.0, 0.0]]), ([[1.0, 2
          lambda x, w: [[max(0.0, a + b) for a, b in zip(r, s)] for r, s in zip(x, matmul(x, w))],
          lambda x, w: [[max(0.0, a) for a in r] for r in matmul(x, w)], (
     "Without weights, the block must pass on its input: where does `x` come in?",
-    "`(x + x.matmul(w)?)?.relu()`"))
+    "`(x + x.matmul(w)).relu()`"))
 
 # --- Fine-tuning
 

@@ -67,11 +67,11 @@ value("tensors.4", [[3, 4], [3, 4], [], [2, 3, 4], []], [[3, 4], [3, 4], [3, 4],
 exercise("tensors.7", [(M,), ([[-1.0, 1.0]],), ([[0.5], [7.0]],), ([[1.0, 2.0], [3.0, 4.0], [-5.0, 5.0]],)],
          lambda x: [softmax(row) for row in x], lambda x: columns([softmax(c) for c in columns(x)]), (
     "Which dimension must the sum run along, so that each *row* has one sum?",
-    "`e.broadcast_div(&e.sum_keepdim(1)?)`, where `e` is `x.exp()?`."))
+    "`&e / e.sum_keepdim(1)`, where `e` is `x.exp()`."))
 exercise("tensors.8", [([[0.0, 0.0], [3.0, 4.0]],), ([[1.0, 1.0]],), ([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]],)],
          distances, lambda p: [[d * d for d in row] for row in distances(p)], (
-    "Subtract with `broadcast_sub`, square, sum along the last dimension. Is there a step after that?",
-    "The distance is the square root: `.sqr()?.sum(2)?.sqrt()`."))
+    "Subtract, square, sum along the last dimension. Is there a step after that?",
+    "The distance is the square root: `.sqr().sum(2).sqrt()`."))
 exercise("tensors.9", [([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]), ([[1.0, 2.0, 3.0]], [[1.0], [2.0], [3.0]]),
                        ([[2.0], [1.0]], [[3.0, 4.0]])],
          matmul, lambda a, b: matmul(columns(b), columns(a)), (
@@ -80,7 +80,7 @@ exercise("tensors.9", [([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]), ([[
 exercise("tensors.10", [(M,), ([[2.0], [4.0]],), ([[1.0, -1.0], [5.0, 1.0], [0.0, 0.0]],)],
          centred, lambda x: columns(centred(columns(x))), (
     "The mean of each column runs along dimension 0.",
-    "`x.broadcast_sub(&x.mean(0)?)`"))
+    "`x - x.mean(0)`"))
 
 # --- Automatic differentiation
 
@@ -103,23 +103,23 @@ exercise("autodiff.7", [(X, Y), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]), ([-1.0, 0.0,
 exercise("autodiff.10", [(0.0,), (1.0,), (-2.0,), (3.5,)],
          lambda x: sin(x) + x * cos(x), lambda x: cos(x), (
     "Create a `Parameter`, compute with its tensor, and call `backward` on the result.",
-    "`let x = Parameter::new(&tensor(x, &cpu())?)?.tensor()?;`, then `(&x * x.sin()?)?.backward()?.get(&x)`"))
+    "`let x = Parameter::new(&tensor(x, &cpu())).tensor();`, then `(&x * x.sin()).backward().of(&x)`"))
 exercise("autodiff.11", [([1.0, 2.0, -3.0],), ([0.0],), ([0.5, 0.25],)],
          lambda x: [3 * v * v for v in x], lambda x: [v ** 3 for v in x], (
     "Return the gradient, not the value: `backward` needs a single value, such as a sum.",
-    "`x.powf(3.0)?.sum_all()?.backward()?`, then `get(&x)` of the result."))
+    "`x.pow(3).sum_all().backward()`, then `of(&x)` of the result."))
 
 # --- Linear regression
 
 exercise("linear-regression.6", [(X, Y), ([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0]), ([-1.0, 1.0], [4.0, 0.0])],
          line, lambda x, y: [line(x, y)[0], sum(y) / len(y)], (
-    "`x.mean_all()?` is the mean. Subtract it from all elements first.",
+    "`x.mean_all()` is the mean. Subtract it from all elements first.",
     "b is the mean of y minus w times the mean of x."))
 exercise("linear-regression.10", [([1.0, 2.0], [0.0, 0.0]), ([3.0], [3.0]), ([1.0, -1.0, 2.0, 0.0], [1.0, 1.0, 0.0, 0.5])],
          lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)) / len(a),
          lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)), (
     "Is it the mean of the squares, and not their sum?",
-    "`(y_hat - y)?.sqr()?.mean_all()?.to_scalar::<f32>()`"))
+    "`(y_hat - y).sqr().mean_all().item()`"))
 exercise("linear-regression.11", [(1000, 100, 3), (1000, 32, 3), (10, 32, 1), (200, 1, 2)],
          lambda n, b, e: -(-n // b) * e, lambda n, b, e: n // b * e, (
     "The last batch of an epoch may be smaller; it is a step too.",
@@ -128,7 +128,7 @@ exercise("linear-regression.12", [([1.0, 2.0, 3.0], 3), ([-2.0], 4), ([0.5, 2.0]
          lambda x, d: [[v ** (k + 1) for k in range(d)] for v in x],
          lambda x, d: [[v ** k for k in range(d)] for v in x], (
     "Make one column for each power from 1 to `degree`, and join them along dimension 1.",
-    "`Tensor::stack(&columns, 1)`, where column k is `x.powf(k as f64)?`."))
+    "`Tensor::stack(&columns, 1)`, where column k is `x.pow(k)`."))
 
 # --- Softmax regression
 
@@ -149,14 +149,14 @@ def nearest(means, image):
 MEANS = [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [3.0, 0.0, 0.0]]
 exercise("softmax-regression.7", [(MEANS, [0.9, 0.8, 0.1]), (MEANS, [2.5, 0.5, 0.0]), (MEANS, [-1.0, -1.0, 0.5])],
          nearest, lambda m, i: (nearest(m, i) + 1) % 3, (
-    "Subtract the image from each mean with `broadcast_sub`, and sum the squares of each row.",
-    "`argmin(0)?` returns the index of the smallest, as a tensor of type `u32`."))
+    "Subtract the image from each mean, and sum the squares of each row.",
+    "`argmin(0)` returns the index of the smallest, as a tensor of type `u32`."))
 exercise("softmax-regression.9", [([[1.0, 2.0], [3.0, 0.0]], [1, 0]), ([[1.0, 2.0], [3.0, 0.0]], [0, 0]),
                                   ([[0.0, 5.0, 1.0], [9.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [1, 2, 2])],
          lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)) / len(y),
          lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)), (
-    "`argmax(1)?` returns the predicted classes, as `u32`; the targets are `i64`.",
-    "`logits.argmax(1)?.to_dtype(DType::I64)?.eq(y)?`, then the mean of zeros and ones in `f64`."))
+    "`argmax(1)` returns the predicted classes. Which of them are equal to the targets?",
+    "`logits.argmax(1).eq(y)` has ones and zeros: take their mean."))
 exercise("softmax-regression.10", [([0.1, 0.2, 0.7], 2), ([0.5, 0.5], 0), ([0.01, 0.99], 0)],
          lambda p, c: -log(p[c]), lambda p, c: 1 - p[c], (
     "Use the natural logarithm, `ln()`.",
@@ -171,8 +171,8 @@ exercise("mlp.3", [(64, 64, 10), (1, 1, 1), (784, 256, 10)],
 exercise("mlp.9", [([[-1.0, 2.0], [0.0, -3.0]],), ([5.0],), ([-0.5, 0.5],)],
          lambda x: [max(v, 0.0) if isinstance(v, float) else [max(w, 0.0) for w in v] for v in x],
          lambda x: [abs(v) if isinstance(v, float) else [abs(w) for w in v] for v in x], (
-    "`x.gt(0.0)?` is 1 where an element is positive and 0 elsewhere, in the type `u8`.",
-    "`x * x.gt(0.0)?.to_dtype(x.dtype())?`, or `x.maximum(0.0)`."))
+    "`x.gt(0.0)` is 1 where an element is positive and 0 elsewhere, in the type `u8`.",
+    "`x * x.gt(0.0)`, or `x.maximum(0.0)`."))
 
 
 def hidden(x, w, b):
@@ -182,8 +182,8 @@ def hidden(x, w, b):
 exercise("mlp.10", [([[1.0, 2.0]], [[1.0, -1.0], [0.5, 0.5]], [0.0, 0.0]), ([[1.0], [2.0]], [[1.0, -2.0]], [-1.0, 3.0]),
                     ([[0.0, 0.0]], [[1.0], [1.0]], [0.5])],
          hidden, lambda x, w, b: hidden(x, w, [0.0] * len(b)), (
-    "Matrix product, bias, ReLU, in this order. The bias has one dimension: it must be broadcast.",
-    "`relu(&x.matmul(w)?.broadcast_add(b)?)`"))
+    "Matrix product, bias, ReLU, in this order. The bias has one dimension: `+` broadcasts it.",
+    "`(x.matmul(w) + b).relu()`"))
 exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2), ([1.0, 1.0], [0.0, 0.0], 0.9)],
          lambda x, m, p: [v * k / (1 - p) for v, k in zip(x, m)], lambda x, m, p: [v * k for v, k in zip(x, m)], (
     "The mean must stay the same, so the elements that are kept have to grow.",
@@ -253,7 +253,7 @@ exercise("generalisation.7", [([[[0.6, 0.4]], [[0.1, 0.9]]],), ([[[0.2, 0.8], [0
          lambda p: [row.index(max(row)) for row in [[sum(c) for c in zip(*rows)] for rows in zip(*p)]],
          lambda p: [row.index(min(row)) for row in p[0]], (
     "Average over the networks, dimension 0, before you look for the largest.",
-    "`p.mean(0)?.argmax(1)`"))
+    "`p.mean(0).argmax(1)`"))
 exercise("generalisation.8", [(6, 3), (4, 2), (5, 5), (6, 1)],
          lambda n, k: [list(range(i * n // k, (i + 1) * n // k)) for i in range(k)],
          lambda n, k: [list(range(i, n, k)) if k > 1 else [] for i in range(k)], (

@@ -28,7 +28,7 @@ exercise("recurrent-networks.9", [([[0.5, -0.5]], [[1.0, 2.0]], [[0.1, 0.2], [0.
                                   ([[0.0], [0.2]], [[1.0], [-1.0]], [[0.5]])],
          step, lambda x, h, w: [[max(-1.0, min(1.0, a + b)) + 0.1 for a, b in zip(r, s)] for r, s in zip(x, matmul(h, w))], (
     "Only the state is multiplied by the matrix here; the input is added.",
-    "`(x + h.matmul(w)?)?.tanh()`"))
+    "`(x + h.matmul(w)).tanh()`"))
 
 # --- Attention
 
@@ -48,7 +48,7 @@ exercise("attention.4", [([[1.0, 2.0], [3.0, 6.0]],), ([[5.0]],), ([[0.0, 1.0], 
 exercise("attention.8", [(Q, K), (Q, Q), ([[3.0, 1.0, 0.0, 2.0]], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])],
          weights, lambda q, k: [softmax(row) for row in matmul(q, columns(k))], (
     "Divide the scores by √d before the softmax; d is the size of a query.",
-    "`softmax(&(q.matmul(&k.t()?)? / (d as f64).sqrt())?, D::Minus1)`"))
+    "`(q.matmul(&k.t()) / (d as f64).sqrt()).softmax(-1)`"))
 exercise("attention.9", [(Q, K, V), (Q, Q, Q), ([[0.0, 0.0]], K, V)],
          lambda q, k, v: matmul(weights(q, k), v), lambda q, k, v: matmul(weights(q, k), [[2 * a for a in r] for r in v]), (
     "The output is the average of the values, with the attention weights.",
@@ -95,14 +95,14 @@ exercise("gpt.8", [([1, 2, 1, 2, 3], [1, 2], 9), ([5, 5, 5], [5, 5], 6), ([1, 3]
 exercise("gpt.9", [([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0], 0.5), ([0.0, 4.0], 10.0)],
          lambda z, t: softmax([v / t for v in z]), lambda z, t: [v / t for v in softmax(z)] if t != 1 else z, (
     "Divide the logits by the temperature, not the probabilities.",
-    "`softmax(&(logits / temperature)?, 0)`"))
+    "`(logits / temperature).softmax(0)`"))
 
 # --- Machines
 
 exercise("gpus.6", [([[3.0, 4.0]],), ([[1.0, 1.0], [1.0, 1.0]],), ([[0.0]],), ([[-2.0, 1.0], [2.0, 0.5]],)],
          lambda x: sqrt(sum(v * v for row in x for v in row)), lambda x: sum(abs(v) for row in x for v in row) + 0.1, (
     "Square all elements, add them up, take the root.",
-    "`x.sqr()?.sum_all()?.sqrt()?.to_scalar::<f32>()`"))
+    "`x.sqr().sum_all().sqrt().item()`"))
 exercise("gpus.9", [(1000000, 0.001), (4000000000, 2.0), (500, 0.00001)],
          lambda b, s: b / s / 1e9, lambda b, s: b / s / 2 ** 30, (
     "A gigabyte is 10⁹ bytes.",
@@ -118,7 +118,7 @@ exercise("leaf-network.9", [(8, 128), (1, 224), (40, 64)],
 exercise("leaf-network.10", [([[1.0, 3.0], [2.0, 0.5]],), ([[0.0, 0.0]],)],
          lambda z: [b - a for a, b in z], lambda z: [a - b + 0.1 for a, b in z], (
     "Column 0 is *diseased*, column 1 *healthy*. How far is the second above the first?",
-    "`(logits.i((.., 1))? - logits.i((.., 0))?)`"))
+    "`logits.i((.., 1)) - logits.i((.., 0))`"))
 exercise("ai-on-a-gpu.6", [(0.9, 50.0), (0.5, 2.0), (0.0, 100.0), (1.0, 8.0)],
          lambda p, f: 1 / (1 - p + p / f), lambda p, f: p * f + 0.1, (
     "The new time has two parts: one is as long as before, the other is divided by the factor.",

@@ -14,8 +14,8 @@ from pathlib import Path
 from run import HERE, PREFIX, ROOT
 
 COURSE, ASSIGNMENT = "rust101", "areas"
-RIGHT = {"area": "width * height", "doubled": "Ok((x * 2.0)?)"}
-HALF = {"area": "width * height", "doubled": "Ok((x * 3.0)?)"}
+RIGHT = {"area": "width * height", "doubled": "x * 2.0"}
+HALF = {"area": "width * height", "doubled": "x * 3.0"}
 WRONG = {"area": "width + height", "doubled": "todo!()"}
 POINTS = {"student1": 5.0, "student2": 3.0, "student3": 0.0}
 # A cell of the wrong submission. It may not print `stolen`.

@@ -3,6 +3,7 @@
 use crate::common::events::{
     compile_error, err, error, out, own_session, session, value, without_colours,
 };
+use serde_json::Value;
 
 #[test]
 fn a_failing_question_mark_is_the_cells_error() {
@@ -12,14 +13,60 @@ fn a_failing_question_mark_is_the_cells_error() {
     let message = "invalid digit found in string\n\
         The text is not a number of this type. Remove spaces with `.trim()`; `\"1.5\"` needs `f64`.";
     assert_eq!(session.run(cell), [error("Error", message, 1, &[quote])]);
-    let candles = "let errors_x = zeros((2, 3), &cpu())?;\nerrors_x.matmul(&errors_x)";
-    let shapes = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]\n\
-        A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.";
-    let quote = "   2 | errors_x.matmul(&errors_x)?;";
-    assert_eq!(
-        session.run(&format!("{candles}?;")),
-        [error("Error", shapes, 2, &[quote])]
-    );
+}
+
+/// Asserts that the last event is an error of a wrong shape: two lines, the line in the cell, and the quoted line.
+fn assert_wrong_shape(ran: &[Value], begins: &str, line: Option<usize>, quote: &[&str]) {
+    let failed = ran.last().expect("an error");
+    let message = failed["message"].as_str().expect("text");
+    assert!(message.starts_with(begins), "{failed:#}");
+    assert_eq!(message.lines().count(), 2, "{failed:#}");
+    let expected = error("Error", message, line.unwrap_or(0), quote);
+    assert_eq!(*failed, expected);
+}
+
+#[test]
+fn a_wrong_shape_is_an_error_with_the_line_of_the_cell() {
+    let mut session = session();
+    session.run("let errors_x = zeros((2, 3), &cpu());");
+    let cell = "let a = 1;\nlet y = zeros((2, 3), &cpu()) + zeros(4, &cpu());\nprintln!(\"{y}\");";
+    let quote = "   2 | let y = zeros((2, 3), &cpu()) + zeros(4, &cpu());";
+    assert_wrong_shape(&session.run(cell), "+: ", Some(2), &[quote]);
+    let cell = "if errors_x.rank() == 2 {\n    errors_x.matmul(&errors_x);\n}";
+    let quote = "   2 |     errors_x.matmul(&errors_x);";
+    assert_wrong_shape(&session.run(cell), "matmul ", Some(2), &[quote]);
+    let ran = session.run("println!(\"before\");\nerrors_x.i(5)");
+    assert_eq!(ran[0], out("before\n"));
+    assert_wrong_shape(&ran, "i: ", Some(2), &["   2 | errors_x.i(5)"]);
+    // The variables are kept, and an expected one is silent.
+    let expected = "attempt(|| errors_x.matmul(&errors_x)).is_err()";
+    assert_eq!(session.run(expected), [value("true")]);
+}
+
+#[test]
+fn a_wrong_shape_in_a_function_of_an_earlier_cell_shows_its_line() {
+    let mut session = session();
+    session.run("fn errors_sum(x: &Tensor) -> Tensor {\n    x + zeros(4, &cpu())\n}");
+    let ran = session.run("let errors_z = zeros((2, 3), &cpu());\nerrors_sum(&errors_z)");
+    let quote = "     | x + zeros(4, &cpu()) (in an earlier cell)";
+    assert_wrong_shape(&ran, "+: ", None, &[quote]);
+}
+
+#[test]
+fn a_wrong_shape_inside_a_model_is_an_error() {
+    let mut session = session();
+    session.run("let errors_net = seq![Linear::new(3, 2), ReLU, Linear::new(2, 1)];");
+    // The place is inside the library. A cell of one line can only mean that line.
+    let cell = "// a batch with too many features\nerrors_net.forward(&zeros((2, 5), &cpu()));";
+    let quote = "   2 | errors_net.forward(&zeros((2, 5), &cpu()));";
+    assert_wrong_shape(&session.run(cell), "Linear", Some(2), &[quote]);
+    let cell = "let x = zeros((2, 5), &cpu());\nerrors_net.forward(&x);";
+    assert_wrong_shape(&session.run(cell), "Linear", None, &[]);
+    // In training, too.
+    let cell = "let errors_data = SyntheticRegression::new([2.0, -3.4, 1.0], 4.2);\n\
+        let mut errors_model = Classifier::new(seq![Linear::new(2, 1)], 0.1);\n\
+        Trainer::new(1).fit(&mut errors_model, &errors_data)?;";
+    assert_wrong_shape(&session.run(cell), "Linear", None, &[]);
 }
 
 const FAIL: &str =

@@ -114,26 +114,26 @@ pub mod prelude {
     /// What a product of matrices is made of, for a cell that never gets that far.
     pub struct Matrix;
 
-    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
-        Ok(Matrix)
+    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Matrix {
+        Matrix
     }
 
     impl Matrix {
-        pub fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
-            Ok(Matrix)
+        pub fn matmul(&self, _other: &Matrix) -> Matrix {
+            Matrix
         }
 
-        pub fn sum_all(&self) -> Result<Matrix, NoGpu> {
-            Ok(Matrix)
+        pub fn sum_all(&self) -> Matrix {
+            Matrix
         }
 
-        pub fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
-            Ok(T::default())
+        pub fn item(&self) -> f64 {
+            0.0
         }
     }
 
-    pub fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
-        Ok(vec![0.0; size])
+    pub fn zeros(size: usize, _device: &Cpu) -> Vec<f32> {
+        vec![0.0; size]
     }
 }
 "#;

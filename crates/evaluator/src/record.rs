@@ -65,6 +65,9 @@ pub enum Record {
     Panic {
         /// The message of the panic.
         message: String,
+        /// Whether `taper` has panicked with one of its errors, such as that of a wrong shape.
+        #[serde(default)]
+        is_error: bool,
         /// The source file.
         file: Option<String>,
         /// The line in the source that was compiled.

@@ -1,10 +1,10 @@
 //! The types that are batches.
 
 use super::{Batch, BatchData, nothing_to_join};
-use crate::error;
+use crate::error::{self, attempt};
 use crate::ops::cat;
-use crate::tensor::{TensorExt, moved};
-use candle_core::{Device, Error, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Error, Result};
 
 /// Returns the number of examples that all fields of a batch have.
 #[doc(hidden)]
@@ -71,7 +71,7 @@ impl BatchData for Tensor {
                 "batch",
                 "a tensor whose first dimension is the batch",
                 self.dims(),
-                "Add a dimension: x.unsqueeze(0)?",
+                "Add a dimension: x.unsqueeze(0)",
             )
         })
     }
@@ -81,16 +81,18 @@ impl BatchData for Tensor {
         if start.checked_add(len).is_none_or(|end| end > examples) {
             return Err(outside(examples, start, len));
         }
-        let part = self.narrow(0, start, len)?;
-        match device.same_device(self.device()) {
-            true => part.contiguous(),
-            // Candle would transfer the whole storage of the view.
-            false => part.copy_to(device),
-        }
+        attempt(|| {
+            let part = self.narrow(0, start, len);
+            match device.same_device(self.device()) {
+                true => part.contiguous(),
+                // Candle would transfer the whole storage of the view.
+                false => part.copy_to(device),
+            }
+        })
     }
 
     fn to_device(&self, device: &Device) -> Result<Self> {
-        moved(self, device)
+        attempt(|| self.to_device(device))
     }
 
     fn collate(batches: &[&Self]) -> Result<Self> {
@@ -118,11 +120,11 @@ impl BatchData for Tensor {
                     "collate",
                     format_args!("{}, as the first tensor", first.dtype().as_str()),
                     batch.dtype(),
-                    "Convert it: x.to_dtype(…)?",
+                    "Convert it: x.to_dtype(…)",
                 ));
             }
         }
-        cat(batches, 0)
+        attempt(|| cat(batches, 0))
     }
 }
 
@@ -229,7 +231,10 @@ trait OnDevice: Sized {
 
 impl OnDevice for Tensor {
     fn all_on(items: &[Self], device: &Device) -> Result<Vec<Self>> {
-        items.iter().map(|item| moved(item, device)).collect()
+        items
+            .iter()
+            .map(|item| BatchData::to_device(item, device))
+            .collect()
     }
 }
 

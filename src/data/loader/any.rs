@@ -3,7 +3,7 @@
 use super::batches::AnyBatches;
 use super::plan::{AnyDataset, Plan, Share};
 use crate::data::{AnyBatch, Sampler};
-use crate::error;
+use crate::error::{self, attempt};
 use crate::tensor::{draw_seed, permutation};
 use candle_core::{Device, Result};
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl AnyLoader {
         let examples = self.num_examples();
         let seed = draw_seed();
         let order = match &self.sampler {
-            Some(sampler) => sampler.sample()?,
+            Some(sampler) => attempt(|| sampler.sample()).flatten()?,
             None if self.shuffle => permutation(examples),
             None => (0..examples).collect(),
         };

@@ -1,6 +1,7 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
 use crate::data::{AnyBatch, BatchData, Dataset};
+use crate::error::attempt;
 use crate::tensor::{Part, with_seed};
 use candle_core::{Device, Result};
 use std::sync::Arc;
@@ -68,8 +69,9 @@ impl Plan {
             start: own, len, ..
         } = Share::new(end - start, self.rank.0, self.rank.1).part;
         let start = start + own;
+        // A wrong shape in the data set's own code is an error of the loop, also on another thread.
         let batch = with_seed(self.seed.wrapping_add(number as u64), || {
-            self.dataset.boxed(&self.order[start..start + len])
+            attempt(|| self.dataset.boxed(&self.order[start..start + len])).flatten()
         })?;
         match &self.device {
             None => Ok(batch),

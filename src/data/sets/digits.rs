@@ -3,8 +3,9 @@
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
 use crate::error;
-use crate::tensor::{permutation, with_seed};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use crate::tensor::{permutation, tensor, with_seed};
+use candle_core::{Device, Result};
 
 /// All images in one file, and their labels; the README next to them describes the layout.
 const SHEET: &[u8] = include_bytes!("digits/digits.png");
@@ -84,7 +85,7 @@ impl Digits {
         /// use taper::prelude::*;
         ///
         /// let (data, other) = (Digits::new().val()?, Digits::new().split_seed(1).val()?);
-        /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>()?, other.get(&[0, 1, 2])?.y.to_vec1::<u32>()?);
+        /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>(), other.get(&[0, 1, 2])?.y.to_vec1::<u32>());
         /// # Ok::<(), Error>(())
         /// ```
         split_seed(seed: u64);
@@ -101,7 +102,7 @@ impl Digits {
     /// let digits = Digits::new().all()?;
     /// let first = digits.get(&[0])?; // x: (1, 1, 8, 8), y: (1,)
     /// assert_eq!(digits.len(), 1797);
-    /// assert_eq!(first.y.to_vec1::<u32>()?, [0]);
+    /// assert_eq!(first.y.to_vec1::<u32>(), [0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn all(&self) -> Result<TensorDataset> {
@@ -143,9 +144,9 @@ impl Digits {
     fn part(&self, start: usize, end: usize) -> Result<TensorDataset> {
         let order = with_seed(self.split_seed, || permutation(COUNT));
         let chosen: Vec<u32> = order[start..end].iter().map(|&i| i as u32).collect();
-        let chosen = Tensor::new(chosen, &Device::Cpu)?;
+        let chosen = tensor(chosen, &Device::Cpu);
         let (x, y) = read()?;
-        TensorDataset::new(x.index_select(&chosen, 0)?, y.index_select(&chosen, 0)?)
+        TensorDataset::new(x.index_select(&chosen, 0), y.index_select(&chosen, 0))
     }
 }
 
@@ -169,8 +170,8 @@ fn read() -> Result<(Tensor, Tensor)> {
         .chars()
         .filter_map(|label| label.to_digit(10))
         .collect();
-    let x = Tensor::from_vec(pixels, (COUNT, 1, SIDE, SIDE), &Device::Cpu)?;
-    Ok((x, Tensor::from_vec(labels, COUNT, &Device::Cpu)?))
+    let x = Tensor::from_vec(pixels, (COUNT, 1, SIDE, SIDE), &Device::Cpu);
+    Ok((x, Tensor::from_vec(labels, COUNT, &Device::Cpu)))
 }
 
 #[cfg(test)]
@@ -182,24 +183,14 @@ mod tests {
     #[test]
     fn the_digits_equal_those_of_scikit_learn() {
         let (x, y) = read().unwrap();
-        let values = (&x * 16.0).unwrap();
-        let sum = values
-            .to_dtype(candle_core::DType::F64)
-            .unwrap()
-            .sum_all()
-            .unwrap();
-        assert_eq!(sum.to_scalar::<f64>().unwrap(), 561_718.0);
-        let first: Vec<f32> = values
-            .get(0)
-            .unwrap()
-            .flatten_all()
-            .unwrap()
-            .to_vec1()
-            .unwrap();
+        let values = &x * 16.0;
+        let sum = values.to_dtype(candle_core::DType::F64).sum_all();
+        assert_eq!(sum.item(), 561_718.0);
+        let first: Vec<f32> = values.i(0).to_vec();
         assert_eq!(first[..8], [0.0, 0.0, 5.0, 13.0, 9.0, 1.0, 0.0, 0.0]);
         assert_eq!(first[56..], [0.0, 0.0, 6.0, 13.0, 10.0, 0.0, 0.0, 0.0]);
         let mut counts = [0; 10];
-        for label in y.to_vec1::<u32>().unwrap() {
+        for label in y.to_vec1::<u32>() {
             counts[label as usize] += 1;
         }
         assert_eq!(counts, [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]);
@@ -210,7 +201,7 @@ mod tests {
         let data = Digits::new();
         let labels = |set: TensorDataset| -> Vec<u32> {
             let all: Vec<usize> = (0..set.len()).collect();
-            set.get(&all).unwrap().y.to_vec1().unwrap()
+            set.get(&all).unwrap().y.to_vec1()
         };
         let (train, val) = (labels(data.train().unwrap()), labels(data.val().unwrap()));
         assert_eq!(val, labels(Digits::new().val().unwrap()));

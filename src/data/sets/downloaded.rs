@@ -4,7 +4,8 @@ use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
 use crate::error;
-use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
+use crate::tensor::Tensor;
+use candle_core::{DType, Device, Error, Result, safetensors};
 use std::path::Path;
 
 /// Defines a data set that is downloaded: its name in Rust and on the command line, the shape of an
@@ -167,14 +168,16 @@ fn read(file: &Path, shape: [usize; 3]) -> Result<ImageDataset> {
     let mut tensors = safetensors::load_buffer(&std::fs::read(file)?, &Device::Cpu)?;
     let mut take = |name| {
         let tensor = tensors.remove(name);
-        tensor.ok_or_else(|| Error::Msg(format!("it has no {name}")))
+        tensor
+            .map(Tensor::from)
+            .ok_or_else(|| Error::Msg(format!("it has no {name}")))
     };
     let (images, labels) = (take("images")?, take("labels")?);
     let [channels, height, width] = shape;
     let n = images.dims().first().copied().unwrap_or(0);
     check("images", &images, &[n, channels, height, width])?;
     check("labels", &labels, &[n])?;
-    if n == 0 || labels.max_all()?.to_scalar::<u8>()? > 9 {
+    if n == 0 || labels.max_all().to_scalar::<u8>() > 9 {
         return Err(Error::Msg("its labels are not 0 to 9".to_owned()));
     }
     ImageDataset::new(images, labels)

@@ -6,7 +6,8 @@ use crate::data::{Batch, Dataset};
 use crate::error;
 use crate::image::RgbImage;
 use crate::notebook::Show;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 /// assert_eq!(train.len(), 4);
 /// let batch = train.get(&[0, 3])?;
 /// assert_eq!(batch.x.dims(), [2, 3, 64, 64]);
-/// assert_eq!(batch.y.to_vec1::<u32>()?, [0, 1]);
+/// assert_eq!(batch.y.to_vec1::<u32>(), [0, 1]);
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Error>(())
 /// ```
@@ -190,7 +191,7 @@ impl ImageFolder {
         }
         let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
         let pixels = RgbImage::decode(&bytes).map_err(|error| unreadable(path, &error))?;
-        pixels.to_tensor()
+        Ok(pixels.to_tensor())
     }
 }
 
@@ -216,7 +217,7 @@ impl Dataset for ImageFolder {
                 "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)",
             ));
         }
-        let labels = Tensor::from_vec(labels, indices.len(), &Device::Cpu)?;
+        let labels = Tensor::from_vec(labels, indices.len(), &Device::Cpu);
         Ok(Batch {
             x: stack(&images)?,
             y: labels,

@@ -1,8 +1,9 @@
 //! The data sets of `candle-datasets`; needs the feature `candle-datasets`.
 
 use super::ImageDataset;
-use crate::error;
-use candle_core::{DType, Result, Tensor};
+use crate::error::{self, attempt};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 use candle_datasets::vision::Dataset;
 
 impl ImageDataset {
@@ -25,7 +26,7 @@ impl ImageDataset {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_candle(files: &Dataset) -> Result<(ImageDataset, ImageDataset)> {
-        let set = |x: &Tensor, y: &Tensor| ImageDataset::new(bytes(x)?, y.clone());
+        let set = |x: &Raw, y: &Raw| ImageDataset::new(bytes(&x.into())?, y.into());
         Ok((
             set(&files.train_images, &files.train_labels)?,
             set(&files.test_images, &files.test_labels)?,
@@ -38,18 +39,18 @@ fn bytes(images: &Tensor) -> Result<Tensor> {
     let images = match *images.dims() {
         [_, _, _, _] => images.clone(),
         [n, pixels] if pixels.isqrt().pow(2) == pixels => {
-            images.reshape((n, 1, pixels.isqrt(), pixels.isqrt()))?
+            images.reshape((n, 1, pixels.isqrt(), pixels.isqrt()))
         }
         _ => {
             return Err(error::shape(
                 "ImageDataset",
                 "images (n, channels, height, width) or (n, side · side)",
                 images.dims(),
-                "Reshape them: images.reshape((n, channels, height, width))?",
+                "Reshape them: images.reshape((n, channels, height, width))",
             ));
         }
     };
-    (images * 255.0)?.round()?.to_dtype(DType::U8)
+    attempt(|| (images * 255.0).round().to_dtype(DType::U8))
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use crate::data::dataset::stack;
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
-use crate::error;
-use candle_core::{DType, Result, Tensor};
+use crate::error::{self, attempt};
+use crate::tensor::Tensor;
+use candle_core::{DType, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let images = Tensor::full(255u8, (100, 3, 32, 32), &cpu())?; // (n, channels, height, width)
-/// let labels = Tensor::zeros(100, DType::U32, &cpu())?; // (n,)
+/// let images = full((100, 3, 32, 32), 255.0, &cpu()).to_dtype(DType::U8); // (n, channels, height, width)
+/// let labels = zeros(100, &cpu()).to_dtype(DType::U32); // (n,)
 /// let batch = ImageDataset::new(images, labels)?.get(&[3, 1])?;
 /// assert_eq!(batch.x.dims(), [2, 3, 32, 32]);
-/// assert_eq!(batch.x.max_all()?.to_scalar::<f32>()?, 1.0);
+/// assert_eq!(batch.x.max_all().item(), 1.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone)]
@@ -39,13 +40,12 @@ impl ImageDataset {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu())?, zeros(4, &cpu())?).unwrap_err();
+    /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu()), zeros(4, &cpu())).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "ImageDataset: expected images (n, channels, height, width), found shape [4, 28, 28]\n\
-    ///      Add a dimension for the channels: images.unsqueeze(1)?"
+    ///      Add a dimension for the channels: images.unsqueeze(1)"
     /// );
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
         let &[n, _, _, _] = images.dims() else {
@@ -53,7 +53,7 @@ impl ImageDataset {
                 "ImageDataset",
                 "images (n, channels, height, width)",
                 images.dims(),
-                "Add a dimension for the channels: images.unsqueeze(1)?",
+                "Add a dimension for the channels: images.unsqueeze(1)",
             ));
         };
         if images.dtype() != DType::U8 {
@@ -61,7 +61,7 @@ impl ImageDataset {
                 "ImageDataset",
                 "images of u8, from 0 to 255",
                 images.dtype(),
-                "Convert them first: images.to_dtype(DType::U8)?",
+                "Convert them first: images.to_dtype(DType::U8)",
             ));
         }
         if labels.dims() != [n] {
@@ -77,10 +77,10 @@ impl ImageDataset {
                 "ImageDataset",
                 "classes of an integer type",
                 labels.dtype(),
-                "Convert them first: labels.to_dtype(DType::U32)?",
+                "Convert them first: labels.to_dtype(DType::U32)",
             ));
         }
-        let labels = labels.to_dtype(DType::U32)?;
+        let labels = attempt(|| labels.to_dtype(DType::U32))?;
         let bytes = TensorDataset::new(images, labels)?;
         let transform = None;
         Ok(ImageDataset { bytes, transform })
@@ -99,7 +99,7 @@ impl ImageDataset {
     /// ];
     /// let data = Shapes::new().num_train(8).train()?.transform(steps);
     /// let x = data.get(&[0, 1])?.x; // (2, 3, 32, 32)
-    /// assert!(x.min_all()?.to_scalar::<f32>()? < 0.0); // normalized
+    /// assert!(x.min_all().item() < 0.0); // normalized
     /// # Ok::<(), Error>(())
     /// ```
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
@@ -116,11 +116,11 @@ impl Dataset for ImageDataset {
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         let Batch { x, y } = self.bytes.get(indices)?;
         let Some(transform) = &self.transform else {
-            let x = (x.to_dtype(DType::F32)? / 255.0)?;
+            let x = attempt(|| x.to_dtype(DType::F32) / 255.0)?;
             return Ok(Batch { x, y });
         };
-        let images = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
-        let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)?));
+        let images = x.permute((0, 2, 3, 1)); // (batch, height, width, channels)
+        let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)));
         let x = stack(&images.collect::<Result<Vec<_>>>()?)?;
         Ok(Batch { x, y })
     }
@@ -137,21 +137,22 @@ mod tests {
     use super::*;
     use crate::compose;
     use crate::data::transforms::*;
+    use crate::tensor::{tensor, zeros};
     use candle_core::Device;
 
     #[test]
     fn bytes_become_values_from_0_to_1_in_the_order_of_the_indices() {
         let pixels: Vec<u8> = vec![0, 51, 102, 153, 204, 255];
-        let images = Tensor::from_vec(pixels, (3, 1, 1, 2), &Device::Cpu).unwrap();
-        let labels = Tensor::new(&[7u8, 8, 9], &Device::Cpu).unwrap();
+        let images = Tensor::from_vec(pixels, (3, 1, 1, 2), &Device::Cpu);
+        let labels = tensor(&[7u8, 8, 9], &Device::Cpu);
         let data = ImageDataset::new(images, labels).unwrap();
         let batch = data.get(&[2, 0]).unwrap();
-        let values: Vec<f32> = batch.x.flatten_all().unwrap().to_vec1().unwrap();
+        let values: Vec<f32> = batch.x.to_vec();
         let expected = [204.0, 255.0, 0.0, 51.0].map(|byte: f32| byte / 255.0);
         for (value, expected) in values.into_iter().zip(expected) {
             assert!((value - expected).abs() < 1e-7, "{value} {expected}");
         }
-        assert_eq!(batch.y.to_vec1::<u32>().unwrap(), [9, 7]);
+        assert_eq!(batch.y.to_vec1::<u32>(), [9, 7]);
         assert!(data.get(&[3]).is_err());
     }
 
@@ -160,12 +161,11 @@ mod tests {
         for channels in [1u8, 3] {
             let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
             let shape = (2, usize::from(channels), 2, 3);
-            let images = Tensor::from_vec(pixels, shape, &Device::Cpu)?;
-            let labels = Tensor::zeros(2, DType::U32, &Device::Cpu)?;
+            let images = Tensor::from_vec(pixels, shape, &Device::Cpu);
+            let labels = zeros(2, &Device::Cpu).to_dtype(DType::U32);
             let plain = ImageDataset::new(images, labels)?;
-            let numbers = |data: &ImageDataset| -> Result<Vec<f32>> {
-                data.get(&[1, 0])?.x.flatten_all()?.to_vec1()
-            };
+            let numbers =
+                |data: &ImageDataset| -> Result<Vec<f32>> { Ok(data.get(&[1, 0])?.x.to_vec()) };
             let expected = numbers(&plain)?;
             let same = numbers(&plain.clone().transform(ToTensor))?;
             let far = same
@@ -183,7 +183,7 @@ mod tests {
             ];
             let x = plain.transform(steps).get(&[0])?.x;
             assert_eq!(x.dims(), [1, usize::from(channels), 4, 4]);
-            let row: Vec<f32> = x.flatten_all()?.narrow(0, 0, 4)?.to_vec1()?;
+            let row: Vec<f32> = x.flatten_all().narrow(0, 0, 4).to_vec1();
             assert!(row[0] > row[3], "mirrored: {row:?}");
         }
         Ok(())
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn each_image_needs_a_label() {
-        let images = Tensor::zeros((3, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
-        let labels = Tensor::zeros(2, DType::U32, &Device::Cpu).unwrap();
+        let images = zeros((3, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
+        let labels = zeros(2, &Device::Cpu).to_dtype(DType::U32);
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         assert!(
             message.contains("expected one label for each image, (3,), found shape [2]\n"),
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn classes_are_integers() {
-        let images = Tensor::zeros((2, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
-        let labels = Tensor::new(&[0.7f32, 1.0], &Device::Cpu).unwrap();
+        let images = zeros((2, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
+        let labels = tensor(&[0.7f32, 1.0], &Device::Cpu);
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         let first = "ImageDataset: expected classes of an integer type, found f32\n";
         assert!(message.starts_with(first), "{message}");
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_batch_without_images_is_empty_unless_a_transform_decides_its_shape() -> Result<()> {
-        let images = Tensor::zeros((2, 1, 2, 3), DType::U8, &Device::Cpu)?;
-        let data = ImageDataset::new(images, Tensor::zeros(2, DType::U32, &Device::Cpu)?)?;
+        let images = zeros((2, 1, 2, 3), &Device::Cpu).to_dtype(DType::U8);
+        let data = ImageDataset::new(images, zeros(2, &Device::Cpu).to_dtype(DType::U32))?;
         assert_eq!(data.get(&[])?.x.dims(), [0, 1, 2, 3]);
         let message = data.transform(ToTensor).get(&[]).unwrap_err().to_string();
         let first = "get: expected at least one index, found none\n";

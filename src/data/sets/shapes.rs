@@ -3,7 +3,8 @@
 use super::drawing::{Color, ImageRng, mix};
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{Device, Result};
 use rayon::prelude::*;
 use std::f32::consts::PI;
 
@@ -100,8 +101,8 @@ impl Shapes {
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let first = |seed| Shapes::new().num_train(1).seed(seed).train()?.get(&[0])?.x.flatten_all()?.to_vec1::<f32>();
-        /// assert_ne!(first(0)?, first(1)?);
+        /// let first = |seed| Shapes::new().num_train(1).seed(seed).train()?.get(&[0]);
+        /// assert_ne!(first(0)?.x.to_vec::<f32>(), first(1)?.x.to_vec::<f32>());
         /// # Ok::<(), Error>(())
         /// ```
         seed(seed: u64);
@@ -146,8 +147,8 @@ impl Shapes {
             .collect();
         let labels: Vec<u32> = drawn.iter().map(|(class, _)| *class as u32).collect();
         let pixels: Vec<u8> = drawn.into_iter().flat_map(|(_, pixels)| pixels).collect();
-        let x = Tensor::from_vec(pixels, (count, 3, SIDE, SIDE), &Device::Cpu)?;
-        ImageDataset::new(x, Tensor::from_vec(labels, count, &Device::Cpu)?)
+        let x = Tensor::from_vec(pixels, (count, 3, SIDE, SIDE), &Device::Cpu);
+        ImageDataset::new(x, Tensor::from_vec(labels, count, &Device::Cpu))
     }
 }
 
@@ -226,8 +227,8 @@ mod tests {
     fn read(set: &ImageDataset) -> (Vec<f32>, Vec<u32>) {
         let all: Vec<usize> = (0..set.len()).collect();
         let batch = set.get(&all).unwrap();
-        let pixels = batch.x.flatten_all().unwrap().to_vec1().unwrap();
-        (pixels, batch.y.to_vec1().unwrap())
+        let pixels = batch.x.to_vec();
+        (pixels, batch.y.to_vec1())
     }
 
     #[test]

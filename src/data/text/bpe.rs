@@ -52,7 +52,6 @@ impl BpeTokenizer {
     ///     "BpeTokenizer: expected a vocabulary of at least 256 tokens, one for each byte, found 100\n\
     ///      Choose hundreds or thousands of tokens, or use a CharTokenizer, with a token for each character"
     /// );
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn train(text: &str, vocab_size: usize) -> Result<Self> {
         if vocab_size < 256 {
@@ -105,7 +104,6 @@ impl BpeTokenizer {
     ///
     /// let error = BpeTokenizer::load("missing.json").unwrap_err().to_string();
     /// assert!(error.starts_with("cannot read the tokenizer missing.json: "));
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();

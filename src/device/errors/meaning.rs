@@ -104,7 +104,7 @@ impl Meaning {
             ),
             Self::NoKernel => (
                 "the GPU has no kernel for this operation on this element type",
-                "Convert first: x.to_dtype(DType::F32)?; or compute it on the CPU: x.to_device(&cpu())?",
+                "Convert first: x.to_dtype(DType::F32); or compute it on the CPU: x.to_device(&cpu())",
             ),
             Self::InvalidLaunch => (
                 "a kernel on the GPU cannot be started for these sizes",
@@ -124,7 +124,7 @@ impl Meaning {
             ),
             Self::UnsupportedOperation => (
                 "this operation is not implemented for GPUs",
-                "Compute it on the CPU: x.to_device(&cpu())?",
+                "Compute it on the CPU: x.to_device(&cpu())",
             ),
         }
     }

@@ -127,51 +127,47 @@ impl CustomOp1 for Columns {
 mod tests {
     use super::super::emulator::{Memory, Value, run};
     use super::*;
-    use crate::tensor::{rand, randint, with_seed};
-    use candle_core::{DType, Device, Tensor, WithDType};
+    use crate::tensor::{Tensor, rand, randint, with_seed};
+    use candle_core::{DType, Device, WithDType};
 
     /// Draws random sizes, which mostly differ, so that a test fails if two of them are swapped.
-    fn random() -> Result<Columns> {
-        let draw = |most: i64| -> Result<usize> {
-            Ok(randint(1, most + 1, (), &Device::Cpu)?.to_scalar::<i64>()? as usize)
-        };
-        let kernel = [draw(4)?, draw(4)?];
-        let (stride, dilation) = (draw(3)?, draw(3)?);
+    fn random() -> Columns {
+        let draw = |most: i64| randint(1, most + 1, (), &Device::Cpu).item() as usize;
+        let kernel = [draw(4), draw(4)];
+        let (stride, dilation) = (draw(3), draw(3));
         // Some pixels at the end belong to no patch.
         let reach = |kernel: usize| dilation * (kernel - 1) + 1;
         let size = [
-            reach(kernel[0]) + draw(9)? - 1,
-            reach(kernel[1]) + draw(7)? - 1,
+            reach(kernel[0]) + draw(9) - 1,
+            reach(kernel[1]) + draw(7) - 1,
         ];
         let output = [0, 1].map(|i| (size[i] - reach(kernel[i])) / stride + 1);
-        Ok(Columns {
-            batch: draw(3)?,
-            channels: draw(3)?,
+        Columns {
+            batch: draw(3),
+            channels: draw(3),
             size,
             kernel,
             output,
             stride,
             dilation,
-        })
+        }
     }
 
-    fn columns(of: &Columns, dtype: DType) -> Result<Tensor> {
+    fn columns(of: &Columns, dtype: DType) -> Tensor {
         let rows = of.channels * of.kernel[0] * of.kernel[1];
         let shape = (rows, of.batch * of.output[0] * of.output[1]);
-        rand(shape, &Device::Cpu)?.to_dtype(dtype)
+        rand(shape, &Device::Cpu).to_dtype(dtype)
     }
 
     /// Compares the kernel in the emulator with the sums of the CPU, bit by bit.
     fn compare<T: Value + WithDType>(kernel: &str) -> Result<()> {
-        let of = random()?;
+        let of = random();
         let elements: usize = of.shape().iter().product();
-        let columns = columns(&of, T::DTYPE)?;
-        let expected = columns
-            .apply_op1_no_bwd(&of)?
-            .flatten_all()?
-            .to_vec1::<T>()?;
+        let columns = columns(&of, T::DTYPE);
+        let sums: Tensor = columns.raw().apply_op1_no_bwd(&of)?.into();
+        let expected = sums.to_vec::<T>();
         let mut memory = Memory::default();
-        let from = memory.with(&columns.flatten_all()?.to_vec1::<T>()?);
+        let from = memory.with(&columns.to_vec::<T>());
         let to = memory.empty::<T>(elements);
         run(kernel, elements, &of.arguments(to, from), &mut memory);
         assert_eq!(

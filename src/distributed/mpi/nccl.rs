@@ -2,11 +2,10 @@
 
 use crate::distributed::world::World;
 use crate::error;
+use crate::tensor::Tensor;
 use candle_core::cuda_backend::cudarc::nccl::result::NcclError;
 use candle_core::cuda_backend::cudarc::nccl::{Comm, Id, ReduceOp, group_end, group_start};
-use candle_core::{
-    CpuStorage, CudaDevice, CudaStorage, CustomOp1, Error, Layout, Result, Shape, Tensor,
-};
+use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Error, Layout, Result, Shape};
 use std::ffi::c_char;
 
 /// The connection of this rank's GPU to those of the others.
@@ -39,7 +38,10 @@ impl Nccl {
     /// Queues the sums over the ranks of the elements of each tensor.
     pub(super) fn sums(&self, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         group_start().map_err(failed)?;
-        let sums = tensors.iter().map(|x| x.apply_op1_no_bwd(&Sum(&self.comm)));
+        let sums = tensors.iter().map(|x| {
+            let sums = x.raw().apply_op1_no_bwd(&Sum(&self.comm))?;
+            Ok(Tensor::from_raw(sums))
+        });
         let sums: Result<Vec<Tensor>> = sums.collect();
         group_end().map_err(failed)?;
         sums

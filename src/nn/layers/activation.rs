@@ -1,19 +1,20 @@
 //! Activation functions, element by element, and softmax.
 
+use crate::error::OrRaise;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
-use candle_core::{D, Result, Tensor};
+use crate::tensor::Tensor;
 
 macro_rules! activation {
-    ($(#[$doc:meta])* $name:ident, $function:expr) => {
+    ($(#[$doc:meta])* $name:ident, |$input:ident| $output:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Default, Parameters)]
         pub struct $name;
 
         impl Layer for $name {
-            fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                seen(self, ($function)(input)?)
+            fn forward(&self, $input: &Tensor) -> Tensor {
+                seen(self, $output)
             }
         }
     };
@@ -25,12 +26,11 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = ReLU.forward(&tensor(&[-2.0, 3.0], &cpu())?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 3.0]);
-    /// # Ok::<(), Error>(())
+    /// let y = ReLU.forward(&tensor(&[-2.0, 3.0], &cpu()));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 3.0]);
     /// ```
     ReLU,
-    ops::relu
+    |input| ops::relu(input)
 );
 
 activation!(
@@ -40,12 +40,11 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Sigmoid.forward(&tensor(&[0.0], &cpu())?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.5]);
-    /// # Ok::<(), Error>(())
+    /// let y = Sigmoid.forward(&tensor(&[0.0], &cpu()));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.5]);
     /// ```
     Sigmoid,
-    ops::sigmoid
+    |input| ops::sigmoid(input)
 );
 
 activation!(
@@ -54,12 +53,11 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Tanh.forward(&tensor(&[0.0], &cpu())?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), Error>(())
+    /// let y = Tanh.forward(&tensor(&[0.0], &cpu()));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
     Tanh,
-    ops::tanh
+    |input| ops::tanh(input)
 );
 
 activation!(
@@ -69,12 +67,11 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = GELU.forward(&tensor(&[0.0, 10.0], &cpu())?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 10.0]);
-    /// # Ok::<(), Error>(())
+    /// let y = GELU.forward(&tensor(&[0.0, 10.0], &cpu()));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
     GELU,
-    ops::gelu
+    |input| ops::gelu(input)
 );
 
 activation!(
@@ -84,12 +81,11 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = SiLU.forward(&tensor(&[0.0], &cpu())?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), Error>(())
+    /// let y = SiLU.forward(&tensor(&[0.0], &cpu()));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
     SiLU,
-    ops::silu
+    |input| ops::silu(input)
 );
 
 activation!(
@@ -102,12 +98,14 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]], &cpu())?)?;
-    /// assert_eq!(y.to_vec2::<f32>()?, [[0.5, 0.5]]);
-    /// # Ok::<(), Error>(())
+    /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]], &cpu()));
+    /// assert_eq!(y.to_vec2::<f32>(), [[0.5, 0.5]]);
     /// ```
     Softmax,
-    |x: &Tensor| ops::softmax_as(&check::name(&Softmax), x, D::Minus1)
+    |input| {
+        let y = ops::softmax_as(&check::name(&Softmax), input.raw(), (-1).into());
+        y.or_raise().into()
+    }
 );
 
 #[cfg(test)]
@@ -118,10 +116,10 @@ mod tests {
 
     #[test]
     fn no_activation_hides_a_nan() {
-        let x = tensor(&[f64::NAN], &Device::Cpu).unwrap();
+        let x = tensor(&[f64::NAN], &Device::Cpu);
         let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Softmax];
         for layer in layers {
-            let y = layer.forward(&x).unwrap().to_vec1::<f32>().unwrap();
+            let y = layer.forward(&x).to_vec1::<f32>();
             assert!(y[0].is_nan(), "{layer:?}");
         }
     }

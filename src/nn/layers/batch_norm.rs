@@ -1,12 +1,13 @@
 //! Batch normalisation.
 
+use crate::error::{OrRaise, raise};
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, BatchNormOutput};
-use crate::tensor::{ones, zeros};
-use candle_core::{DType, Device, Result, Tensor};
+use crate::tensor::{Tensor, ones, tensor, zeros};
+use candle_core::{DType, Device};
 
 const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
@@ -42,48 +43,43 @@ impl Norm {
         }
     }
 
-    fn init(&self, features: usize, device: &Device) -> Result<()> {
-        self.weight.init(device, |d| ones(features, d))?;
-        self.bias.init(device, |d| zeros(features, d))?;
-        self.running_mean.init(device, |d| zeros(features, d))?;
-        self.running_var.init(device, |d| ones(features, d))?;
-        self.num_batches_tracked
-            .init(device, |d| Tensor::new(0i64, d))
+    fn init(&self, features: usize, device: &Device) {
+        self.weight.init(device, |d| ones(features, d));
+        self.bias.init(device, |d| zeros(features, d));
+        self.running_mean.init(device, |d| zeros(features, d));
+        self.running_var.init(device, |d| ones(features, d));
+        self.num_batches_tracked.init(device, |d| tensor(0, d));
     }
 
     /// Normalises `(batch, features, …)`.
-    fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Result<Tensor> {
-        let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
+    #[track_caller]
+    fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Tensor {
+        let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
         let running = match self.mode.is_training() && !summary::is_recording() {
             true => None,
-            false => Some((self.running_mean.tensor()?, self.running_var.tensor()?)),
+            false => Some((self.running_mean.tensor(), self.running_var.tensor())),
         };
-        let statistics = running.as_ref().map(|(mean, var)| (mean, var));
-        let output = ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, self.eps)?;
+        let statistics = { running.as_ref() }.map(|(mean, var)| (mean.raw(), var.raw()));
+        let (name, x) = (check::name(layer), x.raw());
+        let output = ops::batch_norm(&name, x, weight.raw(), bias.raw(), statistics, self.eps);
+        let output = output.or_raise();
         if running.is_none() {
-            self.track(&output)?;
+            self.track(&output);
         }
-        Ok(output.y)
+        seen(layer, output.y.into())
     }
 
     /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`.
-    fn track(&self, batch: &BatchNormOutput) -> Result<()> {
-        let BatchNormOutput {
-            mean, var, values, ..
-        } = batch;
-        let values = *values;
-        let unbiased = (var * (values as f64 / (values - 1) as f64))?;
-        for (running, new) in [
-            (&self.running_mean, mean.clone()),
-            (&self.running_var, unbiased),
-        ] {
-            let old = running.tensor()?;
-            let new = new.to_dtype(old.dtype())?;
-            running.set(&((old * (1.0 - self.momentum))? + (new * self.momentum)?)?)?;
+    fn track(&self, batch: &BatchNormOutput) {
+        let (mean, var) = (Tensor::from(&batch.mean), Tensor::from(&batch.var));
+        let unbiased = var * (batch.values as f64 / (batch.values - 1) as f64);
+        for (running, new) in [(&self.running_mean, mean), (&self.running_var, unbiased)] {
+            let old = running.tensor();
+            let new = new.to_dtype(old.dtype());
+            running.set(&(old * (1.0 - self.momentum) + new * self.momentum));
         }
-        let count = self.num_batches_tracked.tensor()?;
-        self.num_batches_tracked
-            .set(&(&count + count.ones_like()?)?)
+        let count = &self.num_batches_tracked;
+        count.set(&(count.tensor() + 1));
     }
 }
 
@@ -99,19 +95,19 @@ macro_rules! batch_norm {
         impl $name {
             #[doc = concat!("Creates a layer for this many ", $unit, ", on the CPU.")]
             ///
-            /// # Errors
+            /// # Panics
             #[doc = concat!("If the number of ", $unit, " is 0.")]
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8)?.num_parameters(), 16);")]
-            /// # Ok::<(), Error>(())
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).num_parameters(), 16);")]
             /// ```
-            pub fn new(features: usize) -> Result<Self> {
+            #[track_caller]
+            pub fn new(features: usize) -> Self {
                 let layer = Self::lazy();
-                layer.init(features, &Device::Cpu)?;
-                Ok(layer)
+                layer.init(features, &Device::Cpu);
+                layer
             }
 
             /// Creates a layer whose parameters wait for [`init`](Self::init).
@@ -125,9 +121,8 @@ macro_rules! batch_norm {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(8)?.eps(1e-3);")]
+            #[doc = concat!("let norm = ", stringify!($name), "::new(8).eps(1e-3);")]
             /// assert_eq!(norm.num_parameters(), 16);
-            /// # Ok::<(), Error>(())
             /// ```
             pub fn eps(mut self, eps: f64) -> Self {
                 self.norm.eps = eps;
@@ -140,37 +135,38 @@ macro_rules! batch_norm {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(8)?.momentum(0.01);")]
+            #[doc = concat!("let norm = ", stringify!($name), "::new(8).momentum(0.01);")]
             /// assert_eq!(norm.num_parameters(), 16);
-            /// # Ok::<(), Error>(())
             /// ```
             pub fn momentum(mut self, momentum: f64) -> Self {
                 self.norm.momentum = momentum;
                 self
             }
 
-            fn init(&self, features: usize, device: &Device) -> Result<()> {
-                check::positive(stringify!($name), &[($unit, features)])?;
-                self.norm.init(features, device)
+            #[track_caller]
+            fn init(&self, features: usize, device: &Device) {
+                check::positive(stringify!($name), &[($unit, features)]);
+                self.norm.init(features, device);
             }
 
             fn is_initialized(&self) -> bool {
                 self.norm.weight.is_initialized()
             }
 
-            /// Returns the input's number of features, or an error if the layer cannot take its shape.
-            fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
+            /// Returns the input's number of features. Panics if the layer cannot take its shape.
+            #[track_caller]
+            fn features_of(layer: &dyn Parameters, input: &Tensor) -> usize {
                 match input.dims() {
                     $accepts => input.dim(1),
-                    _ => Err(check::refused(layer, input, $wanted)),
+                    _ => raise(check::refused(layer, input, $wanted)),
                 }
             }
         }
 
         impl Layer for $name {
-            fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                Self::features_of(self, input)?;
-                seen(self, self.norm.forward(self, input)?)
+            fn forward(&self, input: &Tensor) -> Tensor {
+                Self::features_of(self, input);
+                self.norm.forward(self, input)
             }
         }
     };
@@ -190,10 +186,9 @@ batch_norm!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let norm = BatchNorm1d::new(1)?;
-    /// let y = norm.forward(&tensor(&[[1.0], [3.0]], &cpu())?)?; // (2, 1)
-    /// assert!((y.to_vec2::<f32>()?[1][0] - 1.0).abs() < 1e-4);
-    /// # Ok::<(), Error>(())
+    /// let norm = BatchNorm1d::new(1);
+    /// let y = norm.forward(&tensor(&[[1.0], [3.0]], &cpu())); // (2, 1)
+    /// assert!((y.to_vec2::<f32>()[1][0] - 1.0).abs() < 1e-4);
     /// ```
     BatchNorm1d, "features", [_, _] | [_, _, _], "Expected (batch, features) or (batch, features, length)"
 );
@@ -208,9 +203,8 @@ batch_norm!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let norm = BatchNorm2d::new(3)?;
-    /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())?)?; // (2, 3, 4, 4)
-    /// # Ok::<(), Error>(())
+    /// let norm = BatchNorm2d::new(3);
+    /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())); // (2, 3, 4, 4)
     /// ```
     BatchNorm2d, "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
 );
@@ -224,8 +218,7 @@ batch_norm!(
 /// use taper::prelude::*;
 ///
 /// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
-/// let y = net.forward(&ones((4, 3), &cpu())?)?; // (4, 8)
-/// # Ok::<(), Error>(())
+/// let y = net.forward(&ones((4, 3), &cpu())); // (4, 8)
 /// ```
 pub struct LazyBatchNorm1d {
     layer: BatchNorm1d,
@@ -240,8 +233,7 @@ pub struct LazyBatchNorm1d {
 /// use taper::prelude::*;
 ///
 /// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
-/// let y = net.forward(&ones((4, 1, 8, 8), &cpu())?)?; // (4, 8, 6, 6)
-/// # Ok::<(), Error>(())
+/// let y = net.forward(&ones((4, 1, 8, 8), &cpu())); // (4, 8, 6, 6)
 /// ```
 pub struct LazyBatchNorm2d {
     layer: BatchNorm2d,
@@ -289,10 +281,10 @@ macro_rules! lazy_norm {
         }
 
         impl Layer for $lazy {
-            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+            fn forward(&self, input: &Tensor) -> Tensor {
                 if !self.layer.is_initialized() {
-                    let features = $inner::features_of(self, input)?;
-                    self.layer.init(features, input.device())?;
+                    let features = $inner::features_of(self, input);
+                    self.layer.init(features, input.device());
                 }
                 self.layer.forward(input)
             }
@@ -308,31 +300,33 @@ lazy_norm!(LazyBatchNorm2d, BatchNorm2d);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
 
     const CPU: Device = Device::Cpu;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
-        let norm = BatchNorm1d::new(3).unwrap();
-        let message = |shape| norm.forward(&x(shape)).unwrap_err().to_string();
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let norm = BatchNorm1d::new(3);
+        let message = |shape| message_of(|| norm.forward(&x(shape)));
         assert!(message(&[3]).starts_with("BatchNorm1d(3) cannot take an input of shape [3]\n"));
         assert!(message(&[2, 4]).ends_with("Its second dimension must be 3"));
         assert!(message(&[1, 3]).ends_with("use a larger batch, or call model.eval()"));
-        let norm = BatchNorm2d::new(3).unwrap();
-        let message = norm.forward(&x(&[2, 3])).unwrap_err().to_string();
+        let norm = BatchNorm2d::new(3);
+        let message = message_of(|| norm.forward(&x(&[2, 3])));
         assert!(
             message.contains("(batch, channels, height, width)"),
             "{message}"
         );
-        assert!(BatchNorm2d::new(0).is_err());
+        assert!(attempt(|| BatchNorm2d::new(0)).is_err());
     }
 
     #[test]
     fn an_empty_batch_stays_empty_in_evaluation() {
-        let norm = BatchNorm1d::new(3).unwrap();
+        let norm = BatchNorm1d::new(3);
         norm.set_training(false);
-        let x = zeros((0, 3), &CPU).unwrap();
-        assert_eq!(norm.forward(&x).unwrap().dims(), [0, 3]);
+        let x = zeros((0, 3), &CPU);
+        assert_eq!(norm.forward(&x).dims(), [0, 3]);
     }
 }

@@ -4,15 +4,15 @@
 //! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` have no gradient, so layers
 //! before them do not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 //!
-//! They do not implement [`Layer`](crate::nn::Layer): that trait and Candle's `Module` both come with
-//! the prelude, and `layer.forward(&x)` would be ambiguous. [`seq!`](crate::seq) accepts them nevertheless:
-//! see [`IntoLayer`](crate::nn::IntoLayer).
+//! They do not implement [`Layer`](crate::nn::Layer), because some of them need to be told whether the model
+//! trains. [`seq!`](crate::seq) accepts them nevertheless: see [`IntoLayer`](crate::nn::IntoLayer).
 
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
-use candle_core::{Result, Tensor, Var};
+use crate::tensor::Raw;
+use candle_core::{Result, Var};
 
 /// Visits a tensor if it is a variable: as a buffer, or else as a parameter.
-fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Tensor>, is_buffer: bool) {
+fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Raw>, is_buffer: bool) {
     let Some(tensor) = tensor.filter(|tensor| tensor.is_variable()) else {
         return;
     };
@@ -66,7 +66,7 @@ macro_rules! candle_layer {
 
             fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
                 let $this = &*self;
-                let mut $replaced = |tensor: &Tensor| visitor.tensor(tensor);
+                let mut $replaced = |tensor: &Raw| visitor.tensor(tensor);
                 *self = $rebuild;
                 Ok(())
             }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::nn::ParametersExt;
     use crate::tensor::ones;
-    use candle_core::{DType, Device, Module};
+    use candle_core::{DType, Device};
     use candle_nn::{VarBuilder, VarMap};
 
     #[derive(taper_macros::Parameters)]
@@ -192,10 +192,10 @@ mod tests {
         let names =
             |m: &Tied| -> Vec<String> { m.named_parameters().into_iter().map(|p| p.0).collect() };
         assert_eq!(names(&model), ["first.weight", "first.bias"]);
-        let copy = model.replicate(&cpu).unwrap();
+        let copy = model.replicate(&cpu);
         assert_eq!(names(&copy), names(&model));
-        let weight = copy.parameter("first.weight").unwrap();
-        weight.set(&ones((2, 3), &cpu).unwrap()).unwrap();
+        let weight = copy.parameter("first.weight");
+        weight.set(&ones((2, 3), &cpu));
         for tied in [copy.again.weight(), copy.last.embeddings()] {
             assert_eq!(tied.to_vec2::<f32>().unwrap(), [[1.0; 3]; 2]);
         }
@@ -212,7 +212,7 @@ mod tests {
             return;
         };
         let mut model = tied();
-        model.to_device(&gpu).unwrap();
+        model.to_device(&gpu);
         assert_eq!(model.named_parameters().len(), 2);
     }
 
@@ -240,12 +240,12 @@ mod tests {
         };
         let sizes = [3 * 2 * 16 + 2, 3 * 2 * 4 + 2, 1, 3];
         assert_eq!(model.num_parameters(), sizes.iter().sum::<usize>());
-        let copy = model.replicate(&Device::Cpu)?;
+        let copy = model.replicate(&Device::Cpu);
         assert_eq!(copy.num_parameters(), model.num_parameters());
         assert!(copy.slope.is_scalar() && copy.rms.eps() == 1e-5);
-        let x = ones((1, 3, 2, 2), &Device::Cpu)?;
-        let y = |m: &Others| m.up.forward(&x)?.flatten_all()?.to_vec1::<f32>();
-        assert_eq!(y(&copy)?, y(&model)?);
+        let x = ones((1, 3, 2, 2), &Device::Cpu);
+        let y = |m: &Others| x.apply(&m.up).to_vec::<f32>();
+        assert_eq!(y(&copy), y(&model));
         Ok(())
     }
 
@@ -256,11 +256,11 @@ mod tests {
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
         let mut norm = (candle_nn::batch_norm(3, 1e-5, builder)?, 0);
-        let counted = (crate::nn::BatchNorm1d::new(3)?, 0);
-        counted.parameter("0.bias")?.set(&ones(3, &Device::Cpu)?)?;
+        let counted = (crate::nn::BatchNorm1d::new(3), 0);
+        counted.parameter("0.bias").set(&ones(3, &Device::Cpu));
         counted.save_parameters(&path)?;
         norm.load_parameters(&path, &Device::Cpu)?;
-        let bias = norm.parameter("0.bias")?.tensor()?.to_vec1::<f32>()?;
+        let bias = norm.parameter("0.bias").tensor().to_vec1::<f32>();
         assert_eq!(bias, [1.0; 3]);
         std::fs::remove_file(path)?;
         Ok(())
@@ -274,9 +274,9 @@ mod tests {
         let mut model = Mixed {
             norm: candle_nn::batch_norm(3, 1e-5, builder.pp("norm")).unwrap(),
             first: candle_nn::linear(3, 2, builder).unwrap(),
-            last: crate::nn::Linear::new(2, 1).unwrap(),
+            last: crate::nn::Linear::new(2, 1),
         };
-        model.to_device(&cpu).unwrap();
+        model.to_device(&cpu);
         let names: Vec<String> = model.named_parameters().into_iter().map(|p| p.0).collect();
         assert_eq!(
             names,
@@ -290,19 +290,15 @@ mod tests {
             ]
         );
 
-        assert_eq!(
-            model.state_dict().unwrap().len(),
-            8,
-            "with the running values"
-        );
+        assert_eq!(model.state_dict().len(), 8, "with the running values");
 
-        let copy = model.replicate(&cpu).unwrap();
-        let x = ones((1, 3), &cpu).unwrap();
-        let y = |m: &Mixed| m.first.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        let copy = model.replicate(&cpu);
+        let x = ones((1, 3), &cpu);
+        let y = |m: &Mixed| x.apply(&m.first).to_vec2::<f32>();
         let before = y(&copy);
         assert_eq!(before, y(&model));
-        let bias = model.parameter("first.bias").unwrap();
-        bias.set(&ones(2, &cpu).unwrap()).unwrap();
+        let bias = model.parameter("first.bias");
+        bias.set(&ones(2, &cpu));
         assert_ne!(y(&model), before, "the layer reads what was set");
         assert_eq!(y(&copy), before, "the copy has memory of its own");
     }

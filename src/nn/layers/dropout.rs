@@ -3,7 +3,7 @@
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Mode, Parameters, check};
 use crate::ops;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// Sets each element to 0 with probability `p` in training mode, and scales the others by
 /// `1 / (1 - p)`, so that the expected value stays the same. In evaluation mode it returns its input.
@@ -16,13 +16,12 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let mut dropout = Dropout::new(0.5)?;
-/// let x = ones(1000, &cpu())?;
-/// let kept = dropout.forward(&x)?.to_vec1::<f32>()?.iter().filter(|x| **x == 2.0).count();
+/// let mut dropout = Dropout::new(0.5);
+/// let x = ones(1000, &cpu());
+/// let kept = dropout.forward(&x).to_vec1::<f32>().iter().filter(|x| **x == 2.0).count();
 /// assert!((400..600).contains(&kept));
 /// dropout.eval();
-/// assert_eq!(dropout.forward(&x)?.to_vec1::<f32>()?, [1.0; 1000]);
-/// # Ok::<(), Error>(())
+/// assert_eq!(dropout.forward(&x).to_vec1::<f32>(), [1.0; 1000]);
 /// ```
 #[derive(Clone, Parameters)]
 pub struct Dropout {
@@ -33,25 +32,26 @@ pub struct Dropout {
 impl Dropout {
     /// Creates a layer that drops elements with probability `p`.
     ///
-    /// # Errors
+    /// # Panics
     /// If `p` is not between 0 and 1.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(Dropout::new(50.0).is_err());
+    /// assert!(attempt(|| Dropout::new(50.0)).is_err());
     /// ```
-    pub fn new(p: f64) -> Result<Self> {
-        check::probability("Dropout", "p", p)?;
+    #[track_caller]
+    pub fn new(p: f64) -> Self {
+        check::probability("Dropout", "p", p);
         let mode = Mode::new();
-        Ok(Self { p, mode })
+        Self { p, mode }
     }
 }
 
 impl Layer for Dropout {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         let output = match self.mode.is_training() {
-            true => ops::dropout(input, self.p)?,
+            true => ops::dropout(input, self.p),
             false => input.clone(),
         };
         seen(self, output)
@@ -61,23 +61,23 @@ impl Layer for Dropout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Parameter;
     use crate::tensor::uniform;
-    use candle_core::{Device, Var};
+    use candle_core::Device;
 
     /// Returns the input, the output, and the gradient of the output's sum.
-    fn run(p: f64) -> Result<[Vec<f32>; 3]> {
-        let dropout = Dropout::new(p)?;
-        let x = Var::from_tensor(&uniform(1.0, 2.0, 10_000, &Device::Cpu)?)?;
-        let y = dropout.forward(&x)?;
-        let gradients = y.sum_all()?.backward()?;
-        let gradient = gradients.get(&x).expect("a gradient").to_vec1()?;
-        Ok([x.to_vec1()?, y.to_vec1()?, gradient])
+    fn run(p: f64) -> [Vec<f32>; 3] {
+        let x = Parameter::new(&uniform(1.0, 2.0, 10_000, &Device::Cpu)).tensor();
+        let y = Dropout::new(p).forward(&x);
+        let gradients = y.sum_all().backward();
+        let gradient = gradients.get(&x).expect("a gradient").to_vec1();
+        [x.to_vec1(), y.to_vec1(), gradient]
     }
 
     #[test]
-    fn kept_elements_and_their_gradients_are_scaled() -> Result<()> {
+    fn kept_elements_and_their_gradients_are_scaled() {
         for p in [0.5, 0.2] {
-            let [x, y, gradient] = run(p)?;
+            let [x, y, gradient] = run(p);
             let scale = (1.0 / (1.0 - p)) as f32;
             for ((x, y), slope) in x.iter().zip(&y).zip(&gradient) {
                 assert!(*slope == 0.0 || *slope == scale, "{slope}");
@@ -87,6 +87,5 @@ mod tests {
             let share = kept as f64 / x.len() as f64;
             assert!((share - (1.0 - p)).abs() < 0.03, "{share}");
         }
-        Ok(())
     }
 }

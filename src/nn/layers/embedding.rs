@@ -1,10 +1,10 @@
 //! The embedding of tokens.
 
-use crate::nn::summary::seen;
+use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::randn;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::{Tensor, randn};
+use candle_core::Device;
 
 /// A table with a learned vector for each token, initialised with normal random values.
 ///
@@ -16,10 +16,9 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = Embedding::new(100, 8)?;
-/// let y = layer.forward(&tensor(&[[1, 5, 99]], &cpu())?)?; // (1, 3, 8)
+/// let layer = Embedding::new(100, 8);
+/// let y = layer.forward(&tensor(&[[1, 5, 99]], &cpu())); // (1, 3, 8)
 /// assert_eq!(y.dims(), [1, 3, 8]);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Parameters)]
 #[describe(self.weight.size(0), self.weight.size(1))]
@@ -30,51 +29,53 @@ pub struct Embedding {
 impl Embedding {
     /// Creates a table for this many tokens, with vectors of this length, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Embedding::new(10, 3)?.num_parameters(), 30);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Embedding::new(10, 3).num_parameters(), 30);
     /// ```
-    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Result<Self> {
+    #[track_caller]
+    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Self {
         let sizes = [
             ("num_embeddings", num_embeddings),
             ("embedding_dim", embedding_dim),
         ];
-        check::positive("Embedding", &sizes)?;
-        let weight = randn((num_embeddings, embedding_dim), &Device::Cpu)?;
-        let weight = Parameter::new(&weight)?;
-        Ok(Self { weight })
+        check::positive("Embedding", &sizes);
+        let weight = randn((num_embeddings, embedding_dim), &Device::Cpu);
+        let weight = Parameter::new(&weight);
+        Self { weight }
     }
 }
 
 impl Layer for Embedding {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?; // (tokens, length)
-        let rows = ops::embedding_as(&check::name(self), input, &weight)?;
-        seen(self, rows) // (…, length)
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let weight = self.weight.tensor(); // (tokens, length)
+        let rows = ops::embedding_as(&check::name(self), input.raw(), weight.raw());
+        output_of(self, rows) // (…, length)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
     use crate::tensor::{tensor, zeros};
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let layer = Embedding::new(3, 2).unwrap();
-        let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
+        let layer = Embedding::new(3, 2);
+        let message = |x: Tensor| message_of(|| layer.forward(&x));
         assert_eq!(
-            message(tensor(&[0, 3], &Device::Cpu).unwrap()),
+            message(tensor(&[0, 3], &Device::Cpu)),
             "Embedding(3, 2): token 3 is out of range: there are 3, from 0 to 2\n\
              Use token indices from 0 to 2, or create the embedding for more tokens"
         );
-        let message = message(zeros(1, &Device::Cpu).unwrap());
+        let message = message(zeros(1, &Device::Cpu));
         assert!(message.contains("takes token indices, but its input is f32"));
-        assert!(Embedding::new(3, 0).is_err());
+        assert!(attempt(|| Embedding::new(3, 0)).is_err());
     }
 }

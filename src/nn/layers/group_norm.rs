@@ -1,11 +1,11 @@
 //! Group normalisation.
 
-use crate::error::explain;
-use crate::nn::summary::seen;
+use crate::error::{explain, raise};
+use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{ones, zeros};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::{Tensor, ones, zeros};
+use candle_core::Device;
 
 /// Group normalisation: the channels of each example are split into groups, and each group gets mean 0
 /// and variance 1, then each channel a learned scale and shift. It does not depend on the batch.
@@ -18,10 +18,9 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let norm = GroupNorm::new(1, 2)?;
-/// let y = norm.forward(&tensor(&[[1.0, 3.0]], &cpu())?)?; // (1, 2)
-/// assert!((y.to_vec2::<f32>()?[0][1] - 1.0).abs() < 1e-4);
-/// # Ok::<(), Error>(())
+/// let norm = GroupNorm::new(1, 2);
+/// let y = norm.forward(&tensor(&[[1.0, 3.0]], &cpu())); // (1, 2)
+/// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
 /// ```
 #[derive(Parameters)]
 #[describe(self.num_groups, self.weight.size(0), eps = self.eps)]
@@ -35,31 +34,31 @@ pub struct GroupNorm {
 impl GroupNorm {
     /// Creates a layer that splits this many channels into this many groups, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of them is 0, or `num_groups` does not divide `num_channels`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(GroupNorm::new(4, 8)?.num_parameters(), 16);
-    /// assert!(GroupNorm::new(3, 8).is_err());
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(GroupNorm::new(4, 8).num_parameters(), 16);
+    /// assert!(attempt(|| GroupNorm::new(3, 8)).is_err());
     /// ```
-    pub fn new(num_groups: usize, num_channels: usize) -> Result<Self> {
+    #[track_caller]
+    pub fn new(num_groups: usize, num_channels: usize) -> Self {
         let sizes = [("num_groups", num_groups), ("num_channels", num_channels)];
-        check::positive("GroupNorm", &sizes)?;
+        check::positive("GroupNorm", &sizes);
         if !num_channels.is_multiple_of(num_groups) {
-            return Err(explain(
+            raise(explain(
                 format!("GroupNorm: {num_groups} groups cannot share {num_channels} channels"),
                 "Choose a number of groups that divides the channels",
-            ));
+            ))
         }
-        Ok(Self {
-            weight: Parameter::new(&ones(num_channels, &Device::Cpu)?)?,
-            bias: Parameter::new(&zeros(num_channels, &Device::Cpu)?)?,
+        Self {
+            weight: Parameter::new(&ones(num_channels, &Device::Cpu)),
+            bias: Parameter::new(&zeros(num_channels, &Device::Cpu)),
             num_groups,
             eps: 1e-5,
-        })
+        }
     }
 
     /// Sets the value that is added to the variance; 1e-5 by default.
@@ -67,8 +66,7 @@ impl GroupNorm {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(GroupNorm::new(1, 2)?.eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(GroupNorm::new(1, 2).eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
     /// ```
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
@@ -77,34 +75,32 @@ impl GroupNorm {
 }
 
 impl Layer for GroupNorm {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
-        let y = ops::group_norm_as(
-            &check::name(self),
-            input,
-            self.num_groups,
-            &weight,
-            &bias,
-            self.eps,
-        )?;
-        seen(self, y)
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
+        let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());
+        let name = check::name(self);
+        let y = ops::group_norm_as(&name, x, self.num_groups, weight, bias, self.eps);
+        output_of(self, y)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let norm = GroupNorm::new(2, 4).unwrap();
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        let norm = GroupNorm::new(2, 4);
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
         assert_eq!(
-            norm.forward(&x(&[2, 3])).unwrap_err().to_string(),
+            message_of(|| norm.forward(&x(&[2, 3]))),
             "GroupNorm(2, 4, eps=1e-5) cannot take an input of shape [2, 3]\n\
              Its second dimension, the channels, must be 4"
         );
-        assert!(norm.forward(&x(&[4])).is_err() && GroupNorm::new(0, 4).is_err());
-        assert_eq!(norm.forward(&x(&[0, 4, 2])).unwrap().dims(), [0, 4, 2]);
+        assert!(attempt(|| norm.forward(&x(&[4]))).is_err());
+        assert!(attempt(|| GroupNorm::new(0, 4)).is_err());
+        assert_eq!(norm.forward(&x(&[0, 4, 2])).dims(), [0, 4, 2]);
     }
 }

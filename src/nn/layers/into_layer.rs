@@ -1,13 +1,15 @@
 //! The types that [`seq!`](crate::seq) accepts: Taper's layers, and Candle's.
 
+use crate::error::OrRaise;
 use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
-use candle_core::{ModuleT, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::{ModuleT, Result};
 
 /// A type that can be a layer of a [`Sequential`](crate::nn::Sequential): every [`Layer`], and Candle's
 /// own layers.
 ///
-/// Candle's layers are not [`Layer`]s themselves, because their `forward` is that of Candle's `Module`,
-/// which the prelude also exports. Their argument `train` is true in training mode.
+/// Candle's layers are not [`Layer`]s themselves: some have an argument `train`, which is true in training
+/// mode.
 ///
 /// ```
 /// use taper::candle_nn::{self, VarBuilder, VarMap};
@@ -16,7 +18,7 @@ use candle_core::{ModuleT, Result, Tensor};
 /// let vars = VarMap::new();
 /// let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu());
 /// let net = seq![candle_nn::linear(3, 2, builder)?, ReLU, candle_nn::Dropout::new(0.5)];
-/// assert_eq!(net.forward(&zeros((1, 3), &cpu())?)?.dims(), [1, 2]);
+/// assert_eq!(net.forward(&zeros((1, 3), &cpu())).dims(), [1, 2]);
 /// assert_eq!(net.num_parameters(), 8);
 /// # Ok::<(), Error>(())
 /// ```
@@ -50,8 +52,9 @@ struct Adapter<M> {
 }
 
 impl<M: Parameters + ModuleT + Send + Sync + 'static> Layer for Adapter<M> {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        self.layer.forward_t(input, self.mode.is_training())
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let y = self.layer.forward_t(input.raw(), self.mode.is_training());
+        y.or_raise().into()
     }
 }
 
@@ -109,24 +112,24 @@ mod tests {
             candle_nn::Dropout::new(0.5),
             candle_nn::linear(8, 3, builder.pp("linear"))?,
         ];
-        let x = rand((5, 1, 4, 4), &cpu)?;
+        let x = rand((5, 1, 4, 4), &cpu);
         let running_mean = |net: &crate::nn::Sequential| {
-            let state = net.state_dict()?.into_iter();
+            let state = net.state_dict().into_iter();
             let mut named = state.filter(|(name, _)| name == "1.running_mean");
             named.next().expect("a running mean").1.to_vec1::<f32>()
         };
-        let before = running_mean(&net)?;
+        let before = running_mean(&net);
         let rows = |y: Tensor| y.to_vec2::<f32>();
-        let dropped = rows(net.forward(&x)?)?;
-        assert_ne!(dropped, rows(net.forward(&x)?)?, "dropout is on");
-        assert_ne!(running_mean(&net)?, before);
+        let dropped = rows(net.forward(&x));
+        assert_ne!(dropped, rows(net.forward(&x)), "dropout is on");
+        assert_ne!(running_mean(&net), before);
 
         net.eval();
-        let y = rows(net.forward(&x)?)?;
-        assert_eq!(rows(net.forward(&x)?)?, y, "dropout is off");
-        let copy = net.replicate(&cpu)?;
-        net.parameter("5.bias")?.set(&ones(3, &cpu)?)?;
-        assert_eq!(rows(copy.forward(&x)?)?, y);
+        let y = rows(net.forward(&x));
+        assert_eq!(rows(net.forward(&x)), y, "dropout is off");
+        let copy = net.replicate(&cpu);
+        net.parameter("5.bias").set(&ones(3, &cpu));
+        assert_eq!(rows(copy.forward(&x)), y);
         assert!(net[0].describe().starts_with("candle_nn::Conv2d"));
         assert_eq!(net.named_parameters().len(), 6);
         Ok(())

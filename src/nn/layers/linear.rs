@@ -1,12 +1,13 @@
 //! The fully connected layer.
 
+use crate::error::{self, raise};
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
-use crate::nn::summary::seen;
+use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::uniform;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::{Tensor, uniform};
+use candle_core::Device;
 
 /// A fully connected layer: `y = x · weightᵀ + bias`.
 ///
@@ -19,12 +20,10 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = Linear::new(3, 2)?;
-/// layer.parameter("weight")?.set(&tensor(&[[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], &cpu())?)?;
-/// layer.parameter("bias")?.set(&tensor(&[0.5, 0.0], &cpu())?)?;
-/// let y = layer.forward(&tensor(&[[1.0, 2.0, 3.0]], &cpu())?)?; // (1, 2)
-/// assert_eq!(y.to_vec2::<f32>()?, [[1.5, 5.0]]);
-/// # Ok::<(), Error>(())
+/// let weight = tensor(&[[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], &cpu()); // (2, 3)
+/// let layer = Linear::from_tensors(&weight, Some(&tensor(&[0.5, 0.0], &cpu())));
+/// let y = layer.forward(&tensor(&[[1.0, 2.0, 3.0]], &cpu())); // (1, 2)
+/// assert_eq!(y.to_vec2::<f32>(), [[1.5, 5.0]]);
 /// ```
 #[derive(Parameters)]
 #[describe(
@@ -40,44 +39,84 @@ pub struct Linear {
 impl Linear {
     /// Creates a layer with random weights and bias, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// manual_seed(7);
-    /// let first = Linear::new(3, 2)?;
+    /// let first = Linear::new(3, 2);
     /// manual_seed(7);
-    /// let second = Linear::new(3, 2)?;
-    /// let x = ones((1, 3), &cpu())?;
-    /// assert_eq!(first.forward(&x)?.to_vec2::<f32>()?, second.forward(&x)?.to_vec2::<f32>()?);
-    /// # Ok::<(), Error>(())
+    /// let second = Linear::new(3, 2);
+    /// let x = ones((1, 3), &cpu());
+    /// assert_eq!(first.forward(&x).to_vec2::<f32>(), second.forward(&x).to_vec2::<f32>());
     /// ```
-    pub fn new(in_features: usize, out_features: usize) -> Result<Self> {
+    #[track_caller]
+    pub fn new(in_features: usize, out_features: usize) -> Self {
         let layer = Self::lazy(out_features);
-        layer.init(in_features, out_features, &Device::Cpu)?;
-        Ok(layer)
+        layer.init(in_features, out_features, &Device::Cpu);
+        layer
     }
 
     /// Creates a layer without a bias: `y = x · weightᵀ`.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::without_bias(3, 2)?.num_parameters(), 6);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(Linear::without_bias(3, 2).num_parameters(), 6);
     /// ```
-    pub fn without_bias(in_features: usize, out_features: usize) -> Result<Self> {
-        let layer = Self {
-            bias: None,
-            ..Self::lazy(out_features)
+    #[track_caller]
+    pub fn without_bias(in_features: usize, out_features: usize) -> Self {
+        let mut layer = Self::lazy(out_features);
+        layer.remove_bias();
+        layer.init(in_features, out_features, &Device::Cpu);
+        layer
+    }
+
+    /// Creates a layer with copies of this weight, `(out_features, in_features)`, and this bias,
+    /// `(out_features,)`, on their device.
+    ///
+    /// # Panics
+    /// If the shapes are others.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let halves = Linear::from_tensors(&full((1, 2), 0.5, &cpu()), None);
+    /// assert_eq!(halves.forward(&tensor(&[3.0, 5.0], &cpu())).item(), 4.0);
+    /// ```
+    #[track_caller]
+    pub fn from_tensors(weight: &Tensor, bias: Option<&Tensor>) -> Self {
+        let &[out_features, _] = weight.dims() else {
+            raise(error::shape(
+                "Linear::from_tensors",
+                "a weight (out_features, in_features)",
+                weight.dims(),
+                "Add a dimension of size 1: weight.unsqueeze(0)",
+            ))
         };
-        layer.init(in_features, out_features, &Device::Cpu)?;
-        Ok(layer)
+        if let Some(bias) = bias
+            && bias.dims() != [out_features]
+        {
+            raise(error::shape(
+                "Linear::from_tensors",
+                format_args!("a bias ({out_features},)"),
+                bias.dims(),
+                "Pass a bias with an element for each row of the weight, or None",
+            ))
+        }
+        Self {
+            weight: Parameter::new(weight),
+            bias: bias.map(Parameter::new),
+        }
+    }
+
+    pub(super) fn remove_bias(&mut self) {
+        self.bias = None;
     }
 
     /// Creates a layer whose parameters wait for [`init`](Self::init).
@@ -89,14 +128,17 @@ impl Linear {
     }
 
     /// Initialises the parameters of a lazy layer.
-    pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) -> Result<()> {
+    #[track_caller]
+    pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) {
         let sizes = [("in_features", inputs), ("out_features", outputs)];
-        check::positive("Linear", &sizes)?;
+        check::positive("Linear", &sizes);
         let bound = 1.0 / (inputs as f64).sqrt();
-        let weight = |device: &Device| uniform(-bound, bound, (outputs, inputs), device);
-        self.weight.init(device, weight)?;
-        let bias = |device: &Device| uniform(-bound, bound, outputs, device);
-        self.bias.iter().try_for_each(|b| b.init(device, bias))
+        self.weight.init(device, |device| {
+            uniform(-bound, bound, (outputs, inputs), device)
+        });
+        if let Some(bias) = &self.bias {
+            bias.init(device, |device| uniform(-bound, bound, outputs, device));
+        }
     }
 
     pub(super) fn is_initialized(&self) -> bool {
@@ -104,26 +146,27 @@ impl Linear {
     }
 
     /// Checks the number of features before the operation does, so that the error suggests the lazy layer.
-    fn check(&self, input: &Tensor, weight: &Tensor) -> Result<()> {
-        let (outputs, inputs) = weight.dims2()?;
+    #[track_caller]
+    fn check(&self, input: &Tensor, weight: &Tensor) {
+        let (outputs, inputs) = weight.dims2();
         if input.dims().last() != Some(&inputs) {
             let wanted = format!(
                 "Its last dimension must be {inputs}; \
                  or build the layer for it: LazyLinear::new({outputs})"
             );
-            return Err(check::refused(self, input, wanted));
+            raise(check::refused(self, input, wanted))
         }
-        Ok(())
     }
 }
 
 impl Layer for Linear {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?; // (out, in)
-        self.check(input, &weight)?;
-        let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let output = ops::linear_as(&check::name(self), input, &weight, bias.as_ref())?;
-        seen(self, output) // (…, out)
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let weight = self.weight.tensor(); // (out, in)
+        self.check(input, &weight);
+        let bias = self.bias.as_ref().map(Parameter::tensor);
+        let bias = bias.as_ref().map(Tensor::raw);
+        let y = ops::linear_as(&check::name(self), input.raw(), weight.raw(), bias);
+        output_of(self, y) // (…, out)
     }
 }
 
@@ -139,9 +182,8 @@ impl Layer for Linear {
 ///
 /// let layer = LazyLinear::new(2);
 /// assert_eq!(layer.describe(), "LazyLinear(out_features=2, bias=true)");
-/// let y = layer.forward(&ones((4, 3), &cpu())?)?; // (4, 2)
+/// let y = layer.forward(&ones((4, 3), &cpu())); // (4, 2)
 /// assert_eq!(layer.describe(), "Linear(in_features=3, out_features=2, bias=true)");
-/// # Ok::<(), Error>(())
 /// ```
 pub struct LazyLinear {
     linear: Linear,
@@ -170,25 +212,24 @@ impl LazyLinear {
     /// use taper::prelude::*;
     ///
     /// let layer = LazyLinear::new(2).without_bias();
-    /// layer.forward(&ones((1, 3), &cpu())?)?;
+    /// layer.forward(&ones((1, 3), &cpu()));
     /// assert_eq!(layer.num_parameters(), 6);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn without_bias(mut self) -> Self {
-        self.linear.bias = None;
+        self.linear.remove_bias();
         self
     }
 }
 
 impl Layer for LazyLinear {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         if !self.linear.is_initialized() {
             let Some(&in_features) = input.dims().last() else {
                 let wanted = "It needs at least one dimension: (…, features)";
-                return Err(check::refused(self, input, wanted));
+                raise(check::refused(self, input, wanted))
             };
             self.linear
-                .init(in_features, self.out_features, input.device())?;
+                .init(in_features, self.out_features, input.device());
         }
         self.linear.forward(input)
     }
@@ -202,39 +243,37 @@ lazy_form!(LazyLinear {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::nn::ParametersExt;
+    use crate::nn::tests::message_of;
     use crate::tensor::{ones, tensor, zeros};
     use candle_core::DType;
 
     const CPU: Device = Device::Cpu;
 
     fn elements(t: &Tensor) -> Vec<f32> {
-        t.flatten_all().unwrap().to_vec1().unwrap()
+        t.flatten_all().to_vec1()
     }
 
     fn with_known_weights() -> Linear {
-        let layer = Linear::new(3, 2).unwrap();
-        let weight = tensor(&[[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]], &CPU).unwrap();
-        layer.weight.set(&weight).unwrap();
-        let bias = tensor(&[0.7, -0.8], &CPU).unwrap();
-        layer.bias.as_ref().unwrap().set(&bias).unwrap();
-        layer
+        let weight = tensor(&[[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]], &CPU);
+        Linear::from_tensors(&weight, Some(&tensor(&[0.7, -0.8], &CPU)))
     }
 
     /// Worked out by hand: y = x wᵀ + b, and for the loss Σ y², ∂w = 2 yᵀ x, ∂b = Σ 2 y, ∂x = 2 y w.
     #[test]
     fn values_and_gradients_are_right() {
         let layer = with_known_weights();
-        let x = tensor(&[[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]], &CPU).unwrap();
-        let x = candle_core::Var::from_tensor(&x).unwrap();
-        let y = layer.forward(&x).unwrap();
+        let x = tensor(&[[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]], &CPU);
+        let x = Parameter::new(&x).tensor();
+        let y = layer.forward(&x);
         assert_close(&y, &[1.3, -1.2, 1.1, -2.15]);
 
-        let gradients = y.sqr().unwrap().sum_all().unwrap().backward().unwrap();
+        let gradients = y.sqr().sum_all().backward();
         let gradient = |t: &Tensor| gradients.get(t).unwrap().clone();
-        let weight = gradient(&layer.weight.tensor().unwrap());
+        let weight = gradient(&layer.weight.tensor());
         assert_close(&weight, &[0.4, 6.3, 12.2, 1.9, -6.95, -15.8]);
-        let bias = gradient(&layer.bias.as_ref().unwrap().tensor().unwrap());
+        let bias = gradient(&layer.bias.as_ref().unwrap().tensor());
         assert_close(&bias, &[4.8, -6.7]);
         assert_close(&gradient(&x), &[-0.7, -1.72, 2.22, -1.5, -2.59, 3.24]);
     }
@@ -256,17 +295,17 @@ mod tests {
             (vec![2, 5, 3], vec![2, 5, 2]),
             (vec![0, 3], vec![0, 2]),
         ] {
-            let y = layer.forward(&zeros(input, &CPU).unwrap()).unwrap();
+            let y = layer.forward(&zeros(input, &CPU));
             assert_eq!(y.dims(), output);
         }
-        let view = zeros((3, 4), &CPU).unwrap().t().unwrap();
-        assert_eq!(layer.forward(&view).unwrap().dims(), [4, 2]);
+        let view = zeros((3, 4), &CPU).t();
+        assert_eq!(layer.forward(&view).dims(), [4, 2]);
     }
 
     #[test]
     fn initial_weights_fill_their_range() {
-        let layer = Linear::new(100, 200).unwrap();
-        let weight = elements(&layer.weight.tensor().unwrap());
+        let layer = Linear::new(100, 200);
+        let weight = elements(&layer.weight.tensor());
         assert!(weight.iter().all(|w| w.abs() <= 0.1));
         assert!(weight.iter().any(|w| *w > 0.099) && weight.iter().any(|w| *w < -0.099));
     }
@@ -274,47 +313,45 @@ mod tests {
     #[test]
     fn a_wrong_input_is_explained() {
         let layer = with_known_weights();
-        let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
+        let message = |x: Tensor| message_of(|| layer.forward(&x));
         assert_eq!(
-            message(zeros((2, 4), &CPU).unwrap()),
+            message(zeros((2, 4), &CPU)),
             "Linear(in_features=3, out_features=2, bias=true) cannot take an input of shape [2, 4]\n\
              Its last dimension must be 3; or build the layer for it: LazyLinear::new(2)"
         );
-        assert!(message(zeros((), &CPU).unwrap()).contains("shape []"));
-        let integers = Tensor::zeros((1, 3), DType::I64, &CPU).unwrap();
-        let message = message(integers);
+        assert!(message(zeros((), &CPU)).contains("shape []"));
+        let message = message(zeros((1, 3), &CPU).to_dtype(DType::I64));
         assert!(
             message.contains("computes in f32, but its input is i64\n"),
             "{message}"
         );
-        assert!(message.ends_with("x.to_dtype(DType::F32)?"), "{message}");
-        for (wrong, name) in [
-            (Linear::new(0, 1), "in_features"),
-            (Linear::without_bias(1, 0), "out_features"),
-        ] {
-            let message = wrong.err().unwrap().to_string();
-            assert!(
-                message.starts_with(&format!("Linear: {name} is 0\n")),
-                "{message}"
-            );
+        assert!(message.ends_with("x.to_dtype(DType::F32)"), "{message}");
+        let message = message_of(|| Linear::new(0, 1));
+        assert!(message.starts_with("Linear: in_features is 0\n"));
+        let message = message_of(|| Linear::without_bias(1, 0));
+        assert!(message.starts_with("Linear: out_features is 0\n"));
+        let (row, matrix) = (zeros(3, &CPU), zeros((2, 3), &CPU));
+        for (weight, bias) in [(&row, None), (&matrix, Some(&row))] {
+            let message = message_of(|| Linear::from_tensors(weight, bias));
+            assert!(message.contains("found shape [3]\n"), "{message}");
         }
     }
 
     #[test]
     fn a_lazy_layer_is_initialised_by_its_first_input() {
         let mut layer = LazyLinear::new(2);
-        layer.to_device(&CPU).unwrap();
+        layer.to_device(&CPU);
         let names: Vec<String> = layer.named_parameters().into_iter().map(|p| p.0).collect();
         assert_eq!(names, ["weight", "bias"]);
 
-        let x = ones((4, 3), &CPU).unwrap();
-        let first = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
-        let second = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        let x = ones((4, 3), &CPU);
+        let first = layer.forward(&x).to_vec2::<f32>();
+        let second = layer.forward(&x).to_vec2::<f32>();
         assert_eq!(first, second);
         assert_eq!(layer.num_parameters(), 8);
 
-        assert!(LazyLinear::new(0).forward(&x).is_err());
-        let message = layer.forward(&zeros((4, 5), &CPU).unwrap());
-        assert!(message.unwrap_err().to_string().contains("must be 3"));
+        assert!(attempt(|| LazyLinear::new(0).forward(&x)).is_err());
+        let message = message_of(|| layer.forward(&zeros((4, 5), &CPU)));
+        assert!(message.contains("must be 3"), "{message}");
     }
 }

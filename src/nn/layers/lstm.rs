@@ -1,10 +1,11 @@
 //! Long short-term memory: the state is a pair of tensors.
 
+use crate::error::{OrRaise, raise};
 use crate::nn::layers::recurrent::Recurrent;
 use crate::nn::layers::recurrent_settings::recurrent_settings;
 use crate::nn::{Parameters, check};
 use crate::ops::{self, Cell};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// Long short-term memory: a recurrent network whose state has a part `c`, the cell state, that is protected
 /// by gates, so that it can keep a value over many steps.
@@ -20,10 +21,9 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let lstm = LSTM::new(3, 4)?;
-/// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3), &cpu())?, None)?; // (5, 2, 4), (1, 2, 4)
-/// assert_eq!(y.i(4)?.to_vec2::<f32>()?, h.i(0)?.to_vec2::<f32>()?);
-/// # Ok::<(), Error>(())
+/// let lstm = LSTM::new(3, 4);
+/// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (1, 2, 4)
+/// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
 pub struct LSTM {
@@ -37,25 +37,25 @@ impl LSTM {
     /// Returns the outputs of all steps, and the state `(h, c)` after the last step. `state` is the initial
     /// state; `None` means zeros.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let lstm = LSTM::new(3, 4)?;
-    /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
-    /// let (y, _) = lstm.forward(&x, None)?;
-    /// let (_, state) = lstm.forward(&x.narrow(0, 0, 3)?, None)?;
-    /// let (rest, _) = lstm.forward(&x.narrow(0, 3, 3)?, Some(&state))?; // goes on
-    /// assert_eq!(rest.to_vec3::<f32>()?, y.narrow(0, 3, 3)?.to_vec3::<f32>()?);
-    /// # Ok::<(), Error>(())
+    /// let lstm = LSTM::new(3, 4);
+    /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+    /// let (y, _) = lstm.forward(&x, None);
+    /// let (_, state) = lstm.forward(&x.narrow(0, 0, 3), None);
+    /// let (rest, _) = lstm.forward(&x.narrow(0, 3, 3), Some(&state)); // goes on
+    /// assert_eq!(rest.to_vec3::<f32>(), y.narrow(0, 3, 3).to_vec3::<f32>());
     /// ```
+    #[track_caller]
     pub fn forward(
         &self,
         x: &Tensor,
         state: Option<&(Tensor, Tensor)>,
-    ) -> Result<(Tensor, (Tensor, Tensor))> {
+    ) -> (Tensor, (Tensor, Tensor)) {
         self.run(x, None, state)
     }
 
@@ -65,47 +65,44 @@ impl LSTM {
     ///
     /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let lstm = LSTM::new(3, 4)?;
-    /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
-    /// let (_, (h, _)) = lstm.forward_lengths(&x, &tensor(&[6, 2], &cpu())?, None)?;
-    /// let (short, _) = lstm.forward(&x.narrow(0, 0, 2)?, None)?;
-    /// assert_eq!(h.i((0, 1))?.to_vec1::<f32>()?, short.i((1, 1))?.to_vec1::<f32>()?);
-    /// # Ok::<(), Error>(())
+    /// let lstm = LSTM::new(3, 4);
+    /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+    /// let (_, (h, _)) = lstm.forward_lengths(&x, &tensor(&[6, 2], &cpu()), None);
+    /// let (short, _) = lstm.forward(&x.narrow(0, 0, 2), None);
+    /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
     /// ```
+    #[track_caller]
     pub fn forward_lengths(
         &self,
         x: &Tensor,
         lengths: &Tensor,
         state: Option<&(Tensor, Tensor)>,
-    ) -> Result<(Tensor, (Tensor, Tensor))> {
+    ) -> (Tensor, (Tensor, Tensor)) {
         self.run(x, Some(lengths), state)
     }
 
+    #[track_caller]
     fn run(
         &self,
         x: &Tensor,
         lengths: Option<&Tensor>,
         state: Option<&(Tensor, Tensor)>,
-    ) -> Result<(Tensor, (Tensor, Tensor))> {
-        let stacked = |(h, c): &(Tensor, Tensor)| {
-            ops::check::same_place(&check::name(self), c, h)?;
-            match h.dims() == c.dims() {
-                true => Tensor::stack(&[h, c], 0),
-                false => Err(check::refused(
-                    self,
-                    c,
-                    "The states h and c must have the same shape",
-                )),
+    ) -> (Tensor, (Tensor, Tensor)) {
+        if let Some((h, c)) = state {
+            ops::check::same_place(&check::name(self), c.raw(), h.raw()).or_raise();
+            if h.dims() != c.dims() {
+                let expected = "The states h and c must have the same shape";
+                raise(check::refused(self, c, expected))
             }
-        };
-        let state = state.map(stacked).transpose()?;
-        let (y, state) = self.layers.forward(self, x, lengths, state)?;
-        Ok((y, (state.get(0)?, state.get(1)?)))
+        }
+        let state = state.map(|(h, c)| Tensor::stack(&[h, c], 0));
+        let (y, state) = self.layers.forward(self, x, lengths, state);
+        (y, (state.i(0), state.i(1)))
     }
 }

@@ -1,9 +1,9 @@
 //! Pooling over patches.
 
-use crate::nn::summary::seen;
+use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pair, Pool2dSpec};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 macro_rules! pooling {
     ($(#[$doc:meta])* $name:ident, $pool:path) => {
@@ -27,8 +27,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(2);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8), &cpu())?)?.dims(), [1, 1, 2, 4]);
-            /// # Ok::<(), Error>(())
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8), &cpu())).dims(), [1, 1, 2, 4]);
             /// ```
             pub fn new(kernel: impl Into<Pair>) -> Self {
                 let spec = Pool2dSpec::new(kernel);
@@ -41,8 +40,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 3, 3]);
-            /// # Ok::<(), Error>(())
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
             /// ```
             pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
                 self.spec = self.spec.stride(stride);
@@ -55,8 +53,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 5, 5]);
-            /// # Ok::<(), Error>(())
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 5, 5]);
             /// ```
             pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
                 self.spec = self.spec.padding(padding);
@@ -65,8 +62,8 @@ macro_rules! pooling {
         }
 
         impl Layer for $name {
-            fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                seen(self, $pool(&check::name(self), input, self.spec)?)
+            fn forward(&self, input: &Tensor) -> Tensor {
+                output_of(self, $pool(&check::name(self), input.raw(), self.spec))
             }
         }
     };
@@ -84,10 +81,9 @@ pooling!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-    /// let y = MaxPool2d::new(2).forward(&x)?; // (1, 1, 2, 2)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
-    /// # Ok::<(), Error>(())
+    /// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+    /// let y = MaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
+    /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [5.0, 7.0, 13.0, 15.0]);
     /// ```
     MaxPool2d,
     ops::max_pool2d_as
@@ -101,10 +97,9 @@ pooling!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-    /// let y = AvgPool2d::new(2).forward(&x)?; // (1, 1, 2, 2)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 4.5, 10.5, 12.5]);
-    /// # Ok::<(), Error>(())
+    /// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+    /// let y = AvgPool2d::new(2).forward(&x); // (1, 1, 2, 2)
+    /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [2.5, 4.5, 10.5, 12.5]);
     /// ```
     AvgPool2d,
     ops::avg_pool2d_as
@@ -113,39 +108,36 @@ pooling!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
     use crate::tensor::zeros;
     use candle_core::Device;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
         let layers: [&dyn Layer; 3] = [
             &MaxPool2d::new(3),
             &AvgPool2d::new(3),
             &crate::nn::AdaptiveAvgPool2d::new(1),
         ];
         for layer in layers {
-            let message = layer.forward(&x(&[4, 4])).unwrap_err().to_string();
+            let message = message_of(|| layer.forward(&x(&[4, 4])));
             assert!(
                 message.contains("(batch, channels, height, width)"),
                 "{message}"
             );
             assert_eq!(message.lines().count(), 2);
         }
-        let message = MaxPool2d::new(3).forward(&x(&[1, 1, 2, 9])).unwrap_err();
-        assert!(message.to_string().contains("at least 3"), "{message}");
-        assert!(MaxPool2d::new(0).forward(&x(&[1, 1, 2, 2])).is_err());
-        let message = MaxPool2d::new(4).padding(1).forward(&x(&[1, 1, 1, 8]));
-        let message = message.unwrap_err().to_string();
-        assert!(message.ends_with("must be at least 2"), "{message}");
+        let message = message_of(|| MaxPool2d::new(3).forward(&x(&[1, 1, 2, 9])));
+        assert!(message.contains("at least 3"), "{message}");
+        assert!(attempt(|| MaxPool2d::new(0).forward(&x(&[1, 1, 2, 2]))).is_err());
         let layer = MaxPool2d::new(4).padding(1);
+        let message = message_of(|| layer.forward(&x(&[1, 1, 1, 8])));
+        assert!(message.ends_with("must be at least 2"), "{message}");
+        assert_eq!(layer.forward(&x(&[1, 1, 2, 2])).dims(), [1, 1, 1, 1]);
         assert_eq!(
-            layer.forward(&x(&[1, 1, 2, 2])).unwrap().dims(),
-            [1, 1, 1, 1]
-        );
-        let message = AvgPool2d::new(2).padding(2).forward(&x(&[1, 1, 8, 8]));
-        assert_eq!(
-            message.unwrap_err().to_string(),
+            message_of(|| AvgPool2d::new(2).padding(2).forward(&x(&[1, 1, 8, 8]))),
             "AvgPool2d(kernel_size=2, stride=2, padding=2): the padding is more than half of the kernel\n\
              Use a padding of at most 1"
         );

@@ -1,10 +1,11 @@
 //! The position of each step, added to its features.
 
-use crate::error::explain;
+use crate::error::{OrRaise, explain, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::tensor::normal;
-use candle_core::{Device, Result, Tensor};
+use crate::ops;
+use crate::tensor::{Tensor, normal};
+use candle_core::Device;
 
 /// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
 ///
@@ -19,11 +20,10 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((1, 2, 4), &cpu())?;
-/// let y = PositionalEncoding::new().batch_first().forward(&x)?; // (1, 2, 4)
-/// assert_eq!(y.i((0, 0))?.to_vec1::<f32>()?, [0.0, 1.0, 0.0, 1.0]);
-/// assert_eq!(y.i((0, 1, 0))?.to_scalar::<f32>()?, 1f32.sin());
-/// # Ok::<(), Error>(())
+/// let x = zeros((1, 2, 4), &cpu());
+/// let y = PositionalEncoding::new().batch_first().forward(&x); // (1, 2, 4)
+/// assert_eq!(y.i((0, 0)).to_vec1::<f32>(), [0.0, 1.0, 0.0, 1.0]);
+/// assert!((y.i((0, 1, 0)).item() - 1f64.sin()).abs() < 1e-7);
 /// ```
 #[derive(Clone, Copy, Default, Parameters)]
 pub struct PositionalEncoding {
@@ -47,9 +47,8 @@ impl PositionalEncoding {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = PositionalEncoding::new().batch_first().forward(&zeros((2, 5, 4), &cpu())?)?;
-    /// assert_eq!(y.i(0)?.to_vec2::<f32>()?, y.i(1)?.to_vec2::<f32>()?);
-    /// # Ok::<(), Error>(())
+    /// let y = PositionalEncoding::new().batch_first().forward(&zeros((2, 5, 4), &cpu()));
+    /// assert_eq!(y.i(0).to_vec2::<f32>(), y.i(1).to_vec2::<f32>());
     /// ```
     pub fn batch_first(mut self) -> Self {
         self.batch_first = true;
@@ -58,9 +57,9 @@ impl PositionalEncoding {
 }
 
 impl Layer for PositionalEncoding {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let (steps, features) = steps_of(self, input, self.batch_first)?;
-        crate::ops::check::floating(&check::name(self), input)?;
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let (steps, features) = steps_of(self, input, self.batch_first);
+        ops::check::floating(&check::name(self), input.raw()).or_raise();
         let value = |t: usize, i: usize| {
             let angle = t as f64 / 10000f64.powf((i / 2 * 2) as f64 / features as f64);
             if i.is_multiple_of(2) {
@@ -70,9 +69,9 @@ impl Layer for PositionalEncoding {
             }
         };
         let values = (0..steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
-        let table = Tensor::from_vec(values.collect(), (steps, features), &Device::Cpu)?;
-        let table = table.to_dtype(input.dtype())?.to_device(input.device())?;
-        seen(self, add(input, &table, self.batch_first)?)
+        let table = Tensor::from_vec(values.collect(), (steps, features), &Device::Cpu);
+        let table = table.to_dtype(input.dtype()).to_device(input.device());
+        seen(self, add(input, &table, self.batch_first))
     }
 }
 
@@ -88,11 +87,10 @@ impl Layer for PositionalEncoding {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = LearnedPositionalEncoding::new(100, 8)?.batch_first();
-/// let y = layer.forward(&zeros((4, 10, 8), &cpu())?)?; // (4, 10, 8)
-/// let weight = layer.parameter("weight")?.tensor()?; // (100, 8)
-/// assert_eq!(y.i((0, 9))?.to_vec1::<f32>()?, weight.i(9)?.to_vec1::<f32>()?);
-/// # Ok::<(), Error>(())
+/// let layer = LearnedPositionalEncoding::new(100, 8).batch_first();
+/// let y = layer.forward(&zeros((4, 10, 8), &cpu())); // (4, 10, 8)
+/// let weight = layer.parameter("weight").tensor(); // (100, 8)
+/// assert_eq!(y.i((0, 9)).to_vec1::<f32>(), weight.i(9).to_vec1::<f32>());
 /// ```
 #[derive(Parameters)]
 #[describe(self.weight.size(0), self.weight.size(1), batch_first = self.batch_first)]
@@ -104,23 +102,23 @@ pub struct LearnedPositionalEncoding {
 impl LearnedPositionalEncoding {
     /// Creates a layer for this many steps and features, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of them is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(LearnedPositionalEncoding::new(100, 8)?.num_parameters(), 800);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(LearnedPositionalEncoding::new(100, 8).num_parameters(), 800);
     /// ```
-    pub fn new(max_len: usize, features: usize) -> Result<Self> {
+    #[track_caller]
+    pub fn new(max_len: usize, features: usize) -> Self {
         let sizes = [("max_len", max_len), ("features", features)];
-        check::positive("LearnedPositionalEncoding", &sizes)?;
-        let weight = normal(0.0, 0.02, (max_len, features), &Device::Cpu)?;
-        Ok(Self {
-            weight: Parameter::new(&weight)?,
+        check::positive("LearnedPositionalEncoding", &sizes);
+        let weight = normal(0.0, 0.02, (max_len, features), &Device::Cpu);
+        Self {
+            weight: Parameter::new(&weight),
             batch_first: false,
-        })
+        }
     }
 
     /// Takes `(batch, steps, features)` instead of `(steps, batch, features)`.
@@ -128,9 +126,8 @@ impl LearnedPositionalEncoding {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = LearnedPositionalEncoding::new(5, 4)?.batch_first();
-    /// assert!(layer.forward(&zeros((9, 5, 4), &cpu())?).is_ok()); // 5 steps
-    /// # Ok::<(), Error>(())
+    /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first();
+    /// let y = layer.forward(&zeros((9, 5, 4), &cpu())); // (9, 5, 4), with 5 steps
     /// ```
     pub fn batch_first(mut self) -> Self {
         self.batch_first = true;
@@ -139,38 +136,39 @@ impl LearnedPositionalEncoding {
 }
 
 impl Layer for LearnedPositionalEncoding {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?; // (max_len, features)
-        let (max_len, expected) = weight.dims2()?;
-        let (steps, features) = steps_of(self, input, self.batch_first)?;
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let weight = self.weight.tensor(); // (max_len, features)
+        let (max_len, expected) = weight.dims2();
+        let (steps, features) = steps_of(self, input, self.batch_first);
         if features != expected {
             let wanted = format!("Its last dimension must be {expected}");
-            return Err(check::refused(self, input, wanted));
+            raise(check::refused(self, input, wanted))
         }
         if steps > max_len {
-            return Err(explain(
+            raise(explain(
                 format!("{}: a sequence has {steps} steps", check::name(self)),
                 format!("Cut it to {max_len} steps, or create the layer for more"),
-            ));
+            ))
         }
-        crate::ops::check::same_place(&check::name(self), input, &weight)?;
+        ops::check::same_place(&check::name(self), input.raw(), weight.raw()).or_raise();
         seen(
             self,
-            add(input, &weight.narrow(0, 0, steps)?, self.batch_first)?,
+            add(input, &weight.narrow(0, 0, steps), self.batch_first),
         )
     }
 }
 
 /// Returns the numbers of steps and features of an input.
-fn steps_of(layer: &dyn Parameters, x: &Tensor, batch_first: bool) -> Result<(usize, usize)> {
+#[track_caller]
+fn steps_of(layer: &dyn Parameters, x: &Tensor, batch_first: bool) -> (usize, usize) {
     match (x.dims(), batch_first) {
-        (&[_, steps, features], true) | (&[steps, _, features], false) => Ok((steps, features)),
-        (_, true) => Err(check::refused(
+        (&[_, steps, features], true) | (&[steps, _, features], false) => (steps, features),
+        (_, true) => raise(check::refused(
             layer,
             x,
             "Expected (batch, steps, features)",
         )),
-        (_, false) => Err(check::refused(
+        (_, false) => raise(check::refused(
             layer,
             x,
             "Expected (steps, batch, features)",
@@ -179,24 +177,27 @@ fn steps_of(layer: &dyn Parameters, x: &Tensor, batch_first: bool) -> Result<(us
 }
 
 /// Adds a row of the table to each step.
-fn add(x: &Tensor, table: &Tensor, batch_first: bool) -> Result<Tensor> {
+#[track_caller]
+fn add(x: &Tensor, table: &Tensor, batch_first: bool) -> Tensor {
     match batch_first {
-        true => x.broadcast_add(table),
-        false => x.broadcast_add(&table.unsqueeze(1)?),
+        true => x + table,
+        false => x + table.unsqueeze(1),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let layer = LearnedPositionalEncoding::new(5, 4).unwrap();
+        let layer = LearnedPositionalEncoding::new(5, 4);
         let message = |shape: &[usize]| {
-            let x = zeros(shape, &Device::Cpu).unwrap();
-            layer.forward(&x).unwrap_err().to_string()
+            let x = zeros(shape, &Device::Cpu);
+            message_of(|| layer.forward(&x))
         };
         assert_eq!(
             message(&[6, 1, 4]),
@@ -206,6 +207,6 @@ mod tests {
         assert!(message(&[5, 4]).ends_with("Expected (steps, batch, features)"));
         assert!(message(&[5, 1, 3]).ends_with("must be 4"));
         let plain = PositionalEncoding::new();
-        assert!(plain.forward(&zeros(3, &Device::Cpu).unwrap()).is_err());
+        assert!(attempt(|| plain.forward(&zeros(3, &Device::Cpu))).is_err());
     }
 }

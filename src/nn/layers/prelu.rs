@@ -1,10 +1,11 @@
 //! The rectified linear unit whose slope is learned.
 
+use crate::error::{OrRaise, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::full;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::{Tensor, full};
+use candle_core::Device;
 
 /// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
 /// From He et al., 2015.
@@ -18,9 +19,8 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = PReLU::new(1)?.forward(&tensor(&[-2.0, 3.0], &cpu())?)?;
-/// assert_eq!(y.to_vec1::<f32>()?, [-0.5, 3.0]);
-/// # Ok::<(), Error>(())
+/// let y = PReLU::new(1).forward(&tensor(&[-2.0, 3.0], &cpu()));
+/// assert_eq!(y.to_vec1::<f32>(), [-0.5, 3.0]);
 /// ```
 #[derive(Parameters)]
 #[describe(num_parameters = self.weight.size(0))]
@@ -31,37 +31,36 @@ pub struct PReLU {
 impl PReLU {
     /// Creates the layer with this many slopes, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If `num_parameters` is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(PReLU::new(6)?.num_parameters(), 6);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(PReLU::new(6).num_parameters(), 6);
     /// ```
-    pub fn new(num_parameters: usize) -> Result<Self> {
-        check::positive("PReLU", &[("num_parameters", num_parameters)])?;
-        let weight = Parameter::new(&full(num_parameters, 0.25, &Device::Cpu)?)?;
-        Ok(Self { weight })
+    #[track_caller]
+    pub fn new(num_parameters: usize) -> Self {
+        check::positive("PReLU", &[("num_parameters", num_parameters)]);
+        let weight = Parameter::new(&full(num_parameters, 0.25, &Device::Cpu));
+        Self { weight }
     }
 }
 
 impl Layer for PReLU {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?; // (num_parameters,)
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let weight = self.weight.tensor(); // (num_parameters,)
         let count = weight.elem_count();
         if count > 1 && input.dims().get(1) != Some(&count) {
             let expected = format!("Its second dimension, the channels, must be {count}");
-            return Err(check::refused(self, input, expected));
+            raise(check::refused(self, input, expected))
         }
-        ops::check::same_place(&check::name(self), input, &weight)?;
+        ops::check::same_place(&check::name(self), input.raw(), weight.raw()).or_raise();
         let mut shape = vec![1; input.rank()];
         if count > 1 {
             shape[1] = count;
         }
-        let negative = input.gt(0.0)?.where_cond(&input.zeros_like()?, input)?;
-        let y = ops::relu(input)? + negative.broadcast_mul(&weight.reshape(shape)?)?;
-        seen(self, y?)
+        let negative = input.gt(0.0).where_cond(0.0, input);
+        seen(self, input.relu() + negative * weight.reshape(shape))
     }
 }

@@ -1,12 +1,12 @@
 //! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the forward pass through
 //! layers and directions.
 
-use crate::error::explain;
+use crate::error::{OrRaise, explain, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
-use crate::tensor::{check_size, uniform};
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::{Raw, Tensor, check_size, uniform, zeros};
+use candle_core::{Device, Result};
 
 /// The layers of a recurrent network.
 pub(super) struct Recurrent {
@@ -32,14 +32,15 @@ struct Weights {
 }
 
 impl Recurrent {
+    #[track_caller]
     pub(super) fn new(
         name: &'static str,
         cell: Cell,
         input_size: usize,
         hidden_size: usize,
-    ) -> Result<Self> {
+    ) -> Self {
         let sizes = [("input_size", input_size), ("hidden_size", hidden_size)];
-        check::positive(name, &sizes)?;
+        check::positive(name, &sizes);
         Self {
             name,
             cell,
@@ -56,13 +57,15 @@ impl Recurrent {
         .initialized()
     }
 
-    pub(super) fn num_layers(mut self, num_layers: usize) -> Result<Self> {
-        check::positive(self.name, &[("num_layers", num_layers)])?;
+    #[track_caller]
+    pub(super) fn num_layers(mut self, num_layers: usize) -> Self {
+        check::positive(self.name, &[("num_layers", num_layers)]);
         self.num_layers = num_layers;
         self.initialized()
     }
 
-    pub(super) fn bidirectional(mut self) -> Result<Self> {
+    #[track_caller]
+    pub(super) fn bidirectional(mut self) -> Self {
         self.bidirectional = true;
         self.initialized()
     }
@@ -75,20 +78,22 @@ impl Recurrent {
         self
     }
 
-    pub(super) fn dropout(mut self, p: f64) -> Result<Self> {
-        check::probability(self.name, "dropout", p)?;
+    #[track_caller]
+    pub(super) fn dropout(mut self, p: f64) -> Self {
+        check::probability(self.name, "dropout", p);
         self.dropout = p;
-        Ok(self)
+        self
     }
 
     /// Creates all parameters again for the current settings, with random values.
-    fn initialized(mut self) -> Result<Self> {
+    #[track_caller]
+    fn initialized(mut self) -> Self {
         let bound = 1.0 / (self.hidden_size as f64).sqrt();
         let rows = self.cell.gates().saturating_mul(self.hidden_size);
         let widest = self.hidden_size.saturating_mul(2).max(self.input_size);
         let all = [self.num_layers, self.directions(), rows, widest];
-        check_size(self.name, &all, size_of::<f32>(), &Device::Cpu)?;
-        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape, &Device::Cpu)?);
+        check_size(self.name, &all, size_of::<f32>(), &Device::Cpu).or_raise();
+        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape, &Device::Cpu));
         self.weights.clear();
         for layer in 0..self.num_layers {
             let inputs = match layer {
@@ -97,16 +102,13 @@ impl Recurrent {
             };
             for _ in 0..self.directions() {
                 self.weights.push(Weights {
-                    ih: new(&[rows, inputs])?,
-                    hh: new(&[rows, self.hidden_size])?,
-                    bias: match self.bias {
-                        true => Some([new(&[rows])?, new(&[rows])?]),
-                        false => None,
-                    },
+                    ih: new(&[rows, inputs]),
+                    hh: new(&[rows, self.hidden_size]),
+                    bias: self.bias.then(|| [new(&[rows]), new(&[rows])]),
                 });
             }
         }
-        Ok(self)
+        self
     }
 
     fn directions(&self) -> usize {
@@ -115,24 +117,24 @@ impl Recurrent {
 
     /// Returns the output of all steps, and the last state of all layers and directions,
     /// `(states, layers · directions, batch, hidden)`. `layer` is the layer itself, for errors.
+    #[track_caller]
     pub(super) fn forward(
         &self,
         layer: &dyn Parameters,
         x: &Tensor,
         lengths: Option<&Tensor>,
         states: Option<Tensor>,
-    ) -> Result<(Tensor, Tensor)> {
-        self.check(layer, x)?;
+    ) -> (Tensor, Tensor) {
+        self.check(layer, x);
         let mut x = match self.batch_first {
-            true => x.transpose(0, 1)?,
+            true => x.transpose(0, 1),
             false => x.clone(),
         }; // (steps, batch, features)
-        let (steps, batch, _) = x.dims3()?;
-        let valid = lengths
-            .map(|lengths| self.valid(layer, lengths, steps, batch))
-            .transpose()?;
+        let (steps, batch, _) = x.dims3();
+        let valid = lengths.map(|lengths| valid_steps(layer, lengths, steps, batch));
+        let valid = valid.transpose().or_raise();
         let states = match states {
-            Some(states) => self.checked(layer, states, batch)?,
+            Some(states) => self.checked(layer, states, batch),
             None => {
                 let shape = (
                     self.cell.states(),
@@ -140,13 +142,13 @@ impl Recurrent {
                     batch,
                     self.hidden_size,
                 );
-                Tensor::zeros(shape, x.dtype(), x.device())?
+                zeros(shape, x.device()).to_dtype(x.dtype())
             }
         };
         let mut last = vec![];
         for (l, weights) in self.weights.chunks(self.directions()).enumerate() {
             if l > 0 && self.mode.is_training() {
-                x = ops::dropout(&x, self.dropout)?;
+                x = ops::dropout(&x, self.dropout);
             }
             let mut outputs = vec![];
             for (direction, weights) in weights.iter().enumerate() {
@@ -155,24 +157,25 @@ impl Recurrent {
                     reverse: direction == 1,
                     valid: valid.clone(),
                 };
-                let state = states.narrow(1, last.len(), 1)?.squeeze(1)?; // (states, batch, hidden)
-                let (y, state) = weights.run(layer, &recurrence, &x, &state)?;
+                let state = states.narrow(1, last.len(), 1).squeeze(1); // (states, batch, hidden)
+                let (y, state) = weights.run(layer, &recurrence, &x, &state).or_raise();
                 outputs.push(y);
                 last.push(state);
             }
             x = match outputs.len() {
                 1 => outputs.remove(0),
-                _ => cat(&outputs, 2)?,
+                _ => cat(&outputs, 2),
             }; // (steps, batch, directions · hidden)
         }
         let y = match self.batch_first {
-            true => contiguous(&x.transpose(0, 1)?)?,
+            true => contiguous(&x.transpose(0, 1)),
             false => x,
         };
-        Ok((seen(layer, y)?, Tensor::stack(&last, 1)?))
+        (seen(layer, y), Tensor::stack(&last, 1))
     }
 
-    fn check(&self, layer: &dyn Parameters, x: &Tensor) -> Result<()> {
+    #[track_caller]
+    fn check(&self, layer: &dyn Parameters, x: &Tensor) {
         let size = self.input_size;
         if x.rank() != 3 || x.dims()[2] != size {
             let wanted = match self.batch_first {
@@ -181,36 +184,16 @@ impl Recurrent {
                     format!("Expected sequences (steps, batch, {size}); or call batch_first()")
                 }
             };
-            return Err(check::refused(layer, x, wanted));
+            raise(check::refused(layer, x, wanted))
         }
-        Ok(())
     }
 
-    /// Returns whether each step of each example is valid, that is, not padding: `(steps, batch)`.
-    fn valid(
-        &self,
-        layer: &dyn Parameters,
-        lengths: &Tensor,
-        steps: usize,
-        batch: usize,
-    ) -> Result<Tensor> {
-        let name = check::name(layer);
-        let valid = ops::valid_steps(&name, lengths, steps)?; // (batch, steps)
-        if valid.dims()[0] != batch {
-            let found = valid.dims()[0];
-            return Err(explain(
-                format!("{name}: there are {found} lengths for {batch} examples"),
-                "Pass one length for each example: (batch,)",
-            ));
-        }
-        valid.t()?.contiguous()
-    }
-
-    fn checked(&self, layer: &dyn Parameters, states: Tensor, batch: usize) -> Result<Tensor> {
+    #[track_caller]
+    fn checked(&self, layer: &dyn Parameters, states: Tensor, batch: usize) -> Tensor {
         let expected = [self.weights.len(), batch, self.hidden_size];
         match states.dims()[1..] == expected {
-            true => Ok(states),
-            false => Err(explain(
+            true => states,
+            false => raise(explain(
                 format!(
                     "{}: expected a state of shape {expected:?}, found {:?}",
                     check::name(layer),
@@ -219,6 +202,24 @@ impl Recurrent {
                 "Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros",
             )),
         }
+    }
+}
+
+/// Returns whether each step of each example is valid, that is, not padding: `(steps, batch)`.
+fn valid_steps(
+    layer: &dyn Parameters,
+    lengths: &Tensor,
+    steps: usize,
+    batch: usize,
+) -> Result<Raw> {
+    let name = check::name(layer);
+    let valid = ops::valid_steps(&name, lengths.raw(), steps)?; // (batch, steps)
+    match valid.dims()[0] {
+        found if found != batch => Err(explain(
+            format!("{name}: there are {found} lengths for {batch} examples"),
+            "Pass one length for each example: (batch,)",
+        )),
+        _ => valid.t()?.contiguous(),
     }
 }
 
@@ -235,13 +236,18 @@ impl Weights {
             None => (None, None),
             Some([ih, hh]) => match recurrence.cell {
                 // The reset gate is multiplied with the state's bias, too.
-                Cell::Gru => (Some(ih.tensor()?), Some(hh.tensor()?)),
-                _ => (Some((ih.tensor()? + hh.tensor()?)?), None),
+                Cell::Gru => (Some(ih.tensor()), Some(hh.tensor())),
+                _ => (Some(ih.tensor() + hh.tensor()), None),
             },
         };
-        let (ih, hh) = (self.ih.tensor()?, self.hh.tensor()?);
-        let gates = ops::linear_as(&name, x, &ih, of_input.as_ref())?; // (steps, batch, gates · hidden)
-        ops::rnn(&name, recurrence, &gates, &hh, of_state.as_ref(), state)
+        let (of_input, of_state) = (
+            of_input.as_ref().map(Tensor::raw),
+            of_state.as_ref().map(Tensor::raw),
+        );
+        let (ih, hh) = (self.ih.tensor(), self.hh.tensor());
+        let gates = ops::linear_as(&name, x.raw(), ih.raw(), of_input)?; // (steps, batch, gates · hidden)
+        let (y, state) = ops::rnn(&name, recurrence, &gates, hh.raw(), of_state, state.raw())?;
+        Ok((y.into(), state.into()))
     }
 }
 

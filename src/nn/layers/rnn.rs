@@ -4,7 +4,7 @@ use crate::nn::Parameters;
 use crate::nn::layers::recurrent::Recurrent;
 use crate::nn::layers::recurrent_settings::recurrent_settings;
 use crate::ops::Cell;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// A recurrent network: each step computes `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
 ///
@@ -19,10 +19,9 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let rnn = RNN::new(3, 4)?;
-/// let (y, h) = rnn.forward(&randn((5, 2, 3), &cpu())?, None)?; // (5, 2, 4), (1, 2, 4)
-/// assert_eq!(y.i(4)?.to_vec2::<f32>()?, h.i(0)?.to_vec2::<f32>()?);
-/// # Ok::<(), Error>(())
+/// let rnn = RNN::new(3, 4);
+/// let (y, h) = rnn.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (1, 2, 4)
+/// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
 pub struct RNN {
@@ -38,8 +37,7 @@ impl RNN {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(RNN::new(3, 4)?.relu().describe(), "RNN(3, 4, nonlinearity=\"relu\")");
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(RNN::new(3, 4).relu().describe(), "RNN(3, 4, nonlinearity=\"relu\")");
     /// ```
     pub fn relu(mut self) -> Self {
         self.layers.cell = Cell::Relu;
@@ -59,10 +57,9 @@ impl RNN {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let gru = GRU::new(3, 4)?.num_layers(2)?;
-/// let (y, h) = gru.forward(&randn((5, 2, 3), &cpu())?, None)?; // (5, 2, 4), (2, 2, 4)
-/// assert_eq!(y.i(4)?.to_vec2::<f32>()?, h.i(1)?.to_vec2::<f32>()?);
-/// # Ok::<(), Error>(())
+/// let gru = GRU::new(3, 4).num_layers(2);
+/// let (y, h) = gru.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (2, 2, 4)
+/// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(1).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
 pub struct GRU {
@@ -79,21 +76,21 @@ macro_rules! one_state {
             /// Returns the outputs of all steps, and the state after the last step. `h` is the initial
             /// state; `None` means zeros.
             ///
-            /// # Errors
+            /// # Panics
             /// If the shapes do not match.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4)?;")]
-            /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
-            /// let (y, _) = layer.forward(&x, None)?;
-            /// let (_, h) = layer.forward(&x.narrow(0, 0, 3)?, None)?;
-            /// let (rest, _) = layer.forward(&x.narrow(0, 3, 3)?, Some(&h))?; // goes on
-            /// assert_eq!(rest.to_vec3::<f32>()?, y.narrow(0, 3, 3)?.to_vec3::<f32>()?);
-            /// # Ok::<(), Error>(())
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
+            /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+            /// let (y, _) = layer.forward(&x, None);
+            /// let (_, h) = layer.forward(&x.narrow(0, 0, 3), None);
+            /// let (rest, _) = layer.forward(&x.narrow(0, 3, 3), Some(&h)); // goes on
+            /// assert_eq!(rest.to_vec3::<f32>(), y.narrow(0, 3, 3).to_vec3::<f32>());
             /// ```
-            pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Result<(Tensor, Tensor)> {
+            #[track_caller]
+            pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> (Tensor, Tensor) {
                 self.run(x, None, h)
             }
 
@@ -103,37 +100,38 @@ macro_rules! one_state {
             ///
             /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
             ///
-            /// # Errors
+            /// # Panics
             /// If the shapes do not match.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4)?;")]
-            /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
-            /// let (_, h) = layer.forward_lengths(&x, &tensor(&[6, 2], &cpu())?, None)?;
-            /// let (short, _) = layer.forward(&x.narrow(0, 0, 2)?, None)?;
-            /// assert_eq!(h.i((0, 1))?.to_vec1::<f32>()?, short.i((1, 1))?.to_vec1::<f32>()?);
-            /// # Ok::<(), Error>(())
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
+            /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+            /// let (_, h) = layer.forward_lengths(&x, &tensor(&[6, 2], &cpu()), None);
+            /// let (short, _) = layer.forward(&x.narrow(0, 0, 2), None);
+            /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
             /// ```
+            #[track_caller]
             pub fn forward_lengths(
                 &self,
                 x: &Tensor,
                 lengths: &Tensor,
                 h: Option<&Tensor>,
-            ) -> Result<(Tensor, Tensor)> {
+            ) -> (Tensor, Tensor) {
                 self.run(x, Some(lengths), h)
             }
 
+            #[track_caller]
             fn run(
                 &self,
                 x: &Tensor,
                 lengths: Option<&Tensor>,
                 h: Option<&Tensor>,
-            ) -> Result<(Tensor, Tensor)> {
-                let h = h.map(|h| h.unsqueeze(0)).transpose()?;
-                let (y, h) = self.layers.forward(self, x, lengths, h)?;
-                Ok((y, h.squeeze(0)?))
+            ) -> (Tensor, Tensor) {
+                let h = h.map(|h| h.unsqueeze(0));
+                let (y, h) = self.layers.forward(self, x, lengths, h);
+                (y, h.squeeze(0))
             }
         }
     };
@@ -145,6 +143,7 @@ one_state!(GRU);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::tests::message_of;
     use crate::nn::{Layer, ParametersExt};
     use crate::tensor::{tensor, zeros};
     use candle_core::Device;
@@ -153,11 +152,10 @@ mod tests {
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let rnn = RNN::new(3, 4).unwrap();
-        let x = |shape: &[usize]| zeros(shape, &CPU).unwrap();
-        let message = |shape: &[usize], h: Option<&Tensor>| {
-            rnn.forward(&x(shape), h).unwrap_err().to_string()
-        };
+        let rnn = RNN::new(3, 4);
+        let x = |shape: &[usize]| zeros(shape, &CPU);
+        let message =
+            |shape: &[usize], h: Option<&Tensor>| message_of(|| rnn.forward(&x(shape), h));
         assert_eq!(
             message(&[5, 2, 4], None),
             "RNN(3, 4) cannot take an input of shape [5, 2, 4]\n\
@@ -170,48 +168,44 @@ mod tests {
             "RNN(3, 4): expected a state of shape [1, 2, 4], found [1, 3, 4]\n\
              Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros"
         );
-        let lengths = tensor(&[1, 2, 3], &CPU).unwrap();
-        let error = rnn
-            .forward_lengths(&x(&[5, 2, 3]), &lengths, None)
-            .unwrap_err();
+        let lengths = tensor(&[1, 2, 3], &CPU);
+        let error = message_of(|| rnn.forward_lengths(&x(&[5, 2, 3]), &lengths, None));
         assert!(
-            error
-                .to_string()
-                .contains("there are 3 lengths for 2 examples\n"),
+            error.contains("there are 3 lengths for 2 examples\n"),
             "{error}"
         );
-        for wrong in [
-            GRU::new(0, 4),
-            GRU::new(3, 0),
-            GRU::new(3, 4).and_then(|gru| gru.num_layers(0)),
-            GRU::new(3, 4).and_then(|gru| gru.dropout(2.0)),
-        ] {
-            assert_eq!(wrong.err().unwrap().to_string().lines().count(), 2);
+        let wrong: [fn() -> GRU; 4] = [
+            || GRU::new(0, 4),
+            || GRU::new(3, 0),
+            || GRU::new(3, 4).num_layers(0),
+            || GRU::new(3, 4).dropout(2.0),
+        ];
+        for wrong in wrong {
+            assert_eq!(message_of(wrong).lines().count(), 2);
         }
     }
 
     #[test]
     fn an_empty_batch_stays_empty() {
-        let gru = GRU::new(3, 4).unwrap();
-        let (y, h) = gru.forward(&zeros((5, 0, 3), &CPU).unwrap(), None).unwrap();
+        let gru = GRU::new(3, 4);
+        let (y, h) = gru.forward(&zeros((5, 0, 3), &CPU), None);
         assert_eq!((y.dims(), h.dims()), (&[5, 0, 4][..], &[1, 0, 4][..]));
     }
 
     #[test]
-    fn it_chains_copies_and_describes_itself() -> Result<()> {
-        let gru = GRU::new(3, 4)?
-            .num_layers(2)?
-            .bidirectional()?
-            .dropout(0.5)?
+    fn it_chains_copies_and_describes_itself() {
+        let gru = GRU::new(3, 4)
+            .num_layers(2)
+            .bidirectional()
+            .dropout(0.5)
             .batch_first();
-        let mut net = crate::seq![gru, crate::nn::Linear::new(8, 1)?];
+        let mut net = crate::seq![gru, crate::nn::Linear::new(8, 1)];
         net.eval();
         let text = "GRU(3, 4, num_layers=2, batch_first=true, dropout=0.5, bidirectional=true)";
         assert_eq!(net[0].describe(), text);
-        let (x, copy) = (zeros((2, 5, 3), &CPU)?, net.replicate(&CPU)?);
-        let y = |net: &crate::nn::Sequential| net.forward(&x)?.to_vec3::<f32>();
-        assert_eq!(y(&copy)?, y(&net)?);
+        let (x, copy) = (zeros((2, 5, 3), &CPU), net.replicate(&CPU));
+        let y = |net: &crate::nn::Sequential| net.forward(&x).to_vec3::<f32>();
+        assert_eq!(y(&copy), y(&net));
         assert_eq!(copy.named_parameters().len(), 18);
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::nn::layers::transformer::{
 };
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// A layer of a transformer that generates a sequence from another: self-attention, attention to the
 /// encoder's output, then a feed-forward network for each step, each added to its input and normalised.
@@ -20,11 +20,10 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = TransformerDecoderLayer::new(8, 2)?.batch_first();
-/// let (x, memory) = (randn((4, 5, 8), &cpu())?, randn((4, 10, 8), &cpu())?);
-/// let y = layer.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?; // (4, 5, 8)
+/// let layer = TransformerDecoderLayer::new(8, 2).batch_first();
+/// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
+/// let y = layer.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)
 /// assert_eq!(y.dims(), [4, 5, 8]);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Parameters)]
 pub struct TransformerDecoderLayer {
@@ -46,29 +45,29 @@ transformer_settings!(TransformerDecoderLayer);
 impl TransformerDecoderLayer {
     /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of them is 0, or `nhead` does not divide `d_model`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerDecoderLayer::new(8, 2)?;
-    /// assert_eq!(layer.parameter("multihead_attn.in_proj_weight")?.shape()?.dims(), [24, 8]);
-    /// # Ok::<(), Error>(())
+    /// let layer = TransformerDecoderLayer::new(8, 2);
+    /// assert_eq!(layer.parameter("multihead_attn.in_proj_weight").shape().dims(), [24, 8]);
     /// ```
-    pub fn new(d_model: usize, nhead: usize) -> Result<Self> {
-        Ok(Self {
-            self_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
-            multihead_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
-            feed_forward: FeedForward::new(d_model, 2048, 0.1)?,
-            norm1: LayerNorm::new(d_model)?,
-            norm2: LayerNorm::new(d_model)?,
-            norm3: LayerNorm::new(d_model)?,
-            dropout1: Dropout::new(0.1)?,
-            dropout2: Dropout::new(0.1)?,
-            dropout3: Dropout::new(0.1)?,
+    #[track_caller]
+    pub fn new(d_model: usize, nhead: usize) -> Self {
+        Self {
+            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
+            multihead_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
+            feed_forward: FeedForward::new(d_model, 2048, 0.1),
+            norm1: LayerNorm::new(d_model),
+            norm2: LayerNorm::new(d_model),
+            norm3: LayerNorm::new(d_model),
+            dropout1: Dropout::new(0.1),
+            dropout2: Dropout::new(0.1),
+            dropout3: Dropout::new(0.1),
             norm_first: false,
-        })
+        }
     }
 
     /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
@@ -76,9 +75,8 @@ impl TransformerDecoderLayer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerDecoderLayer::new(8, 2)?.batch_first();
+    /// let layer = TransformerDecoderLayer::new(8, 2).batch_first();
     /// assert!(layer.describe().contains("batch_first=true"));
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn batch_first(mut self) -> Self {
         self.self_attn = self.self_attn.batch_first();
@@ -86,43 +84,43 @@ impl TransformerDecoderLayer {
         self
     }
 
-    fn set_dropout(&mut self, p: f64) -> Result<()> {
-        self.self_attn.set_dropout(p)?;
-        self.multihead_attn.set_dropout(p)?;
-        self.dropout1 = Dropout::new(p)?;
-        self.dropout2 = Dropout::new(p)?;
-        self.dropout3 = Dropout::new(p)?;
-        Ok(())
+    #[track_caller]
+    fn set_dropout(&mut self, p: f64) {
+        self.self_attn.set_dropout(p);
+        self.multihead_attn.set_dropout(p);
+        self.dropout1 = Dropout::new(p);
+        self.dropout2 = Dropout::new(p);
+        self.dropout3 = Dropout::new(p);
     }
 
     /// Returns the features of all steps. `mask` masks the self-attention and is usually causal;
     /// `memory_mask` masks the attention to the encoder's output.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes of the inputs or the masks do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerDecoderLayer::new(8, 2)?;
-    /// let (x, memory) = (randn((5, 2, 8), &cpu())?, randn((10, 2, 8), &cpu())?); // (steps, batch, features)
-    /// let padding = AttentionMask::none().lengths(&tensor(&[10, 3], &cpu())?, 10)?;
-    /// assert_eq!(layer.forward(&x, &memory, &AttentionMask::causal(), &padding)?.dims(), [5, 2, 8]);
-    /// # Ok::<(), Error>(())
+    /// let layer = TransformerDecoderLayer::new(8, 2);
+    /// let (x, memory) = (randn((5, 2, 8), &cpu()), randn((10, 2, 8), &cpu())); // (steps, batch, features)
+    /// let padding = AttentionMask::none().lengths(&tensor(&[10, 3], &cpu()), 10);
+    /// assert_eq!(layer.forward(&x, &memory, &AttentionMask::causal(), &padding).dims(), [5, 2, 8]);
     /// ```
+    #[track_caller]
     pub fn forward(
         &self,
         x: &Tensor,
         memory: &Tensor,
         mask: &AttentionMask,
         memory_mask: &AttentionMask,
-    ) -> Result<Tensor> {
-        let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
-        let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
-        let attend = |x: &Tensor| self.multihead_attn.forward(x, memory, memory, memory_mask);
-        let x = residual(&x, &self.norm2, &self.dropout2, self.norm_first, attend)?;
-        let feed = |x: &Tensor| self.feed_forward.forward(x);
-        residual(&x, &self.norm3, &self.dropout3, self.norm_first, feed)
+    ) -> Tensor {
+        let (own, cross) = (&self.self_attn, &self.multihead_attn);
+        let x = residual!(self, norm1, dropout1, x, |x| own.forward(x, x, x, mask));
+        let x = residual!(self, norm2, dropout2, &x, |x| {
+            cross.forward(x, memory, memory, memory_mask)
+        });
+        residual!(self, norm3, dropout3, &x, |x| self.feed_forward.forward(x))
     }
 }
 
@@ -134,12 +132,11 @@ impl TransformerDecoderLayer {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = || Ok(TransformerDecoderLayer::new(8, 2)?.dim_feedforward(32)?.batch_first());
-/// let decoder = TransformerDecoder::new(3, layer)?;
-/// let (x, memory) = (randn((4, 5, 8), &cpu())?, randn((4, 10, 8), &cpu())?);
-/// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?; // (4, 5, 8)
+/// let layer = || TransformerDecoderLayer::new(8, 2).dim_feedforward(32).batch_first();
+/// let decoder = TransformerDecoder::new(3, layer);
+/// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
+/// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)
 /// assert_eq!(y.dims(), [4, 5, 8]);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Parameters)]
 pub struct TransformerDecoder {
@@ -152,30 +149,29 @@ transformer_stack!(TransformerDecoder, TransformerDecoderLayer);
 impl TransformerDecoder {
     /// Returns the features of all steps after the last layer. Every layer uses the same masks.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes of the inputs or the masks do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2))?;
-    /// let (x, memory) = (randn((5, 2, 8), &cpu())?, randn((10, 2, 8), &cpu())?); // (steps, batch, features)
-    /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?;
+    /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2));
+    /// let (x, memory) = (randn((5, 2, 8), &cpu()), randn((10, 2, 8), &cpu())); // (steps, batch, features)
+    /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none());
     /// assert_eq!(y.dims(), [5, 2, 8]);
-    /// # Ok::<(), Error>(())
     /// ```
+    #[track_caller]
     pub fn forward(
         &self,
         x: &Tensor,
         memory: &Tensor,
         mask: &AttentionMask,
         memory_mask: &AttentionMask,
-    ) -> Result<Tensor> {
-        let mut layers = self.layers.iter();
-        let step = |x: Tensor, layer: &TransformerDecoderLayer| {
-            layer.forward(&x, memory, mask, memory_mask)
-        };
-        let x = layers.try_fold(x.clone(), step)?;
+    ) -> Tensor {
+        let mut x = x.clone();
+        for layer in &self.layers {
+            x = layer.forward(&x, memory, mask, memory_mask);
+        }
         self.normalized(x)
     }
 }

@@ -5,7 +5,7 @@ use crate::nn::layers::transformer::{
 };
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// A layer of a transformer: self-attention, then a feed-forward network for each step, each added to its
 /// input and normalised.
@@ -20,11 +20,10 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = TransformerEncoderLayer::new(8, 2)?.batch_first();
-/// let x = randn((4, 10, 8), &cpu())?; // (batch, steps, features)
-/// let y = layer.forward(&x, &AttentionMask::causal())?; // (4, 10, 8)
+/// let layer = TransformerEncoderLayer::new(8, 2).batch_first();
+/// let x = randn((4, 10, 8), &cpu()); // (batch, steps, features)
+/// let y = layer.forward(&x, &AttentionMask::causal()); // (4, 10, 8)
 /// assert_eq!(y.dims(), [4, 10, 8]);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Parameters)]
 pub struct TransformerEncoderLayer {
@@ -43,26 +42,26 @@ transformer_settings!(TransformerEncoderLayer);
 impl TransformerEncoderLayer {
     /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
     ///
-    /// # Errors
+    /// # Panics
     /// If one of them is 0, or `nhead` does not divide `d_model`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerEncoderLayer::new(8, 2)?;
-    /// assert_eq!(layer.parameter("linear1.weight")?.shape()?.dims(), [2048, 8]);
-    /// # Ok::<(), Error>(())
+    /// let layer = TransformerEncoderLayer::new(8, 2);
+    /// assert_eq!(layer.parameter("linear1.weight").shape().dims(), [2048, 8]);
     /// ```
-    pub fn new(d_model: usize, nhead: usize) -> Result<Self> {
-        Ok(Self {
-            self_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
-            feed_forward: FeedForward::new(d_model, 2048, 0.1)?,
-            norm1: LayerNorm::new(d_model)?,
-            norm2: LayerNorm::new(d_model)?,
-            dropout1: Dropout::new(0.1)?,
-            dropout2: Dropout::new(0.1)?,
+    #[track_caller]
+    pub fn new(d_model: usize, nhead: usize) -> Self {
+        Self {
+            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
+            feed_forward: FeedForward::new(d_model, 2048, 0.1),
+            norm1: LayerNorm::new(d_model),
+            norm2: LayerNorm::new(d_model),
+            dropout1: Dropout::new(0.1),
+            dropout2: Dropout::new(0.1),
             norm_first: false,
-        })
+        }
     }
 
     /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
@@ -70,47 +69,46 @@ impl TransformerEncoderLayer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerEncoderLayer::new(8, 2)?.batch_first();
+    /// let layer = TransformerEncoderLayer::new(8, 2).batch_first();
     /// assert!(layer.describe().contains("batch_first=true"));
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn batch_first(mut self) -> Self {
         self.self_attn = self.self_attn.batch_first();
         self
     }
 
-    fn set_dropout(&mut self, p: f64) -> Result<()> {
-        self.self_attn.set_dropout(p)?;
-        self.dropout1 = Dropout::new(p)?;
-        self.dropout2 = Dropout::new(p)?;
-        Ok(())
+    #[track_caller]
+    fn set_dropout(&mut self, p: f64) {
+        self.self_attn.set_dropout(p);
+        self.dropout1 = Dropout::new(p);
+        self.dropout2 = Dropout::new(p);
     }
 
     /// Returns the features of all steps; each step attends to those that the mask allows.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes of the input or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerEncoderLayer::new(8, 2)?;
-    /// let x = randn((10, 4, 8), &cpu())?; // (steps, batch, features)
-    /// let mask = AttentionMask::none().lengths(&tensor(&[10, 3, 5, 1], &cpu())?, 10)?;
-    /// assert_eq!(layer.forward(&x, &mask)?.dims(), [10, 4, 8]);
-    /// # Ok::<(), Error>(())
+    /// let layer = TransformerEncoderLayer::new(8, 2);
+    /// let x = randn((10, 4, 8), &cpu()); // (steps, batch, features)
+    /// let mask = AttentionMask::none().lengths(&tensor(&[10, 3, 5, 1], &cpu()), 10);
+    /// assert_eq!(layer.forward(&x, &mask).dims(), [10, 4, 8]);
     /// ```
-    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
-        let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
-        let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
-        let feed = |x: &Tensor| self.feed_forward.forward(x);
-        residual(&x, &self.norm2, &self.dropout2, self.norm_first, feed)
+    #[track_caller]
+    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Tensor {
+        let attention = &self.self_attn;
+        let x = residual!(self, norm1, dropout1, x, |x| attention
+            .forward(x, x, x, mask));
+        residual!(self, norm2, dropout2, &x, |x| self.feed_forward.forward(x))
     }
 }
 
 impl Layer for TransformerEncoderLayer {
     /// Computes the layer without a mask.
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         self.forward(input, &AttentionMask::none())
     }
 }
@@ -123,11 +121,10 @@ impl Layer for TransformerEncoderLayer {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = || Ok(TransformerEncoderLayer::new(8, 2)?.dim_feedforward(32)?.batch_first());
-/// let encoder = TransformerEncoder::new(3, layer)?;
-/// let y = encoder.forward(&randn((4, 10, 8), &cpu())?, &AttentionMask::none())?; // (4, 10, 8)
-/// assert!(encoder.parameter("layers.2.norm1.weight").is_ok());
-/// # Ok::<(), Error>(())
+/// let layer = || TransformerEncoderLayer::new(8, 2).dim_feedforward(32).batch_first();
+/// let encoder = TransformerEncoder::new(3, layer);
+/// let y = encoder.forward(&randn((4, 10, 8), &cpu()), &AttentionMask::none()); // (4, 10, 8)
+/// assert_eq!(encoder.parameter("layers.2.norm1.weight").size(0), Some(8));
 /// ```
 #[derive(Parameters)]
 pub struct TransformerEncoder {
@@ -140,27 +137,29 @@ transformer_stack!(TransformerEncoder, TransformerEncoderLayer);
 impl TransformerEncoder {
     /// Returns the features of all steps after the last layer. Every layer uses the same mask.
     ///
-    /// # Errors
+    /// # Panics
     /// If the shapes of the input or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2))?;
-    /// let y = encoder.forward(&randn((10, 4, 8), &cpu())?, &AttentionMask::causal())?; // (10, 4, 8)
+    /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2));
+    /// let y = encoder.forward(&randn((10, 4, 8), &cpu()), &AttentionMask::causal()); // (10, 4, 8)
     /// assert_eq!(y.dims(), [10, 4, 8]);
-    /// # Ok::<(), Error>(())
     /// ```
-    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
-        let mut layers = self.layers.iter();
-        let x = layers.try_fold(x.clone(), |x, layer| layer.forward(&x, mask))?;
+    #[track_caller]
+    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Tensor {
+        let mut x = x.clone();
+        for layer in &self.layers {
+            x = layer.forward(&x, mask);
+        }
         self.normalized(x)
     }
 }
 
 impl Layer for TransformerEncoder {
     /// Computes the layers without a mask.
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Tensor {
         self.forward(input, &AttentionMask::none())
     }
 }

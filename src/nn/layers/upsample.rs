@@ -1,10 +1,10 @@
 //! Upsampling of images.
 
-use crate::error::explain;
-use crate::nn::summary::seen;
+use crate::error::{explain, raise};
+use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Interpolation};
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// Upsamples images: each output pixel is the nearest input pixel, or with [`bilinear`](Self::bilinear) a
 /// weighted mean of four neighbouring ones.
@@ -16,10 +16,9 @@ use candle_core::{Result, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[[[1.0, 2.0]]]], &cpu())?; // (1, 1, 1, 2)
-/// let y = Upsample::new(2.0)?.forward(&x)?; // (1, 1, 2, 4)
-/// assert_eq!(y.i((0, 0))?.to_vec2::<f32>()?, [[1.0, 1.0, 2.0, 2.0]; 2]);
-/// # Ok::<(), Error>(())
+/// let x = tensor(&[[[[1.0, 2.0]]]], &cpu()); // (1, 1, 1, 2)
+/// let y = Upsample::new(2.0).forward(&x); // (1, 1, 2, 4)
+/// assert_eq!(y.i((0, 0)).to_vec2::<f32>(), [[1.0, 1.0, 2.0, 2.0]; 2]);
 /// ```
 #[derive(Clone, Parameters)]
 #[describe(
@@ -38,49 +37,49 @@ pub struct Upsample {
 impl Upsample {
     /// Creates a layer that multiplies height and width by `scale_factor`.
     ///
-    /// # Errors
+    /// # Panics
     /// If `scale_factor` is not positive and finite.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Upsample::new(1.5)?.forward(&zeros((1, 3, 4, 6), &cpu())?)?; // (1, 3, 6, 9)
+    /// let y = Upsample::new(1.5).forward(&zeros((1, 3, 4, 6), &cpu())); // (1, 3, 6, 9)
     /// assert_eq!(y.dims(), [1, 3, 6, 9]);
-    /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(scale_factor: f64) -> Result<Self> {
+    #[track_caller]
+    pub fn new(scale_factor: f64) -> Self {
         if !(scale_factor > 0.0 && scale_factor.is_finite()) {
-            return Err(explain(
+            raise(explain(
                 format!("Upsample: scale_factor is {scale_factor}"),
-                "Pass a finite factor above 0, as in Upsample::new(2.0)?",
-            ));
+                "Pass a finite factor above 0, as in Upsample::new(2.0)",
+            ))
         }
-        Ok(Self {
+        Self {
             scale_factor: Some(scale_factor),
             size: None,
             interpolation: Interpolation::Nearest,
-        })
+        }
     }
 
     /// Creates a layer whose output images have this height and width.
     ///
-    /// # Errors
+    /// # Panics
     /// If the height or width is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Upsample::to_size(5, 7)?.forward(&zeros((1, 3, 4, 6), &cpu())?)?; // (1, 3, 5, 7)
+    /// let y = Upsample::to_size(5, 7).forward(&zeros((1, 3, 4, 6), &cpu())); // (1, 3, 5, 7)
     /// assert_eq!(y.dims(), [1, 3, 5, 7]);
-    /// # Ok::<(), Error>(())
     /// ```
-    pub fn to_size(height: usize, width: usize) -> Result<Self> {
-        check::positive("Upsample", &[("height", height), ("width", width)])?;
-        Ok(Self {
+    #[track_caller]
+    pub fn to_size(height: usize, width: usize) -> Self {
+        check::positive("Upsample", &[("height", height), ("width", width)]);
+        Self {
             scale_factor: None,
             size: Some([height, width]),
             interpolation: Interpolation::Nearest,
-        })
+        }
     }
 
     /// Interpolates between neighbouring pixels, and aligns the outer edges of input and output, like
@@ -89,10 +88,9 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[[[[1.0, 2.0]]]], &cpu())?; // (1, 1, 1, 2)
-    /// let y = Upsample::new(2.0)?.bilinear().forward(&x)?; // (1, 1, 2, 4)
-    /// assert_eq!(y.i((0, 0, 0))?.to_vec1::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
-    /// # Ok::<(), Error>(())
+    /// let x = tensor(&[[[[1.0, 2.0]]]], &cpu()); // (1, 1, 1, 2)
+    /// let y = Upsample::new(2.0).bilinear().forward(&x); // (1, 1, 2, 4)
+    /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 1.25, 1.75, 2.0]);
     /// ```
     pub fn bilinear(mut self) -> Self {
         self.interpolation = Interpolation::Bilinear {
@@ -107,10 +105,9 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[[[[1.0, 4.0]]]], &cpu())?; // (1, 1, 1, 2)
-    /// let y = Upsample::new(2.0)?.align_corners().forward(&x)?; // (1, 1, 2, 4)
-    /// assert_eq!(y.i((0, 0, 0))?.to_vec1::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
-    /// # Ok::<(), Error>(())
+    /// let x = tensor(&[[[[1.0, 4.0]]]], &cpu()); // (1, 1, 1, 2)
+    /// let y = Upsample::new(2.0).align_corners().forward(&x); // (1, 1, 2, 4)
+    /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 2.0, 3.0, 4.0]);
     /// ```
     pub fn align_corners(mut self) -> Self {
         self.interpolation = Interpolation::Bilinear {
@@ -128,46 +125,55 @@ impl Upsample {
 }
 
 impl Layer for Upsample {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let (_, _, height, width) = check::image(self, input)?;
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let (_, _, height, width) = check::image(self, input);
         let scaled = |size: usize| (size as f64 * self.scale_factor.unwrap_or(1.0)) as usize;
         let size = self.size.unwrap_or([scaled(height), scaled(width)]);
         let name = check::name(self);
-        let y = ops::upsample(&name, input, size, self.scale_factor, self.interpolation)?;
-        seen(self, y) // (batch, channels, height', width')
+        let y = ops::upsample(
+            &name,
+            input.raw(),
+            size,
+            self.scale_factor,
+            self.interpolation,
+        );
+        output_of(self, y) // (batch, channels, height', width')
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
+    use crate::nn::tests::message_of;
     use crate::tensor::zeros;
     use candle_core::{DType, Device};
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let layer = Upsample::new(2.0).unwrap();
-        let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        let layer = Upsample::new(2.0);
+        let message = |x: Tensor| message_of(|| layer.forward(&x));
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
         assert_eq!(
             message(x(&[3, 4])),
             "Upsample(scale_factor=2.0, mode=\"nearest\") cannot take an input of shape [3, 4]\n\
-             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)"
         );
         assert!(message(x(&[1, 1, 0, 4])).ends_with("must be at least 1"));
-        let integers = Tensor::zeros((1, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
+        let integers = zeros((1, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
         assert!(message(integers).contains("found u8"));
-        let huge = Upsample::to_size(1 << 40, 1 << 40).unwrap();
-        let error = huge.forward(&x(&[1, 1, 2, 2])).unwrap_err().to_string();
+        let huge = Upsample::to_size(1 << 40, 1 << 40);
+        let error = message_of(|| huge.forward(&x(&[1, 1, 2, 2])));
         assert_eq!(error.lines().count(), 2, "{error}");
-        let tiny = Upsample::new(0.1).unwrap();
-        assert!(tiny.forward(&x(&[1, 1, 2, 2])).is_err());
-        for wrong in [
-            Upsample::new(0.0),
-            Upsample::new(f64::NAN),
-            Upsample::to_size(0, 1),
-        ] {
-            assert_eq!(wrong.err().unwrap().to_string().lines().count(), 2);
+        let tiny = Upsample::new(0.1);
+        assert!(attempt(|| tiny.forward(&x(&[1, 1, 2, 2]))).is_err());
+        let wrong: [fn() -> Upsample; 3] = [
+            || Upsample::new(0.0),
+            || Upsample::new(f64::NAN),
+            || Upsample::to_size(0, 1),
+        ];
+        for wrong in wrong {
+            assert_eq!(message_of(wrong).lines().count(), 2);
         }
     }
 }

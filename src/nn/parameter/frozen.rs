@@ -10,11 +10,10 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
+    /// let mut net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
     /// net[0].freeze();
     /// let trained: Vec<Parameter> = net.parameters().into_iter().filter(|p| !p.is_frozen()).collect();
     /// assert_eq!(trained.len(), 2);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn is_frozen(&self) -> bool {
         self.shared.frozen.load(Ordering::Relaxed)

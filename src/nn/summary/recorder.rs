@@ -5,8 +5,10 @@
 //! thread-local variable, which is set during one forward pass, and each layer reports its output with
 //! [`seen`].
 
+use crate::error::{OrRaise, attempt};
 use crate::nn::{Layer, Parameters, state, state_of};
-use candle_core::{Result, Tensor};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 use std::cell::RefCell;
 
 thread_local! {
@@ -35,7 +37,7 @@ impl Row {
 }
 
 /// Runs the model, and returns its output and a row for each layer that reported its output.
-pub(super) fn record(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
+pub(super) fn record(model: &dyn Layer, input: Result<Raw>) -> (Result<Tensor>, Vec<Row>) {
     /// Restores the rows of an outer recording when it is dropped, also after a panic.
     struct Restore(Option<Vec<Row>>);
     impl Drop for Restore {
@@ -44,7 +46,7 @@ pub(super) fn record(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor
         }
     }
     let _restore = Restore(ROWS.replace(Some(Vec::new())));
-    let output = input.and_then(|input| model.forward(&input));
+    let output = input.and_then(|input| attempt(|| model.forward(&input.into())));
     (output, ROWS.take().unwrap_or_default())
 }
 
@@ -55,22 +57,28 @@ pub(in crate::nn) fn is_recording() -> bool {
 }
 
 /// Reports a layer's output to the summary, if one is being made, and returns it.
-pub(crate) fn seen(layer: &dyn Parameters, output: Tensor) -> Result<Tensor> {
+pub(in crate::nn) fn seen(layer: &dyn Parameters, output: Tensor) -> Tensor {
     ROWS.with_borrow_mut(|rows| {
         if let Some(rows) = rows {
             rows.push(Row::of(layer, &output));
         }
     });
-    Ok(output)
+    output
+}
+
+/// Returns a layer's output as [`seen`] does, or panics with the error of the operation.
+#[track_caller]
+pub(in crate::nn) fn output_of(layer: &dyn Parameters, output: Result<Raw>) -> Tensor {
+    seen(layer, output.or_raise().into())
 }
 
 /// Runs a layer, and reports its output unless the layer, or a part of it, has reported one.
-pub(in crate::nn) fn watched(layer: &dyn Layer, input: &Tensor) -> Result<Tensor> {
+pub(in crate::nn) fn watched(layer: &dyn Layer, input: &Tensor) -> Tensor {
     let count = || ROWS.with_borrow(|rows| rows.as_ref().map(Vec::len));
     let before = count();
-    let output = layer.forward(input)?;
+    let output = layer.forward(input);
     match before.is_some() && before == count() {
         true => seen(layer, output),
-        false => Ok(output),
+        false => output,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Show;
 use crate::device::DeviceExt;
-use candle_core::{Tensor, Var};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Var;
 
 impl Show for Tensor {
     fn show_text(&self) -> String {
@@ -17,9 +18,16 @@ impl Show for Tensor {
     }
 }
 
+/// A Candle tensor is shown as one of Taper's.
+impl Show for Raw {
+    fn show_text(&self) -> String {
+        Tensor::from_raw_ref(self).show_text()
+    }
+}
+
 impl Show for Var {
     fn show_text(&self) -> String {
-        self.as_tensor().show_text()
+        Tensor::from_raw_ref(self).show_text()
     }
 }
 
@@ -94,24 +102,25 @@ mod tests {
     use crate::tensor::{tensor, zeros};
 
     /// Returns the text of the values, without the line on shape, type and device.
-    fn values(tensor: candle_core::Result<Tensor>) -> String {
-        let text = tensor.unwrap().show_text();
+    fn values(tensor: Tensor) -> String {
+        let text = tensor.show_text();
         text.rsplit_once('\n').unwrap().0.to_owned()
     }
 
     #[test]
     fn values_shape_type_and_device_are_shown() {
-        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()).unwrap();
+        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu());
         let text = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
         assert_eq!(x.show_text(), text);
-        assert_eq!(Var::from_tensor(&x).unwrap().show_text(), text);
-        let empty = zeros((0, 3), &cpu()).unwrap().show_text();
+        assert_eq!(x.as_candle().show_text(), text);
+        assert_eq!(Var::from_tensor(x.as_candle()).unwrap().show_text(), text);
+        let empty = zeros((0, 3), &cpu()).show_text();
         assert!(empty.ends_with("Tensor[[0, 3], f32, cpu]"), "{empty}");
     }
 
     #[test]
     fn a_scalar_is_shown_as_a_number() {
-        let number = tensor(7, &cpu()).unwrap();
+        let number = tensor(7, &cpu());
         assert_eq!(number.show_text(), "7\nTensor[[], i64, cpu]");
         let scalars = [6.0, 0.25, -1.5e-7, f64::NAN].map(|value| values(tensor(value, &cpu())));
         assert_eq!(scalars, ["6.", "0.2500", "-1.5000e-07", "NaN"]);
@@ -136,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_large_tensor_is_shortened() {
-        let text = zeros((1000, 1000), &cpu()).unwrap().show_text();
+        let text = zeros((1000, 1000), &cpu()).show_text();
         assert!(text.lines().count() < 12, "{text}");
         assert!(text.contains("..."));
     }

@@ -1,43 +1,12 @@
 //! The functions, with their derivatives.
 
+use crate::ops::elementwise::{Function, Saved};
 use crate::ops::engine::simd::Element;
-
-/// A function with its derivative.
-pub(super) trait Differentiable: Copy + Send + Sync + 'static {
-    /// Whether the derivative is computed from the input; otherwise, from the output.
-    const FROM_INPUT: bool = false;
-    /// Whether the forward pass computes the derivative, too, because it shares most of the work.
-    const TOGETHER: bool = false;
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T;
-    fn derivative<T: Element, const FUSED: bool>(self, saved: T) -> T;
-
-    /// Returns the value and the derivative.
-    #[inline(always)]
-    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
-        (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
-    }
-}
-
-/// A function whose derivative the forward pass has computed and saved.
-#[derive(Clone, Copy)]
-pub(super) struct Known;
-
-impl Differentiable for Known {
-    #[inline(always)]
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
-        x
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element, const FUSED: bool>(self, derivative: T) -> T {
-        derivative
-    }
-}
 
 #[derive(Clone, Copy)]
 pub(super) struct Relu;
 
-impl Differentiable for Relu {
+impl Function for Relu {
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x <= T::ZERO { T::ZERO } else { x }
@@ -47,12 +16,17 @@ impl Differentiable for Relu {
     fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         if y <= T::ZERO { T::ZERO } else { T::ONE }
     }
+
+    #[inline(always)]
+    fn gradient<T: Element, const FUSED: bool>(self, gradient: T, y: T) -> T {
+        if y <= T::ZERO { T::ZERO } else { gradient }
+    }
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Sigmoid;
 
-impl Differentiable for Sigmoid {
+impl Function for Sigmoid {
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         T::ONE / (T::ONE + (-x).exp::<FUSED>())
@@ -67,7 +41,7 @@ impl Differentiable for Sigmoid {
 #[derive(Clone, Copy)]
 pub(super) struct Tanh;
 
-impl Differentiable for Tanh {
+impl Function for Tanh {
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         Element::tanh::<FUSED>(x)
@@ -80,42 +54,10 @@ impl Differentiable for Tanh {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Exp;
-
-impl Differentiable for Exp {
-    #[inline(always)]
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
-        Element::exp::<FUSED>(x)
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
-        y
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Log;
-
-impl Differentiable for Log {
-    const FROM_INPUT: bool = true;
-
-    #[inline(always)]
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
-        Element::ln::<FUSED>(x)
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
-        T::ONE / x
-    }
-}
-
-#[derive(Clone, Copy)]
 pub(super) struct Gelu;
 
-impl Differentiable for Gelu {
-    const FROM_INPUT: bool = true;
+impl Function for Gelu {
+    const SAVED: Saved = Saved::Input;
     const TOGETHER: bool = true;
 
     #[inline(always)]
@@ -138,8 +80,8 @@ impl Differentiable for Gelu {
 #[derive(Clone, Copy)]
 pub(super) struct Silu;
 
-impl Differentiable for Silu {
-    const FROM_INPUT: bool = true;
+impl Function for Silu {
+    const SAVED: Saved = Saved::Input;
     const TOGETHER: bool = true;
 
     #[inline(always)]
@@ -162,8 +104,8 @@ impl Differentiable for Silu {
 #[derive(Clone, Copy)]
 pub(super) struct LeakyRelu(pub(super) f64);
 
-impl Differentiable for LeakyRelu {
-    const FROM_INPUT: bool = true;
+impl Function for LeakyRelu {
+    const SAVED: Saved = Saved::Input;
 
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
@@ -179,8 +121,8 @@ impl Differentiable for LeakyRelu {
 #[derive(Clone, Copy)]
 pub(super) struct Elu(pub(super) f64);
 
-impl Differentiable for Elu {
-    const FROM_INPUT: bool = true;
+impl Function for Elu {
+    const SAVED: Saved = Saved::Input;
 
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {

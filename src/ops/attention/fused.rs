@@ -13,7 +13,8 @@ use crate::ops::engine::sums::dot;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::softmax::softmax_in_place;
-use candle_core::{Result, Shape, Tensor};
+use crate::tensor::Raw;
+use candle_core::{Result, Shape};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -64,23 +65,18 @@ impl Place {
 
 /// Queries, keys and values: in three contiguous tensors, or in one.
 pub(super) struct Inputs<'a> {
-    pub(super) tensors: &'a [&'a Tensor],
+    pub(super) tensors: &'a [&'a Raw],
     pub(super) places: [Place; 3],
 }
 
 /// Returns the attention in a tensor of this shape, whose heads have the layout `output`.
-pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Tensor> {
+pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Raw> {
     let first = inputs.tensors[0];
     dispatch_dtype!(first, forward(inputs, sizes, shape, output))
 }
 
-fn forward<T: Element>(
-    inputs: Inputs,
-    sizes: Sizes,
-    shape: Shape,
-    output: Place,
-) -> Result<Tensor> {
-    let tensors: Vec<Tensor> = inputs.tensors.iter().map(|x| x.detach()).collect();
+fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Raw> {
+    let tensors: Vec<Raw> = inputs.tensors.iter().map(|x| x.detach()).collect();
     let views = tensors
         .iter()
         .map(CpuView::of)
@@ -206,7 +202,7 @@ multiversion! {
 }
 
 struct Back<T> {
-    tensors: Vec<Tensor>,
+    tensors: Vec<Raw>,
     places: [Place; 3],
     output: Place,
     sizes: Sizes,
@@ -238,7 +234,7 @@ impl<T: Element> Backward for Back<T> {
         });
         let mut gradients = [None, None, None];
         for ((to, values), x) in gradients.iter_mut().zip(of_inputs).zip(&self.tensors) {
-            *to = Some(Tensor::from_vec(values, x.shape(), x.device())?);
+            *to = Some(Raw::from_vec(values, x.shape(), x.device())?);
         }
         Ok(gradients)
     }
@@ -330,10 +326,10 @@ impl<T: Element> Back<T> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ops::attention::{AttentionMask, attention, scaled_dot_product_attention};
+    use crate::ops::attention::{AttentionMask, attention, without_dropout};
     use crate::ops::testing::compare;
-    use crate::tensor::randn;
-    use candle_core::{Device, Tensor};
+    use crate::tensor::{Raw, randn};
+    use candle_core::Device;
 
     #[test]
     fn the_kernel_agrees_with_the_weights_of_all_pairs() {
@@ -353,10 +349,8 @@ mod tests {
                 false => AttentionMask::none(),
             };
             let same = mask.clone();
-            let kernel =
-                move |x: &[Tensor]| scaled_dot_product_attention(&x[0], &x[1], &x[2], &same);
-            let pairs =
-                move |x: &[Tensor]| Ok(attention(&"", [&x[0], &x[1], &x[2]], &mask, 0.0)?.0);
+            let kernel = move |x: &[Raw]| without_dropout(&"", [&x[0], &x[1], &x[2]], &same);
+            let pairs = move |x: &[Raw]| Ok(attention(&"", [&x[0], &x[1], &x[2]], &mask, 0.0)?.0);
             Some((inputs, Box::new(kernel), Box::new(pairs)))
         });
     }

@@ -1,32 +1,32 @@
 //! Which keys each query may attend to.
 
-use crate::error::explain;
+use crate::error::{OrRaise, explain};
 use crate::ops::check;
-use candle_core::{DType, Device, Result, Shape, Tensor};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Device, Result, Shape};
 use std::fmt::Display;
 
 /// The keys that each query may attend to: an argument of
 /// [`scaled_dot_product_attention`](crate::ops::scaled_dot_product_attention) and of the layers with attention.
 ///
-/// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)?` hides the future and the padding.
+/// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)` hides the future and the padding.
 /// 1 always means that the query may attend to the key; in PyTorch this depends on the function. The output for
 /// a query that may attend to no key is 0.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-/// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::causal())?; // (1, 2, 1)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 2.0]); // the first query sees the first key only
-/// # Ok::<(), Error>(())
+/// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+/// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::causal()); // (1, 2, 1)
+/// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]); // the first query sees the first key only
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMask {
     pub(super) causal: bool,
     /// Summands of the scores: `(…, queries, keys)`.
-    pub(super) scores: Option<Tensor>,
+    pub(super) scores: Option<Raw>,
     /// Summands of the scores, the same for all queries: `(batch, keys)`.
-    pub(super) keys: Option<Tensor>,
+    pub(super) keys: Option<Raw>,
 }
 
 impl AttentionMask {
@@ -35,10 +35,9 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::none())?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.0, 2.0]);
-    /// # Ok::<(), Error>(())
+    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::none()); // (1, 2, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [2.0, 2.0]);
     /// ```
     pub fn none() -> Self {
         Self::default()
@@ -49,11 +48,10 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = randn((1, 5, 8), &cpu())?;
-    /// let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal())?; // (1, 5, 8)
-    /// let first = |t: &Tensor| t.i((0, 0))?.to_vec1::<f32>();
-    /// assert_eq!(first(&y)?, first(&x)?);
-    /// # Ok::<(), Error>(())
+    /// let x = randn((1, 5, 8), &cpu());
+    /// let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal()); // (1, 5, 8)
+    /// let first = |t: &Tensor| t.i((0, 0)).to_vec1::<f32>();
+    /// assert_eq!(first(&y), first(&x));
     /// ```
     pub fn causal() -> Self {
         Self {
@@ -69,21 +67,22 @@ impl AttentionMask {
     /// Any that broadcasts to the scores, `(…, queries, keys)`; in a layer with heads
     /// `(batch, heads, queries, keys)`.
     ///
-    /// # Errors
+    /// # Panics
     /// If there is a mask for pairs already, with a shape that does not broadcast with this one.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]], &cpu())?)?; // (queries, keys)
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 0.0]);
-    /// # Ok::<(), Error>(())
+    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]], &cpu())); // (queries, keys)
+    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [3.0, 0.0]);
     /// ```
-    pub fn pairs(mut self, mask: &Tensor) -> Result<Self> {
-        self.scores = Some(joined(self.scores, summands(mask)?)?);
-        Ok(self)
+    #[inline]
+    #[track_caller]
+    pub fn pairs(mut self, mask: &Tensor) -> Self {
+        self.scores = joined_with(self.scores, mask.raw()).or_raise();
+        self
     }
 
     /// Adds a mask of keys: 1 for each key that may be attended to, 0 for padding.
@@ -91,25 +90,30 @@ impl AttentionMask {
     /// # Shapes
     /// `(batch, keys)`.
     ///
-    /// # Errors
+    /// # Panics
     /// If the mask does not have two dimensions, or there is a mask of keys already, with a shape that does not
     /// broadcast with this one.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]], &cpu())?)?;
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
-    /// # Ok::<(), Error>(())
+    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]], &cpu()));
+    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0, 1.0]);
     /// ```
-    pub fn keys(mut self, mask: &Tensor) -> Result<Self> {
+    #[inline]
+    #[track_caller]
+    pub fn keys(self, mask: &Tensor) -> Self {
+        self.with_keys(mask.raw()).or_raise()
+    }
+
+    fn with_keys(mut self, mask: &Raw) -> Result<Self> {
         if mask.rank() != 2 {
             let expected = "Expected a mask of keys: (batch, keys)";
             return Err(check::wrong_shape(&"AttentionMask", mask, expected));
         }
-        self.keys = Some(joined(self.keys, summands(mask)?)?);
+        self.keys = joined_with(self.keys, mask)?;
         Ok(self)
     }
 
@@ -119,20 +123,22 @@ impl AttentionMask {
     /// # Shapes
     /// Integers `(batch,)`; `keys` is the length with the padding.
     ///
-    /// # Errors
+    /// # Panics
     /// As for [`keys`](Self::keys), and if `lengths` are not integers of shape `(batch,)`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().lengths(&tensor(&[1], &cpu())?, 2)?;
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
-    /// # Ok::<(), Error>(())
+    /// let mask = AttentionMask::none().lengths(&tensor(&[1], &cpu()), 2);
+    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0, 1.0]);
     /// ```
-    pub fn lengths(self, lengths: &Tensor, keys: usize) -> Result<Self> {
-        self.keys(&valid_steps(&"AttentionMask", lengths, keys)?)
+    #[inline]
+    #[track_caller]
+    pub fn lengths(self, lengths: &Tensor, keys: usize) -> Self {
+        let mask = valid_steps(&"AttentionMask", lengths.raw(), keys);
+        mask.and_then(|mask| self.with_keys(&mask)).or_raise()
     }
 
     /// Returns the values that are added to scores of this shape, `(batch, …, queries, keys)`; `None` without a mask.
@@ -140,8 +146,8 @@ impl AttentionMask {
         &self,
         caller: &dyn Display,
         scores: &Shape,
-        like: &Tensor,
-    ) -> Result<Option<Tensor>> {
+        like: &Raw,
+    ) -> Result<Option<Raw>> {
         let dims = scores.dims();
         let (queries, keys) = (dims[dims.len() - 2], dims[dims.len() - 1]);
         // The large value of a hidden key needs more than 16 bits.
@@ -192,21 +198,26 @@ pub(super) fn hidden(dtype: DType) -> f64 {
 
 /// Returns the values that a mask adds to the scores: a floating-point mask itself; for integers, 0 where the
 /// mask is 1, and a large negative value where it is 0.
-fn summands(mask: &Tensor) -> Result<Tensor> {
+fn summands(mask: &Raw) -> Result<Raw> {
     match mask.dtype().is_float() {
         true => Ok(mask.clone()),
         false => (mask.ne(0u32)?.to_dtype(DType::F32)? - 1.0)? * -hidden(DType::F32),
     }
 }
 
-fn joined(mask: Option<Tensor>, other: Tensor) -> Result<Tensor> {
+/// Returns the summands of a mask, added to those of another one if there is one.
+fn joined_with(before: Option<Raw>, mask: &Raw) -> Result<Option<Raw>> {
+    joined(before, summands(mask)?).map(Some)
+}
+
+fn joined(mask: Option<Raw>, other: Raw) -> Result<Raw> {
     match mask {
         Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
         None => Ok(other),
     }
 }
 
-fn future(queries: usize, keys: usize, device: &Device) -> Result<Tensor> {
+fn future(queries: usize, keys: usize, device: &Device) -> Result<Raw> {
     let value = |(i, j)| {
         if j > i {
             hidden(DType::F32) as f32
@@ -215,12 +226,12 @@ fn future(queries: usize, keys: usize, device: &Device) -> Result<Tensor> {
         }
     };
     let pairs = (0..queries).flat_map(|i| (0..keys).map(move |j| (i, j)));
-    Tensor::from_vec(pairs.map(value).collect(), (queries, keys), device)
+    Raw::from_vec(pairs.map(value).collect(), (queries, keys), device)
 }
 
 /// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths
 /// `(batch,)`.
-pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Tensor, steps: usize) -> Result<Tensor> {
+pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Raw, steps: usize) -> Result<Raw> {
     if lengths.rank() != 1 || lengths.dtype().is_float() {
         return Err(explain(
             format!(
@@ -228,10 +239,10 @@ pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Tensor, steps: usize) 
                 lengths.dtype().as_str(),
                 lengths.dims()
             ),
-            "Pass the number of valid steps of each example: tensor(&[5, 3], &cpu())?",
+            "Pass the number of valid steps of each example: tensor(&[5, 3], &cpu())",
         ));
     }
     let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
-    let steps = Tensor::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
+    let steps = Raw::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
     steps.broadcast_lt(&lengths)
 }

@@ -10,16 +10,17 @@ use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_all};
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::marker::PhantomData;
 
 /// Returns the convolution of the inputs, `x`, the weight, and the bias if there is one; or the transposed
 /// convolution, which maps from the output of this geometry to its input.
 pub(super) fn forward<T: Element>(
-    inputs: &[&Tensor],
+    inputs: &[&Raw],
     geometry: Geometry,
     transposed: bool,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
     let y = {
@@ -48,7 +49,7 @@ pub(super) fn forward<T: Element>(
 fn map<T: Element>(
     geometry: &Geometry,
     x: &[T],
-    weight: &Tensor,
+    weight: &Raw,
     bias: Option<&[T]>,
     transposed: bool,
 ) -> Result<Vec<T>> {
@@ -62,8 +63,8 @@ fn map<T: Element>(
 }
 
 struct Back<T> {
-    x: Tensor,
-    weight: Tensor,
+    x: Raw,
+    weight: Raw,
     geometry: Geometry,
     transposed: bool,
     element: PhantomData<T>,
@@ -77,7 +78,7 @@ impl<T: Element> Backward for Back<T> {
         let (_, channels, height, width) = gradient.dims4()?;
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
-        let tensor = |values, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device());
+        let tensor = |values, like: &Raw| Raw::from_vec(values, like.shape(), like.device());
         let (mut of_x, mut of_weight, mut of_bias) = (None, None, None);
         if x_wanted {
             let values = map(geometry, g, &self.weight, None, !transposed)?;
@@ -99,7 +100,7 @@ impl<T: Element> Backward for Back<T> {
             of_bias = Some((0..channels).map(of_channel).collect());
         }
         let of_bias = of_bias.filter(|_| bias_wanted);
-        let of_bias = of_bias.map(|sums| Tensor::from_vec(sums, channels, gradient.device()));
+        let of_bias = of_bias.map(|sums| Raw::from_vec(sums, channels, gradient.device()));
         Ok([
             of_x,
             of_weight.filter(|_| weight_wanted),

@@ -6,19 +6,20 @@
 
 use crate::device::Columns;
 use crate::ops::engine::autograd::second_derivatives;
+use crate::tensor::Raw;
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
 use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
 
 /// Returns the convolution of `x` with `weight` without padding. The kernel must reach each row and column of `x`.
 pub(super) fn convolve(
-    x: &Tensor,
-    weight: &Tensor,
+    x: &Raw,
+    weight: &Raw,
     stride: usize,
     dilation: usize,
     groups: usize,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let is_recorded = x.track_op() || weight.track_op();
     if !is_recorded || x.device().is_metal() || second_derivatives() {
         return x.conv2d(weight, 0, stride, dilation, groups);
@@ -28,7 +29,7 @@ pub(super) fn convolve(
         let y = (x.detach()).conv2d(&weight.detach(), 0, stride, dilation, 1)?;
         x.apply_op3(weight, &y, Convolution { stride, dilation })
     });
-    Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)
+    Raw::cat(&parts.collect::<Result<Vec<_>>>()?, 1)
 }
 
 /// The node that connects a convolution, its third input, to the convolution's input and weight.
@@ -38,7 +39,7 @@ struct Convolution {
 }
 
 impl Convolution {
-    fn input_gradient(&self, x: &Tensor, weight: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    fn input_gradient(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<Raw> {
         let (batch, channels, height, width) = x.dims4()?;
         let (out_channels, _, rows, columns) = weight.dims4()?;
         let (_, _, out_height, out_width) = gradient.dims4()?;
@@ -57,7 +58,7 @@ impl Convolution {
     }
 
     /// Returns the convolution of the input with the gradient, in both of which batch and channels are swapped.
-    fn weight_gradient(&self, x: &Tensor, weight: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    fn weight_gradient(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<Raw> {
         let (_, _, rows, columns) = weight.dims4()?;
         let (x, gradient) = (x.transpose(0, 1)?, gradient.transpose(0, 1)?);
         let gradient = x.conv2d(&gradient.contiguous()?, 0, self.dilation, self.stride, 1)?;
@@ -98,12 +99,12 @@ impl CustomOp3 for Convolution {
 
     fn bwd(
         &self,
-        x: &Tensor,
-        weight: &Tensor,
-        _: &Tensor,
-        _: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        x: &Raw,
+        weight: &Raw,
+        _: &Raw,
+        _: &Raw,
+        gradient: &Raw,
+    ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
         let (of_x, of_weight) = (x.track_op(), weight.track_op());
         let (x, weight) = (x.detach(), weight.detach());
         let of_x = of_x.then(|| self.input_gradient(&x, &weight, gradient));

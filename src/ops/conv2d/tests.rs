@@ -1,8 +1,9 @@
 use super::*;
+use crate::error::attempt;
 use crate::ops::pair::Pair;
-use crate::ops::testing::{Case, compare};
+use crate::ops::testing::{Case, compare, variable};
 use crate::tensor::{ones, rand, randn, tensor, zeros};
-use candle_core::{Device, Var};
+use candle_core::Device;
 
 const CPU: Device = Device::Cpu;
 
@@ -41,8 +42,8 @@ fn the_kernel_agrees_with_candle() {
         if case.one_of(&[true, false]) {
             inputs.push(case.input(randn(weight[0], &CPU)));
         }
-        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], x.get(2), spec);
-        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
+        let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], x.get(2), spec);
+        let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
         Some((inputs, Box::new(kernel), Box::new(candle)))
     });
 }
@@ -62,8 +63,8 @@ fn many_channels_agree_with_candle() {
             case.input(randn((batch, ins, size, size), &CPU)),
             case.input(rand((outs, ins, kernel, kernel), &CPU)),
         ];
-        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], None, spec);
-        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], None, spec);
+        let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], None, spec);
+        let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], None, spec);
         Some((inputs, Box::new(kernel), Box::new(candle)))
     });
 }
@@ -75,12 +76,10 @@ fn a_pixel_changes_only_the_weights_that_meet_it() {
     for (ins, outs) in [(1, 1), (4, 16)] {
         let mut values = vec![1f32; ins * 16];
         values[0] = f32::INFINITY;
-        let x = Tensor::from_vec(values, (1, ins, 4, 4), &CPU).unwrap();
-        let weight = Var::from_tensor(&ones((outs, ins, 3, 3), &CPU).unwrap()).unwrap();
-        let y = conv2d(&x, &weight, None, Conv2dSpec::new()).unwrap(); // (1, outs, 2, 2)
-        let gradients = y.sum_all().unwrap().backward().unwrap();
-        let gradient = gradients.get(&weight).unwrap().flatten_all().unwrap();
-        let gradient = gradient.to_vec1::<f32>().unwrap();
+        let x = Tensor::from_vec(values, (1, ins, 4, 4), &CPU);
+        let weight = variable(&ones((outs, ins, 3, 3), &CPU));
+        let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (1, outs, 2, 2)
+        let gradient = y.sum_all().backward().of(&weight).to_vec::<f32>();
         for (i, got) in gradient.iter().enumerate() {
             let want = if i % (9 * ins) == 0 {
                 f32::INFINITY
@@ -95,18 +94,15 @@ fn a_pixel_changes_only_the_weights_that_meet_it() {
 #[test]
 fn an_empty_batch_stays_empty() {
     let (x, weight) = (zeros((0, 2, 3, 3), &CPU), zeros((2, 1, 3, 3), &CPU));
-    let spec = Conv2dSpec::new().groups(2);
-    let y = conv2d(&x.unwrap(), &weight.unwrap(), None, spec).unwrap();
+    let y = conv2d(&x, &weight, None, Conv2dSpec::new().groups(2));
     assert_eq!(y.dims(), [0, 2, 1, 1]);
 }
 
 /// As in PyTorch.
 #[test]
 fn a_weight_without_output_channels_is_refused() {
-    let x = Var::zeros((1, 1, 8, 8), DType::F32, &CPU).unwrap();
-    let weight = zeros((0, 1, 3, 3), &CPU).unwrap();
-    let y = conv2d(&x, &weight, None, Conv2dSpec::new());
-    let message = y.and_then(|y| y.sum_all()?.backward()).unwrap_err();
+    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((0, 1, 3, 3), &CPU));
+    let message = attempt(|| conv2d(&x, &weight, None, Conv2dSpec::new())).unwrap_err();
     assert_eq!(
         message.to_string(),
         "conv2d: out_channels is 0\nGive out_channels a value of at least 1"
@@ -116,24 +112,21 @@ fn a_weight_without_output_channels_is_refused() {
 #[test]
 fn without_input_channels_the_output_is_the_bias() {
     let (x, weight) = (zeros((1, 0, 4, 3), &CPU), zeros((2, 0, 3, 3), &CPU));
-    let (x, weight) = (x.unwrap(), weight.unwrap());
-    let bias = Var::from_tensor(&tensor(&[1.0, 2.0], &CPU).unwrap()).unwrap();
-    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()).unwrap(); // (1, 2, 2, 1)
+    let bias = variable(&tensor(&[1.0, 2.0], &CPU));
+    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()); // (1, 2, 2, 1)
     assert_eq!(y.dims(), [1, 2, 2, 1]);
-    let values = |x: &Tensor| x.flatten_all().unwrap().to_vec1::<f32>().unwrap();
-    assert_eq!(values(&y), [1.0, 1.0, 2.0, 2.0]);
-    let gradients = y.sum_all().unwrap().backward().unwrap();
-    assert_eq!(values(gradients.get(&bias).unwrap()), [2.0, 2.0]);
-    let [x, weight, bias] =
-        [&x, &weight, &bias].map(|tensor| tensor.to_dtype(DType::BF16).unwrap());
-    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()).unwrap();
+    assert_eq!(y.to_vec::<f32>(), [1.0, 1.0, 2.0, 2.0]);
+    let gradients = y.sum_all().backward();
+    assert_eq!(gradients.of(&bias).to_vec::<f32>(), [2.0, 2.0]);
+    let [x, weight, bias] = [&x, &weight, &bias].map(|tensor| tensor.to_dtype(DType::BF16));
+    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new());
     assert_eq!(y.dtype(), DType::BF16);
 }
 
 #[test]
 fn a_wrong_weight_is_not_called_an_image() {
     let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 3, 3), &CPU));
-    let message = conv2d(&x.unwrap(), &weight.unwrap(), None, Conv2dSpec::new());
+    let message = attempt(|| conv2d(&x, &weight, None, Conv2dSpec::new()));
     assert_eq!(
         message.unwrap_err().to_string(),
         "conv2d cannot take a weight of shape [1, 3, 3]\n\
@@ -144,7 +137,6 @@ fn a_wrong_weight_is_not_called_an_image() {
 #[test]
 fn invalid_settings_are_errors() {
     let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 1, 3, 3), &CPU));
-    let (x, weight) = (x.unwrap(), weight.unwrap());
     let spec = Conv2dSpec::new();
     for wrong in [
         spec.stride(0),
@@ -155,11 +147,13 @@ fn invalid_settings_are_errors() {
         spec.groups(0),
         spec.groups(usize::MAX),
     ] {
-        let message = conv2d(&x, &weight, None, wrong).unwrap_err().to_string();
+        let message = attempt(|| conv2d(&x, &weight, None, wrong)).unwrap_err();
+        let message = message.to_string();
         assert_eq!(message.lines().count(), 2, "{wrong:?}: {message}");
     }
-    let far = conv2d(&x, &weight, None, spec.stride(usize::MAX)).unwrap();
+    let far = conv2d(&x, &weight, None, spec.stride(usize::MAX));
     assert_eq!(far.dims(), [1, 1, 1, 1]);
-    let message = conv2d(&x, &weight, Some(&zeros(2, &CPU).unwrap()), spec);
+    let bias = zeros(2, &CPU);
+    let message = attempt(|| conv2d(&x, &weight, Some(&bias), spec));
     assert!(message.unwrap_err().to_string().contains("bias"));
 }

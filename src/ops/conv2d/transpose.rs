@@ -10,7 +10,8 @@ use crate::error::explain;
 use crate::ops::engine::autograd::has_kernel;
 use crate::ops::engine::dispatch_dtype;
 use crate::ops::{Pair, check};
-use candle_core::{DType, Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::{DType, Result};
 use std::fmt::Display;
 
 /// Returns the transposed convolution of the images `x` `(batch, in, height, width)` with `weight`
@@ -22,15 +23,20 @@ use std::fmt::Display;
 /// not less than the stride.
 pub(crate) fn conv_transpose2d(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
     output_padding: Pair,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let to = output_shape(caller, x, weight, spec, output_padding)?;
+    // A longer stride than the padded output has no effect, but would need memory.
+    let padding = spec.padding.both();
+    let most = [0, 1].map(|i| to[2 + i] + 2 * padding[i]);
+    let stride = spec.stride.both();
+    let spec = spec.stride([0, 1].map(|i| stride[i].min(most[i])));
     if x.elem_count() == 0 {
-        return Tensor::zeros(&to[..], x.dtype(), x.device());
+        return Raw::zeros(&to[..], x.dtype(), x.device());
     }
     if check::is_half(x) {
         let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
@@ -38,7 +44,7 @@ pub(crate) fn conv_transpose2d(
             conv_transpose2d(caller, &x, &weight, bias.as_ref(), spec, output_padding)
         });
     }
-    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     match has_kernel(&inputs) {
         true => {
             let geometry = Geometry::of(to, weight.dims4()?, spec);
@@ -51,8 +57,8 @@ pub(crate) fn conv_transpose2d(
 /// Checks the inputs, and returns the shape of the output.
 fn output_shape(
     caller: &dyn Display,
-    x: &Tensor,
-    weight: &Tensor,
+    x: &Raw,
+    weight: &Raw,
     spec: Conv2dSpec,
     output_padding: Pair,
 ) -> Result<[usize; 4]> {
@@ -100,12 +106,12 @@ fn output_shape(
 }
 
 fn with_candle(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
     output_padding: Pair,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let settings = [spec.stride, spec.padding, spec.dilation, output_padding];
     if settings
         .iter()
@@ -119,19 +125,19 @@ fn with_candle(
         let (x, weight) = (x.contiguous()?, weight.contiguous()?);
         x.conv_transpose2d(&weight, padding, added, stride, dilation)
     });
-    let y = Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)?;
+    let y = Raw::cat(&parts.collect::<Result<Vec<_>>>()?, 1)?;
     plus_bias(y, bias)
 }
 
 /// Returns the transposed convolution, computed as a convolution of the input, with zeros between its pixels,
 /// with the rotated weight. This supports different settings for height and width, for which Candle has one.
 fn by_convolution(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
     spec: Conv2dSpec,
     output_padding: Pair,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let extent = spec.extent([weight.dim(2)?, weight.dim(3)?]);
     let (mut x, mut weight) = (x.clone(), weight.clone());
     for (i, dim) in [2, 3].into_iter().enumerate() {
@@ -148,11 +154,11 @@ fn by_convolution(
         let from_the_end: Vec<u32> = (0..weight.dim(dim)? as u32).rev().collect();
         weight = weight
             .contiguous()?
-            .index_select(&Tensor::new(from_the_end, weight.device())?, dim)?;
+            .index_select(&Raw::new(from_the_end, weight.device())?, dim)?;
     }
     let groups = weight.chunk(spec.groups, 0)?;
     let swapped = groups.iter().map(|weight| weight.transpose(0, 1));
-    let weight = Tensor::cat(&swapped.collect::<Result<Vec<_>>>()?, 0)?.contiguous()?;
+    let weight = Raw::cat(&swapped.collect::<Result<Vec<_>>>()?, 0)?.contiguous()?;
     let spec = Conv2dSpec::new()
         .dilation(spec.dilation)
         .groups(spec.groups);
@@ -197,12 +203,20 @@ mod tests {
                 inputs.push(case.input(randn(outs * groups, &CPU)));
             }
             output_shape(&"", &inputs[0], &inputs[1], spec, output_padding).ok()?;
-            let kernel = move |x: &[Tensor]| {
+            let kernel = move |x: &[Raw]| {
                 conv_transpose2d(&"", &x[0], &x[1], x.get(2), spec, output_padding)
             };
-            let candle =
-                move |x: &[Tensor]| with_candle(&x[0], &x[1], x.get(2), spec, output_padding);
+            let candle = move |x: &[Raw]| with_candle(&x[0], &x[1], x.get(2), spec, output_padding);
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
+    }
+
+    #[test]
+    fn a_long_stride_between_no_pixels_needs_no_memory() {
+        let x = Raw::from(randn((2, 1, 1, 1), &CPU));
+        let weight = Raw::from(rand((1, 1, 2, 3), &CPU));
+        let spec = Conv2dSpec::new().stride(1 << 40);
+        let y = conv_transpose2d(&"", &x, &weight, None, spec, 0.into()).unwrap();
+        assert_eq!(y.dims(), [2, 1, 2, 3]);
     }
 }

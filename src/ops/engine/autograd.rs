@@ -28,10 +28,11 @@ use super::memory::keep_freed_memory;
 use super::simd::Element;
 use super::strided::in_order;
 use crate::error::explain;
+use crate::tensor::Raw;
 use crate::tensor::is_grad_enabled;
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, CustomOp1, CustomOp3, Device, Layout, Result, Shape, Storage};
-use candle_core::{Tensor, TensorId, bail};
+use candle_core::{TensorId, bail};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use total::total;
@@ -43,25 +44,31 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
         false
     }
 
+    /// Returns whether [`backward`](Backward::backward) takes a gradient that is not contiguous, such as that of a
+    /// sum: one value again and again.
+    fn takes_views(&self) -> bool {
+        false
+    }
+
     /// Returns the gradients of the inputs that are [wanted](Upstream::wanted).
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream>;
 }
 
 /// The gradients that a kernel passes on: one for each input that is wanted.
-pub(in crate::ops) type Downstream = [Option<Tensor>; 3];
+pub(in crate::ops) type Downstream = [Option<Raw>; 3];
 
 /// The arguments of a kernel's backward pass.
 pub(in crate::ops) struct Upstream<'a> {
-    /// The gradient of the output, contiguous.
-    pub(in crate::ops) gradient: &'a Tensor,
+    /// The gradient of the output, contiguous unless [`takes_views`](Backward::takes_views).
+    pub(in crate::ops) gradient: &'a Raw,
     /// Whether the gradient of each input is needed.
     pub(in crate::ops) wanted: [bool; 3],
-    saved_output: Option<&'a Tensor>,
+    saved_output: Option<&'a Raw>,
 }
 
 impl<'a> Upstream<'a> {
     /// Returns the output, which is saved if [`needs_output`](Backward::needs_output).
-    pub(in crate::ops) fn output(&self) -> Result<&'a Tensor> {
+    pub(in crate::ops) fn output(&self) -> Result<&'a Raw> {
         match self.saved_output {
             Some(output) => Ok(output),
             None => bail!("kernel: the output was not saved"),
@@ -74,36 +81,31 @@ impl<'a> Upstream<'a> {
 ///
 /// The results of all kernels are created here, so this also makes the C library keep freed memory.
 pub(in crate::ops) fn record<T: Element, B: Backward>(
-    inputs: &[&Tensor],
+    inputs: &[&Raw],
     values: Vec<T>,
     shape: impl Into<Shape>,
     op: impl FnOnce() -> B,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     let op = are_tracked(inputs).then(|| Box::new(op()) as Box<dyn Backward>);
     add_nodes(inputs, T::to_cpu_storage_owned(values), shape.into(), op)
 }
 
 /// Returns whether gradients will flow through an output of these inputs.
-pub(in crate::ops) fn are_tracked(inputs: &[&Tensor]) -> bool {
+pub(in crate::ops) fn are_tracked(inputs: &[&Raw]) -> bool {
     is_grad_enabled() && inputs.iter().any(|input| input.track_op())
 }
 
 /// Does the part of [`record`] that is not generic, so that it is compiled only once.
 fn add_nodes(
-    inputs: &[&Tensor],
+    inputs: &[&Raw],
     values: CpuStorage,
     shape: Shape,
     op: Option<Box<dyn Backward>>,
-) -> Result<Tensor> {
+) -> Result<Raw> {
     keep_freed_memory();
     let Some(op) = op else {
         let values = Storage::Cpu(values);
-        return Ok(Tensor::from_storage(
-            values,
-            shape,
-            BackpropOp::none(),
-            false,
-        ));
+        return Ok(Raw::from_storage(values, shape, BackpropOp::none(), false));
     };
     let needs_output = op.needs_output();
     let input = |i: usize| inputs.get(i).copied().unwrap_or(inputs[0]);
@@ -143,17 +145,17 @@ static LINKS: LazyLock<Mutex<HashMap<TensorId, Link>>> = LazyLock::new(Mutex::de
 
 #[derive(Clone)]
 struct Link {
-    token: Tensor,
+    token: Raw,
     slot: Arc<Slot>,
 }
 
-fn link_of(tensor: &Tensor) -> Option<Link> {
+fn link_of(tensor: &Raw) -> Option<Link> {
     lock(&LINKS).get(&tensor.id()).cloned()
 }
 
 /// Returns whether a tensor is the output of a kernel.
 #[cfg(test)]
-pub(in crate::ops) fn is_from_kernel(tensor: &Tensor) -> bool {
+pub(in crate::ops) fn is_from_kernel(tensor: &Raw) -> bool {
     link_of(tensor).is_some()
 }
 
@@ -164,24 +166,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The sum of an output's gradients so far, and their count. The kernel that computed the output
 /// takes them.
 #[derive(Default)]
-struct Slot(Mutex<(Option<Tensor>, f32)>);
+struct Slot(Mutex<(Option<Raw>, f32)>);
 
 impl Slot {
     /// Adds a gradient; returns the 1 that Candle adds to its count.
-    fn put(&self, gradient: Tensor) -> Result<Tensor> {
+    fn put(&self, gradient: Raw) -> Result<Raw> {
         let mut slot = lock(&self.0);
         slot.0 = Some(match slot.0.take() {
             Some(sum) => total(&sum, &gradient)?,
             None => gradient,
         });
         slot.1 += 1.0;
-        Tensor::new(&[1f32], &Device::Cpu)
+        Raw::new(&[1f32], &Device::Cpu)
     }
 
-    fn take(&self, count: &Tensor) -> Result<Tensor> {
+    fn take(&self, count: &Raw) -> Result<Raw> {
         let (gradient, have) = std::mem::take(&mut *lock(&self.0));
         match gradient {
-            Some(gradient) if count.to_vec1::<f32>()? == [have] => in_order(&gradient),
+            Some(gradient) if count.to_vec1::<f32>()? == [have] => Ok(gradient.detach()),
             _ => Err(explain(
                 "these gradients are mixed with those of another backward(), which failed or runs at the same time",
                 "Compute the loss again, and call backward() on it once",
@@ -194,7 +196,7 @@ impl Slot {
 struct Token {
     op: Box<dyn Backward>,
     slot: Arc<Slot>,
-    output: Arc<OnceLock<Tensor>>,
+    output: Arc<OnceLock<Raw>>,
     before: [Option<Arc<Slot>>; 3],
     wanted: [bool; 3],
 }
@@ -218,13 +220,16 @@ impl CustomOp3 for Token {
 
     fn bwd(
         &self,
-        a: &Tensor,
-        b: &Tensor,
-        c: &Tensor,
-        _: &Tensor,
-        count: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let gradient_of_output = self.slot.take(count)?;
+        a: &Raw,
+        b: &Raw,
+        c: &Raw,
+        _: &Raw,
+        count: &Raw,
+    ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
+        let mut gradient_of_output = self.slot.take(count)?;
+        if !self.op.takes_views() {
+            gradient_of_output = in_order(&gradient_of_output)?;
+        }
         let gradients = self.op.backward(Upstream {
             gradient: &gradient_of_output,
             wanted: self.wanted,
@@ -232,7 +237,7 @@ impl CustomOp3 for Token {
         })?;
         drop(gradient_of_output);
         let [x, y, z] = gradients;
-        let passed = |gradient, input: &Tensor, i: usize| match (gradient, &self.before[i]) {
+        let passed = |gradient, input: &Raw, i: usize| match (gradient, &self.before[i]) {
             (Some(gradient), Some(slot)) => slot.put(gradient).map(Some),
             (Some(gradient), None) if input.is_variable() => variables::put(input, gradient),
             (gradient, _) => Ok(gradient),
@@ -260,7 +265,7 @@ impl CustomOp1 for Output {
         }
     }
 
-    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn bwd(&self, _: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
         self.slot.put(gradient.clone()).map(Some)
     }
 }
@@ -277,13 +282,14 @@ impl Drop for Output {
 mod tests {
     use super::*;
     use crate::ops;
+    use crate::tensor::Tensor;
     use candle_core::Var;
 
-    fn sigmoid(x: &Tensor) -> Tensor {
-        ops::sigmoid(x).unwrap()
+    fn sigmoid(x: &Raw) -> Raw {
+        ops::sigmoid(Tensor::from_raw_ref(x)).into()
     }
 
-    fn gradient(loss: &Tensor, var: &Var) -> Vec<f64> {
+    fn gradient(loss: &Raw, var: &Var) -> Vec<f64> {
         let gradients = loss.backward().unwrap();
         gradients.get(var).unwrap().to_vec1().unwrap()
     }

@@ -19,7 +19,7 @@ use super::threads::for_each_task;
 use super::{microkernel, split_evenly, zeros};
 use block::Block;
 use few_rows::{FEW_ROWS, multiply_few};
-use matrix::{Rows, Tasks};
+use matrix::{Rows, Tasks, elements};
 use pack::pack;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -52,7 +52,7 @@ pub(in crate::ops) fn product<T: Element>(
     let [rows, _, columns] = sizes;
     // SAFETY: `multiply` initialises all rows.
     unsafe {
-        vec_filled_by(rows * columns, |out| {
+        vec_filled_by(elements(rows, columns), |out| {
             multiply(sizes, a, b, bias, Rows::new(out, columns), &on_all_cores);
         })
     }
@@ -73,7 +73,7 @@ pub(in crate::ops) fn product_with<T: Element>(
     a.check(rows, depth);
     // SAFETY: `multiply_packed` initialises all rows.
     unsafe {
-        vec_filled_by(rows * columns, |out| {
+        vec_filled_by(elements(rows, columns), |out| {
             multiply_packed(sizes, a, pack, None, Rows::new(out, columns), &on_all_cores);
         })
     }
@@ -90,7 +90,7 @@ pub(in crate::ops) fn products<'a, T: Element>(
     pair: impl Fn(usize) -> [Matrix<'a, T>; 2] + Sync,
 ) -> Vec<T> {
     let [rows, depth, columns] = sizes;
-    if count == 1 || rows * depth * columns >= LARGE {
+    if count == 1 || elements(rows, columns).saturating_mul(depth) >= LARGE {
         let of = |i| {
             let [a, b] = pair(i);
             product(sizes, a, b, None)
@@ -100,10 +100,10 @@ pub(in crate::ops) fn products<'a, T: Element>(
             _ => (0..count).flat_map(of).collect(),
         };
     }
-    let each = rows * columns;
+    let each = elements(rows, columns);
     // SAFETY: each task initialises the product of its index.
     unsafe {
-        vec_filled_by(count * each, |out| {
+        vec_filled_by(elements(count, each), |out| {
             for_each_task(count, |i| {
                 let [a, b] = pair(i);
                 let out = SharedSlice::new(out.part(i * each, each));
@@ -299,7 +299,7 @@ impl<T: Element> Packed<T> {
         let panels = 0..self.columns.div_ceil(tile_columns);
         // SAFETY: `multiply_panels` initialises all columns.
         unsafe {
-            vec_filled_by(rows * self.columns, |out| {
+            vec_filled_by(elements(rows, self.columns), |out| {
                 let to = Rows::new(out, self.columns);
                 multiply_panels(sizes, a, panels, &self.panels, bias, &to, &on_all_cores);
             })

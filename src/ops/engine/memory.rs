@@ -19,8 +19,9 @@ pub(super) fn keep_freed_memory() {
                 ("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, 128 << 20),
             ] {
                 if std::env::var_os(name).is_none() {
-                    // SAFETY: mallopt takes two integers and sets a parameter of `malloc` under
-                    // malloc's own lock.
+                    // SAFETY: the call reads no memory of this program. The manual calls `mallopt` unsafe while other
+                    // threads are in `mallopt`, which `Once` excludes here, or in `malloc`: there glibc takes the lock
+                    // of its main arena, and threads that allocate without it read one of these two integers.
                     unsafe { libc::mallopt(setting, limit) };
                 }
             }

@@ -6,7 +6,7 @@
 
 mod element;
 
-pub(in crate::ops) use element::Element;
+pub(in crate::ops) use element::{Element, FARTHEST};
 
 use crate::error;
 use std::sync::LazyLock;

@@ -4,7 +4,9 @@ use super::CpuView;
 use super::shared_slice::{SharedSlice, vec_filled_by};
 use super::simd::Element;
 use super::threads::for_each_task;
-use candle_core::{DType, Result, Tensor};
+use crate::ops::check::output;
+use crate::tensor::Raw;
+use candle_core::{DType, Result};
 use std::mem::MaybeUninit;
 
 /// The number of rows and columns that are transposed together: elements that are adjacent in the input are then
@@ -15,7 +17,7 @@ const TASK: usize = 1 << 15;
 
 /// Returns the tensor with its elements one after the other, so that kernels can read it as a slice, and without its
 /// graph.
-pub(in crate::ops) fn in_order(x: &Tensor) -> Result<Tensor> {
+pub(in crate::ops) fn in_order(x: &Raw) -> Result<Raw> {
     let copied = !x.is_contiguous() && x.elem_count() > 0 && x.device().is_cpu();
     match x.dtype() {
         DType::F32 if copied => copy::<f32>(x),
@@ -24,12 +26,13 @@ pub(in crate::ops) fn in_order(x: &Tensor) -> Result<Tensor> {
     }
 }
 
-fn copy<T: Element>(x: &Tensor) -> Result<Tensor> {
-    Tensor::from_vec(elements::<T>(x)?, x.dims(), x.device())
+fn copy<T: Element>(x: &Raw) -> Result<Raw> {
+    Raw::from_vec(elements::<T>(x)?, x.dims(), x.device())
 }
 
 /// Returns the elements of a tensor that is not empty, in the order of its indices.
-pub(in crate::ops) fn elements<T: Element>(x: &Tensor) -> Result<Vec<T>> {
+pub(in crate::ops) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
+    output(&"contiguous", x.dims(), x)?;
     let view = CpuView::of_strided(x)?;
     let values = view.as_slice::<T>()?;
     let copy = StridedCopy::of(x.dims(), x.stride());
@@ -64,7 +67,7 @@ impl StridedCopy {
         });
         // If the columns are not adjacent in the input, the rows are the dimension with the least distance there.
         let rows = match columns.from {
-            1 => outer.len().checked_sub(1),
+            0 | 1 => outer.len().checked_sub(1),
             _ => (0..outer.len()).min_by_key(|&i| (outer[i].from == 0, outer[i].from)),
         };
         let rows = rows.map(|i| outer.remove(i));
@@ -109,7 +112,7 @@ impl StridedCopy {
     /// Returns how many rows and columns are copied together.
     fn block(&self) -> (usize, usize) {
         let (rows, columns) = (self.rows.size, self.columns.size);
-        if self.columns.from == 1 {
+        if self.columns.from <= 1 {
             let wide = columns.min(TASK);
             return ((TASK / wide).min(rows), wide);
         }
@@ -140,6 +143,12 @@ impl StridedCopy {
     ) {
         // SAFETY: each element of the output belongs to one row of one matrix.
         let part = |row, first, count| unsafe { out.part(to + row * self.rows.to + first, count) };
+        if self.columns.from == 0 {
+            for row in 0..rows {
+                part(row, 0, columns).fill(MaybeUninit::new(values[row * self.rows.from]));
+            }
+            return;
+        }
         if self.columns.from == 1 {
             for row in 0..rows {
                 let row_of_input = &values[row * self.rows.from..][..columns];
@@ -221,12 +230,12 @@ mod tests {
         ];
         for (seed, shape) in shapes.iter().enumerate() {
             for dtype in [DType::F32, DType::F64] {
-                let x = with_seed(seed as u64, || rand(*shape, &Device::Cpu))?.to_dtype(dtype)?;
-                for x in views(&x)? {
+                let x = with_seed(seed as u64, || rand(*shape, &Device::Cpu)).to_dtype(dtype);
+                for x in views(x.raw())? {
                     let copy = in_order(&x)?;
                     let what = format!("{:?} {:?}", x.dims(), x.stride());
                     assert!(copy.is_contiguous(), "{what}");
-                    let flat = |x: &Tensor| x.flatten_all()?.to_dtype(DType::F64)?.to_vec1::<f64>();
+                    let flat = |x: &Raw| x.flatten_all()?.to_dtype(DType::F64)?.to_vec1::<f64>();
                     assert_eq!(flat(&copy)?, flat(&x.contiguous()?)?, "{what}");
                 }
             }
@@ -235,7 +244,7 @@ mod tests {
     }
 
     /// Returns the tensor with its dimensions in other orders, parts of those, and repetitions.
-    fn views(x: &Tensor) -> Result<Vec<Tensor>> {
+    fn views(x: &Raw) -> Result<Vec<Raw>> {
         let mut views = vec![x.clone()];
         for first in 0..x.rank() {
             for second in first + 1..x.rank() {

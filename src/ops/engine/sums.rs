@@ -161,8 +161,11 @@ pub(in crate::ops) fn fold_lanes<T: Element>(lanes: [T; LANES], combine: impl Fn
 /// Returns the sum, within a task.
 #[inline(always)]
 pub(in crate::ops) fn sum<T: Element>(values: &[T]) -> T {
-    let [sum] = sum_terms(values, |value| [value]);
-    sum
+    // Two halves at once: an addition need not wait for the one before it.
+    let (first, second) = values.split_at(values.len() / 2);
+    let (second, rest) = second.split_at(first.len());
+    let [first, second] = sum_pairs(first, second, |a, b| [a, b]);
+    rest.iter().fold(first + second, |sum, value| sum + *value)
 }
 
 /// Returns the dot product, within a task.

@@ -3,12 +3,14 @@
 use super::reduction::{Reduction, empty, sum};
 use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
-use crate::error::{self, explain};
+use crate::error::{self, OrRaise, explain};
 use crate::ops::check;
-use crate::ops::contiguous;
+use crate::ops::contiguous_raw;
 use crate::ops::lookup::check_indices;
-use crate::ops::softmax::log_softmax;
-use candle_core::{D, DType, Result, Tensor};
+use crate::ops::softmax::log_softmax_as;
+use crate::ops::sum_as;
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Result};
 
 /// Returns the mean cross-entropy of logits, `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
 /// Regression*. [`CrossEntropyLoss`] has further settings.
@@ -16,19 +18,20 @@ use candle_core::{D, DType, Result, Tensor};
 /// # Shapes
 /// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
 /// GPU, reading the indices would make every step wait: there, the loss is NaN if one is out of range.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]], &cpu())?; // (2, 2)
-/// let loss = cross_entropy(&logits, &tensor(&[1, 0], &cpu())?)?;
-/// assert!((loss.to_scalar::<f32>()? - 0.5 * 2f32.ln()).abs() < 1e-6);
-/// # Ok::<(), Error>(())
+/// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]], &cpu()); // (2, 2)
+/// let loss = cross_entropy(&logits, &tensor(&[1, 0], &cpu()));
+/// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
 /// ```
-pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Tensor {
     CrossEntropyLoss::new().forward(y_hat, y)
 }
 
@@ -38,19 +41,20 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// # Shapes
 /// Log-probabilities `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// As for [`cross_entropy`].
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let logits = randn((4, 3), &cpu())?; // (4, 3)
-/// let y = tensor(&[0, 2, 1, 1], &cpu())?;
-/// let loss = nll_loss(&log_softmax(&logits, 1)?, &y)?.to_scalar::<f32>()?;
-/// assert!((loss - cross_entropy(&logits, &y)?.to_scalar::<f32>()?).abs() < 1e-6);
-/// # Ok::<(), Error>(())
+/// let logits = randn((4, 3), &cpu()); // (4, 3)
+/// let y = tensor(&[0, 2, 1, 1], &cpu());
+/// let loss = nll_loss(&log_softmax(&logits, 1), &y).item();
+/// assert!((loss - cross_entropy(&logits, &y).item()).abs() < 1e-6);
 /// ```
-pub fn nll_loss(log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn nll_loss(log_p: &Tensor, y: &Tensor) -> Tensor {
     NLLLoss::new().forward(log_p, y)
 }
 
@@ -69,8 +73,7 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new();")]
-            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 2], &cpu())?)?.rank(), 0);
-            /// # Ok::<(), Error>(())
+            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu()), &tensor(&[0, 2], &cpu())).rank(), 0);
             /// ```
             pub fn new() -> Self {
                 Self::default()
@@ -82,8 +85,7 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
-            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 2], &cpu())?)?.dims(), [2]);
-            /// # Ok::<(), Error>(())
+            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu()), &tensor(&[0, 2], &cpu())).dims(), [2]);
             /// ```
             pub fn reduction(mut self, reduction: Reduction) -> Self {
                 self.settings.reduction = reduction;
@@ -96,15 +98,14 @@ macro_rules! class_loss {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0], &cpu())?);")]
+            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0], &cpu()));")]
             /// let loss = loss.reduction(Reduction::Sum);
-            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu())?; // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, 1], &cpu())?)?.to_scalar::<f32>()?;
-            /// assert!((loss - 4.0 * 2f32.ln()).abs() < 1e-5);
-            /// # Ok::<(), Error>(())
+            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu()); // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, 1], &cpu())).item();
+            /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
             /// ```
             pub fn weight(mut self, weight: &Tensor) -> Self {
-                self.settings.weight = Some(weight.detach());
+                self.settings.weight = Some(weight.raw().detach());
                 self
             }
 
@@ -114,10 +115,9 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-100);")]
-            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu())?; // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, -100], &cpu())?)?.to_scalar::<f32>()?;
-            /// assert!((loss - 2f32.ln()).abs() < 1e-6);
-            /// # Ok::<(), Error>(())
+            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu()); // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, -100], &cpu())).item();
+            /// assert!((loss - 2f64.ln()).abs() < 1e-6);
             /// ```
             pub fn ignore_index(mut self, index: i64) -> Self {
                 self.settings.ignore_index = Some(index);
@@ -126,18 +126,21 @@ macro_rules! class_loss {
 
             /// Returns the loss of predictions.
             ///
-            /// # Errors
+            /// # Panics
             #[doc = concat!("As for [`", $function, "`], and if a setting is invalid.")]
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new();")]
-            /// assert!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 3], &cpu())?).is_err());
-            /// # Ok::<(), Error>(())
+            /// let classes = tensor(&[0, 3], &cpu()); // there are only 0, 1 and 2
+            /// assert!(attempt(|| loss.forward(&zeros((2, 3), &cpu()), &classes)).is_err());
             /// ```
-            pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-                ($forward)(&self.settings, y_hat, y)
+            #[inline]
+            #[track_caller]
+            pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
+                let loss = ($forward)(&self.settings, y_hat.raw(), y.raw());
+                loss.or_raise().into()
             }
         }
     };
@@ -151,11 +154,10 @@ class_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let logits = zeros((2, 4), &cpu())?; // (2, 4)
+    /// let logits = zeros((2, 4), &cpu()); // (2, 4)
     /// let loss = CrossEntropyLoss::new().label_smoothing(0.1).reduction(Reduction::Sum);
-    /// let loss = loss.forward(&logits, &tensor(&[3, 0], &cpu())?)?;
-    /// assert!((loss.to_scalar::<f32>()? - 2.0 * 4f32.ln()).abs() < 1e-5);
-    /// # Ok::<(), Error>(())
+    /// let loss = loss.forward(&logits, &tensor(&[3, 0], &cpu()));
+    /// assert!((loss.item() - 2.0 * 4f64.ln()).abs() < 1e-5);
     /// ```
     CrossEntropyLoss, "cross_entropy", forward
 );
@@ -166,12 +168,11 @@ class_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let log_p = tensor(&[[-0.5, -1.0]], &cpu())?; // (1, 2)
-    /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1], &cpu())?)?;
-    /// assert_eq!(loss.to_scalar::<f32>()?, 1.0);
-    /// # Ok::<(), Error>(())
+    /// let log_p = tensor(&[[-0.5, -1.0]], &cpu()); // (1, 2)
+    /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1], &cpu()));
+    /// assert_eq!(loss.item(), 1.0);
     /// ```
-    NLLLoss, "nll_loss", |settings: &Settings, log_p: &Tensor, y: &Tensor| {
+    NLLLoss, "nll_loss", |settings: &Settings, log_p: &Raw, y: &Raw| {
         settings.of_log_probabilities("nll_loss", log_p, y)
     }
 );
@@ -184,8 +185,8 @@ impl CrossEntropyLoss {
     /// use taper::prelude::*;
     ///
     /// let loss = CrossEntropyLoss::new().label_smoothing(2.0);
-    /// assert!(loss.forward(&zeros((1, 2), &cpu())?, &tensor(&[0], &cpu())?).is_err());
-    /// # Ok::<(), Error>(())
+    /// let loss = attempt(|| loss.forward(&zeros((1, 2), &cpu()), &tensor(&[0], &cpu())));
+    /// assert!(loss.is_err());
     /// ```
     pub fn label_smoothing(mut self, smoothing: f64) -> Self {
         self.settings.label_smoothing = smoothing;
@@ -196,12 +197,12 @@ impl CrossEntropyLoss {
 #[derive(Clone, Debug, Default)]
 struct Settings {
     reduction: Reduction,
-    weight: Option<Tensor>,
+    weight: Option<Raw>,
     ignore_index: Option<i64>,
     label_smoothing: f64,
 }
 
-fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
     check::floating(&"cross_entropy", y_hat)?;
     if check::is_half(y_hat) {
         return check::in_single([y_hat], |[single]| forward(settings, &single, y));
@@ -216,7 +217,7 @@ fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     }
     settings.check_rows("cross_entropy", "logits", y_hat)?;
     match y.dtype().is_float() && y.dims() == y_hat.dims() {
-        true => settings.of_probabilities(&log_softmax(y_hat, 1)?, y),
+        true => settings.of_probabilities(&log_probabilities(y_hat)?, y),
         false => {
             settings.check("cross_entropy", "logits", y_hat, y)?;
             settings.of_rows("cross_entropy", y_hat, y, true)
@@ -224,9 +225,14 @@ fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     }
 }
 
+/// Returns the logarithms of the probabilities of the classes, `(batch, classes, …)`.
+fn log_probabilities(logits: &Raw) -> Result<Raw> {
+    log_softmax_as(&"cross_entropy", logits, 1.into())
+}
+
 impl Settings {
     /// Checks that `y_hat` has the shape `(batch, classes, …)`, and that there is a weight for each class.
-    fn check_rows(&self, caller: &str, what: &str, y_hat: &Tensor) -> Result<()> {
+    fn check_rows(&self, caller: &str, what: &str, y_hat: &Raw) -> Result<()> {
         let dims = y_hat.dims();
         if dims.len() < 2 || dims[1] == 0 {
             return Err(explain(
@@ -250,7 +256,7 @@ impl Settings {
     }
 
     /// Checks that targets fit the logits or log-probabilities.
-    fn check(&self, caller: &str, what: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    fn check(&self, caller: &str, what: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
         let (dims, labels) = (y_hat.dims(), y.dims());
         self.check_rows(caller, what, y_hat)?;
         let (batch, places) = (dims[0], &dims[2..]);
@@ -270,13 +276,13 @@ impl Settings {
             let found = y.dtype().as_str();
             return Err(explain(
                 format!("{caller} takes class indices, but the targets are {found}"),
-                "Convert them: y.to_dtype(DType::I64)?",
+                "Convert them: y.to_dtype(DType::I64)",
             ));
         }
         same_device(caller, y_hat, y)
     }
 
-    fn of_log_probabilities(&self, caller: &str, log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn of_log_probabilities(&self, caller: &str, log_p: &Raw, y: &Raw) -> Result<Raw> {
         check::floating(&caller, log_p)?;
         self.check(caller, "log-probabilities", log_p, y)?;
         if check::is_half(log_p) {
@@ -286,19 +292,19 @@ impl Settings {
     }
 
     /// Returns the loss of logits or log-probabilities that have been checked.
-    fn of_rows(&self, caller: &str, x: &Tensor, y: &Tensor, logits: bool) -> Result<Tensor> {
+    fn of_rows(&self, caller: &str, x: &Raw, y: &Raw, logits: bool) -> Result<Raw> {
         let classes = x.dim(1)?;
         let (rows, logits) = match x.rank() {
             2 => (x.clone(), logits),
             rank => {
                 let x = if logits {
-                    log_softmax(x, 1)?
+                    log_probabilities(x)?
                 } else {
                     x.clone()
                 };
                 // (batch, …, classes), in the order of the targets
                 let order: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-                let rows = contiguous(&x.permute(order)?)?;
+                let rows = contiguous_raw(&x.permute(order)?)?;
                 (rows.reshape(((), classes))?, false)
             }
         };
@@ -330,7 +336,7 @@ impl Settings {
     }
 
     /// Checks that the class indices that are not ignored are in range.
-    fn check_classes(&self, caller: &str, y: &Tensor, classes: usize) -> Result<()> {
+    fn check_classes(&self, caller: &str, y: &Raw, classes: usize) -> Result<()> {
         let checked = match self.ignore_index {
             Some(ignored) => {
                 let kept = y.to_dtype(DType::I64)?;
@@ -344,7 +350,7 @@ impl Settings {
     }
 
     /// Returns the loss for targets that are probabilities.
-    fn of_probabilities(&self, log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn of_probabilities(&self, log_p: &Raw, y: &Raw) -> Result<Raw> {
         same_device("cross_entropy", log_p, y)?;
         let (classes, smoothing) = (log_p.dim(1)?, self.label_smoothing);
         let y = y.to_dtype(log_p.dtype())?;
@@ -356,11 +362,7 @@ impl Settings {
             let weight = weight.to_dtype(log_p.dtype())?.reshape(shape)?;
             terms = terms.broadcast_mul(&weight)?;
         }
-        let losses = terms.transpose(1, D::Minus1)?.sum(D::Minus1)?.neg()?;
-        let losses = match losses.rank() > 1 {
-            true => losses.transpose(1, D::Minus1)?.contiguous()?,
-            false => losses,
-        };
+        let losses = sum_as(&"cross_entropy", &terms, &[1], false)?.neg()?;
         super::reduction::reduce("cross_entropy", &losses, self.reduction)
     }
 }

@@ -1,9 +1,10 @@
 //! Losses for predictions of continuous values.
 
-use super::elementwise::{ElementLoss, elementwise_loss};
-use crate::error;
+use super::elementwise::{ElementLoss, elementwise_loss, loss};
+use crate::error::{self, OrRaise};
 use crate::ops::engine::simd::Element;
-use candle_core::{Result, Tensor};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
 
 elementwise_loss!(
     /// The squared differences; [`mse_loss`] with a choice of the reduction.
@@ -11,10 +12,9 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu())?, tensor(&[1.0, 4.0], &cpu())?);
-    /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
-    /// assert_eq!(loss.to_scalar::<f32>()?, 4.0);
-    /// # Ok::<(), Error>(())
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu()), tensor(&[1.0, 4.0], &cpu()));
+    /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
+    /// assert_eq!(loss.item(), 4.0);
     /// ```
     MSELoss {} => |_: &MSELoss| Ok::<_, candle_core::Error>(Square)
 );
@@ -25,10 +25,9 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu())?, tensor(&[1.0, 4.0], &cpu())?);
-    /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
-    /// assert_eq!(loss.to_scalar::<f32>()?, 2.0);
-    /// # Ok::<(), Error>(())
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu()), tensor(&[1.0, 4.0], &cpu()));
+    /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
+    /// assert_eq!(loss.item(), 2.0);
     /// ```
     L1Loss {} => |_: &L1Loss| Ok::<_, candle_core::Error>(Absolute)
 );
@@ -39,10 +38,9 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu())?, tensor(&[0.5, 3.0], &cpu())?);
-    /// let loss = HuberLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
-    /// assert_eq!(loss.to_scalar::<f32>()?, 0.125 + 2.5);
-    /// # Ok::<(), Error>(())
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu()), tensor(&[0.5, 3.0], &cpu()));
+    /// let loss = HuberLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
+    /// assert_eq!(loss.item(), 0.125 + 2.5);
     /// ```
     HuberLoss {
         /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
@@ -57,10 +55,9 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu())?, tensor(&[0.5, 3.0], &cpu())?);
-    /// let loss = SmoothL1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
-    /// assert_eq!(loss.to_scalar::<f32>()?, 0.125 + 2.5);
-    /// # Ok::<(), Error>(())
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu()), tensor(&[0.5, 3.0], &cpu()));
+    /// let loss = SmoothL1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
+    /// assert_eq!(loss.item(), 0.125 + 2.5);
     /// ```
     SmoothL1Loss {
         /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
@@ -74,17 +71,18 @@ elementwise_loss!(
 /// # Shapes
 /// Any, the same for both; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// If the shapes, types or devices differ, the types are integers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu())?, &tensor(&[1.0, 4.0], &cpu())?)?;
-/// assert_eq!(loss.to_scalar::<f32>()?, 2.0);
-/// # Ok::<(), Error>(())
+/// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[1.0, 4.0], &cpu()));
+/// assert_eq!(loss.item(), 2.0);
 /// ```
-pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
     MSELoss::new().forward(y_hat, y)
 }
 
@@ -93,17 +91,18 @@ pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// # Shapes
 /// Any, the same for both; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// As for [`mse_loss`].
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = l1_loss(&tensor(&[1.0, 2.0], &cpu())?, &tensor(&[1.0, 4.0], &cpu())?)?;
-/// assert_eq!(loss.to_scalar::<f32>()?, 1.0);
-/// # Ok::<(), Error>(())
+/// let loss = l1_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[1.0, 4.0], &cpu()));
+/// assert_eq!(loss.item(), 1.0);
 /// ```
-pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
     L1Loss::new().forward(y_hat, y)
 }
 
@@ -113,17 +112,18 @@ pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// # Shapes
 /// Any, the same for both; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// As for [`mse_loss`], and if `delta` is not positive.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = huber_loss(&tensor(&[0.0, 0.0], &cpu())?, &tensor(&[0.5, 3.0], &cpu())?, 1.0)?;
-/// assert_eq!(loss.to_scalar::<f32>()?, (0.125 + 2.5) / 2.0);
-/// # Ok::<(), Error>(())
+/// let loss = huber_loss(&tensor(&[0.0, 0.0], &cpu()), &tensor(&[0.5, 3.0], &cpu()), 1.0);
+/// assert_eq!(loss.item(), (0.125 + 2.5) / 2.0);
 /// ```
-pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Tensor {
     HuberLoss::new().delta(delta).forward(y_hat, y)
 }
 
@@ -133,17 +133,18 @@ pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
 /// # Shapes
 /// Any, the same for both; the loss is a scalar `()`.
 ///
-/// # Errors
+/// # Panics
 /// As for [`mse_loss`], and if `beta` is negative.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0], &cpu())?, &tensor(&[1.0, 3.0], &cpu())?, 2.0)?;
-/// assert_eq!(loss.to_scalar::<f32>()?, (0.25 + 2.0) / 2.0);
-/// # Ok::<(), Error>(())
+/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0], &cpu()), &tensor(&[1.0, 3.0], &cpu()), 2.0);
+/// assert_eq!(loss.item(), (0.25 + 2.0) / 2.0);
 /// ```
-pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) -> Result<Tensor> {
+#[inline]
+#[track_caller]
+pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) -> Tensor {
     SmoothL1Loss::new().beta(beta).forward(y_hat, y)
 }
 
@@ -164,7 +165,7 @@ impl ElementLoss for Square {
         [slope, -slope]
     }
 
-    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         (y_hat - y)?.sqr()
     }
 }
@@ -197,7 +198,7 @@ impl ElementLoss for Absolute {
         [slope, -slope]
     }
 
-    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         absolute(&(y_hat - y)?)
     }
 }
@@ -238,7 +239,7 @@ impl ElementLoss for Huber {
 
     /// Splits the difference into the part up to `delta`, which is squared, and the rest: the square of the
     /// whole difference could be infinite.
-    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         let distance = absolute(&(y_hat - y)?)?;
         let near = distance.broadcast_minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
         let rest = (distance - &near)?;
@@ -285,7 +286,7 @@ impl ElementLoss for SmoothL1 {
         }
     }
 
-    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         match self.0 == 0.0 {
             true => Absolute.with_candle(y_hat, y),
             false => Huber(self.0).with_candle(y_hat, y)? / self.0,
@@ -301,7 +302,7 @@ fn clamp<T: Element>(value: T, bound: T) -> T {
 }
 
 /// Returns `|x|`. Its gradient at 0 is 0, where that of Candle's own `abs` is 1.
-fn absolute(x: &Tensor) -> Result<Tensor> {
+fn absolute(x: &Raw) -> Result<Raw> {
     x * x.detach().sign()?
 }
 

@@ -7,8 +7,9 @@ use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::ops::lookup::or_nan;
-use crate::ops::softmax::{log_softmax, normalizer};
-use candle_core::{D, DType, Result, Tensor};
+use crate::ops::softmax::{log_softmax_as, normalizer};
+use crate::tensor::Raw;
+use candle_core::{D, DType, Result};
 use std::mem::MaybeUninit;
 
 /// The class that marks an ignored row.
@@ -18,12 +19,12 @@ const CHUNK: usize = 1 << 14;
 
 /// Logits or log-probabilities `(rows, classes)` with the classes `(rows,)`.
 pub(super) struct Rows<'a> {
-    pub(super) x: &'a Tensor,
+    pub(super) x: &'a Raw,
     /// Whether `x` are logits. The kernel does not store their log-probabilities.
     pub(super) logits: bool,
-    pub(super) y: &'a Tensor,
+    pub(super) y: &'a Raw,
     /// A weight for each class.
-    pub(super) weight: Option<Tensor>,
+    pub(super) weight: Option<Raw>,
     /// The class whose rows are ignored.
     pub(super) ignored: Option<i64>,
     /// The share of the target that is spread over all classes.
@@ -32,9 +33,9 @@ pub(super) struct Rows<'a> {
 
 /// Returns the loss of each row, `(rows,)`, and, if they are not all 1, the weights of the rows. For the
 /// mean, the sum of the losses is divided by the sum of the weights.
-pub(super) fn losses_of_rows(rows: Rows) -> Result<(Tensor, Option<Tensor>)> {
+pub(super) fn losses_of_rows(rows: Rows) -> Result<(Raw, Option<Raw>)> {
     if rows.y.elem_count() == 0 {
-        let none = Tensor::zeros(0, rows.x.dtype(), rows.x.device())?;
+        let none = Raw::zeros(0, rows.x.dtype(), rows.x.device())?;
         return Ok((none, None));
     }
     match has_kernel(&[rows.x]) {
@@ -43,10 +44,10 @@ pub(super) fn losses_of_rows(rows: Rows) -> Result<(Tensor, Option<Tensor>)> {
     }
 }
 
-fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
+fn losses_with_candle(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
     let classes = rows.x.dim(1)?;
     let log_p = match rows.logits {
-        true => log_softmax(rows.x, 1)?,
+        true => log_softmax_as(&"cross_entropy", rows.x, 1.into())?,
         false => rows.x.contiguous()?,
     };
     let mut y = rows.y.to_dtype(DType::I64)?;
@@ -54,7 +55,7 @@ fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
     if let Some(kept) = &kept {
         y = kept.where_cond(&y, &y.zeros_like()?)?;
     }
-    let target = |y: &Tensor| log_p.gather(&y.unsqueeze(1)?.contiguous()?, 1)?.squeeze(1);
+    let target = |y: &Raw| log_p.gather(&y.unsqueeze(1)?.contiguous()?, 1)?.squeeze(1);
     let target = match y.device().is_cpu() {
         true => target(&y)?,
         false => or_nan(&y, classes, target)?,
@@ -88,7 +89,7 @@ fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
     Ok((loss, weights.map(|weights| weights.detach())))
 }
 
-fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
+fn forward<T: Element>(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
     let count = rows.x.dim(1)?;
     let classes: Vec<i64> = rows.y.to_dtype(DType::I64)?.to_vec1()?;
     let class = |class: i64| match Some(class) == rows.ignored {
@@ -125,7 +126,7 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
     rule.normalizers = normalizers;
     let of_rows = (rows.weight.is_some() || rows.ignored.is_some()).then(|| {
         let weights = rule.classes.iter().map(|class| rule.weight_of(*class));
-        Tensor::from_vec(
+        Raw::from_vec(
             weights.collect::<Vec<T>>(),
             rule.classes.len(),
             rows.y.device(),
@@ -148,7 +149,7 @@ struct Rule<T> {
     /// The number of classes.
     count: usize,
     /// The logits; `None` if the rows are log-probabilities.
-    logits: Option<Tensor>,
+    logits: Option<Raw>,
     /// For each row, the two values that are subtracted from the logits, one after the other, to get the
     /// log-probabilities.
     normalizers: Vec<[T; 2]>,
@@ -236,7 +237,7 @@ impl<T: Element> Backward for Rule<T> {
                 }
             })
         };
-        let of_x = Tensor::from_vec(of_x, shape, gradient.device())?;
+        let of_x = Raw::from_vec(of_x, shape, gradient.device())?;
         Ok([Some(of_x), None, None])
     }
 }
@@ -260,13 +261,13 @@ mod tests {
 
     #[test]
     fn the_kernel_agrees_with_candle() {
-        type Losses = fn(Rows) -> Result<(Tensor, Option<Tensor>)>;
+        type Losses = fn(Rows) -> Result<(Raw, Option<Raw>)>;
         compare("losses_of_rows", 40, |case| {
             let (count, classes) = (case.between(1, 70), case.between(1, 40));
             let y: Vec<i64> = (0..count)
                 .map(|_| case.between(0, classes - 1) as i64)
                 .collect();
-            let y = Tensor::from_vec(y, count, &Device::Cpu).unwrap();
+            let y = Raw::from_vec(y, count, &Device::Cpu).unwrap();
             let inputs = vec![case.input(randn((count, classes), &Device::Cpu))];
             let weight = case
                 .one_of(&[true, false])
@@ -276,7 +277,7 @@ mod tests {
             let logits = case.one_of(&[false, true]);
             let run = move |losses: Losses| {
                 let (y, weight) = (y.clone(), weight.clone());
-                move |x: &[Tensor]| {
+                move |x: &[Raw]| {
                     let rows = Rows {
                         x: &x[0],
                         logits,

@@ -2,10 +2,11 @@
 
 use crate::device::DeviceExt;
 use crate::error::explain;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 
 /// Checks that predictions and targets have the same shape, type and device.
-pub(super) fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+pub(super) fn same_shape(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
     if y_hat.dims() != y.dims() {
         return Err(explain(
             format!(
@@ -13,7 +14,7 @@ pub(super) fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
                 y_hat.dims(),
                 y.dims()
             ),
-            format!("Reshape the targets: y.reshape({:?})?", y_hat.dims()),
+            format!("Reshape the targets: y.reshape({:?})", y_hat.dims()),
         ));
     }
     if y_hat.dtype() != y.dtype() {
@@ -23,14 +24,14 @@ pub(super) fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
                 "{loss}: predictions are {}, but targets are {t}",
                 p.as_str()
             ),
-            format!("Convert the targets: y.to_dtype(DType::{p:?})?"),
+            format!("Convert the targets: y.to_dtype(DType::{p:?})"),
         ));
     }
     same_device(loss, y_hat, y)
 }
 
 /// Checks that predictions and targets are on the same device.
-pub(crate) fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+pub(crate) fn same_device(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
     match y_hat.device().same_device(y.device()) {
         true => Ok(()),
         false => Err(explain(
@@ -39,28 +40,26 @@ pub(crate) fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> 
                 y_hat.device().label(),
                 y.device().label()
             ),
-            "Move the targets: y.to_device(y_hat.device())?",
+            "Move the targets: y.to_device(y_hat.device())",
         )),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::error::attempt;
     use crate::ops::loss::{bce_with_logits, huber_loss, l1_loss, mse_loss};
     use crate::tensor::{tensor, zeros};
     use candle_core::Device;
 
     #[test]
     fn targets_that_do_not_fit_are_an_error() {
-        let (a, b) = (
-            zeros((2, 1), &Device::Cpu).unwrap(),
-            zeros(2, &Device::Cpu).unwrap(),
-        );
+        let (a, b) = (zeros((2, 1), &Device::Cpu), zeros(2, &Device::Cpu));
         for result in [
-            mse_loss(&a, &b),
-            l1_loss(&a, &b),
-            huber_loss(&a, &b, 1.0),
-            bce_with_logits(&a, &b),
+            attempt(|| mse_loss(&a, &b)),
+            attempt(|| l1_loss(&a, &b)),
+            attempt(|| huber_loss(&a, &b, 1.0)),
+            attempt(|| bce_with_logits(&a, &b)),
         ] {
             let message = result.unwrap_err().to_string();
             assert!(
@@ -68,8 +67,8 @@ mod tests {
                 "{message}"
             );
         }
-        let integers = tensor(&[1, 2], &Device::Cpu).unwrap();
-        let message = mse_loss(&b, &integers).unwrap_err().to_string();
+        let integers = tensor(&[1, 2], &Device::Cpu);
+        let message = attempt(|| mse_loss(&b, &integers)).unwrap_err().to_string();
         assert!(message.contains("targets are i64"), "{message}");
     }
 }

@@ -3,13 +3,12 @@ use crate::tensor::{manual_seed, randn, uniform};
 use candle_core::{DType, Device};
 use rand::{Rng, SeedableRng};
 
-fn values(tensor: &Tensor) -> Vec<f64> {
-    let tensor = tensor.to_dtype(DType::F64).unwrap();
-    tensor.flatten_all().unwrap().to_vec1().unwrap()
+fn values(tensor: &Raw) -> Vec<f64> {
+    Tensor::from(tensor).to_dtype(DType::F64).to_vec()
 }
 
 /// Calls `check` with random tensors of many sizes.
-fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Tensor; 4], f64)) {
+fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Raw; 4], f64)) {
     let cases = if cfg!(miri) { 1..5 } else { 0..60 };
     for seed in cases {
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
@@ -27,7 +26,7 @@ fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Tensor; 4], f64)) 
                 3 => uniform(0.0, 2.0, shape, &Device::Cpu),
                 _ => randn(shape, &Device::Cpu),
             };
-            tensor.unwrap().to_dtype(dtype).unwrap()
+            Raw::from(tensor.to_dtype(dtype))
         });
         check(&mut random, tensors, tolerance);
     }
@@ -38,11 +37,11 @@ fn zip_all<const N: usize>(all: &[Vec<f64>; N]) -> impl Iterator<Item = [f64; N]
     (0..all[0].len()).map(|i| all.each_ref().map(|values| values[i]))
 }
 
-fn not_contiguous(tensor: &Tensor) -> Tensor {
+fn not_contiguous(tensor: &Raw) -> Raw {
     tensor.t().unwrap().contiguous().unwrap().t().unwrap()
 }
 
-fn assert_close(got: &Tensor, want: &[f64], tolerance: f64) {
+fn assert_close(got: &Raw, want: &[f64], tolerance: f64) {
     for (got, want) in values(got).iter().zip(want) {
         let off = (got - want).abs();
         assert!(
@@ -53,10 +52,10 @@ fn assert_close(got: &Tensor, want: &[f64], tolerance: f64) {
 }
 
 /// Runs a step on copies, on all threads and on one; returns what it changed.
-fn run(tensors: &[&Tensor], step: impl Fn(&[Tensor]) -> Result<()> + Sync) -> Vec<Tensor> {
+fn run(tensors: &[&Raw], step: impl Fn(&[Raw]) -> Result<()> + Sync) -> Vec<Raw> {
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let run = || {
-        let copies: Vec<Tensor> = tensors.iter().map(|t| t.copy().unwrap()).collect();
+        let copies: Vec<Raw> = tensors.iter().map(|t| t.copy().unwrap()).collect();
         step(&copies).unwrap();
         copies
     };
@@ -185,7 +184,7 @@ fn rmsprop_follows_its_rule() {
         let needed = [true, true, rule.momentum > 0.0, rule.centered];
         let needed = |i: &usize| needed[*i];
         let tensors = [&value, &square, &buffer, &mean];
-        let tensors: Vec<&Tensor> = (0..4).filter(needed).map(|i| tensors[i]).collect();
+        let tensors: Vec<&Raw> = (0..4).filter(needed).map(|i| tensors[i]).collect();
         let changed = run(&tensors, |t| {
             step_in_place(&t[0], &gradient, &t[1..], StepRule::RMSprop(rule))
         });
@@ -223,10 +222,10 @@ fn adagrad_follows_its_rule() {
 
 #[test]
 fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
-    let value = Tensor::ones((2, 2), DType::F32, &Device::Cpu).unwrap();
+    let value = Raw::ones((2, 2), DType::F32, &Device::Cpu).unwrap();
     let (gradient, buffer) = (value.copy().unwrap(), value.copy().unwrap());
     let flat = gradient.flatten_all().unwrap();
-    let integers = Tensor::ones((2, 2), DType::U32, &Device::Cpu).unwrap();
+    let integers = Raw::ones((2, 2), DType::U32, &Device::Cpu).unwrap();
     for (value, gradient, buffer) in [
         (&value, &value, &buffer),
         (&value, &gradient, &value),

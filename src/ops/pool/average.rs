@@ -10,10 +10,11 @@ use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::marker::PhantomData;
 
-pub(super) fn avg_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
+pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;

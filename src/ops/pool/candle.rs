@@ -8,11 +8,12 @@
 
 use super::plane::Pool2dSpec;
 use crate::ops::pair::Pair;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 
 /// Returns the maxima. Of equal elements, the first gets the gradient; NaN counts as larger than all
 /// other values.
-pub(super) fn max_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     reduce(&views(x, spec, f64::NEG_INFINITY)?, |max, x| {
         let (new, old) = (x.detach(), max.detach());
         let larger = (new.gt(&old)? + new.ne(&new)?)?;
@@ -20,12 +21,12 @@ pub(super) fn max_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     })
 }
 
-pub(super) fn avg_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     let views = views(x, spec, 0.0)?;
     reduce(&views, |sum, x| sum + x)? / views.len() as f64
 }
 
-fn reduce(views: &[Tensor], f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+fn reduce(views: &[Raw], f: impl Fn(&Raw, &Raw) -> Result<Raw>) -> Result<Raw> {
     let (first, rest) = views.split_first().expect("a patch has elements");
     rest.iter().try_fold(first.clone(), |sum, x| f(&sum, x))
 }
@@ -36,7 +37,7 @@ fn reduce(views: &[Tensor], f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> R
 /// Elements whose row and column have the same remainders modulo the stride form a phase of the images.
 /// In a phase, the elements of neighbouring patches are next to each other, so a view is a part of a
 /// phase.
-fn views(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Vec<Tensor>> {
+fn views(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Vec<Raw>> {
     let (n, c, h, w) = x.dims4()?;
     let [out_h, out_w] = spec.output_size([h, w]);
     let x = padded(x, spec.padding, filler)?;
@@ -57,7 +58,7 @@ fn views(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Vec<Tensor>> {
         x.contiguous()?.reshape((n, c, high, wide))
     };
     let phases = (0..down.min(rows) * right.min(columns)).map(phase);
-    let phases: Vec<Tensor> = phases.collect::<Result<_>>()?;
+    let phases: Vec<Raw> = phases.collect::<Result<_>>()?;
     let view = |i: usize| {
         let (row, column) = (i / columns, i % columns);
         let phase = &phases[row % down * right.min(columns) + column % right];
@@ -68,27 +69,27 @@ fn views(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Vec<Tensor>> {
 }
 
 /// Cuts a dimension, or appends `filler`, so that it has this size.
-fn sized(x: &Tensor, dim: usize, size: usize, filler: f64) -> Result<Tensor> {
+fn sized(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
     match x.dim(dim)? {
         has if has >= size => x.narrow(dim, 0, size)?.contiguous(),
-        has => Tensor::cat(&[x, &edge(x, dim, size - has, filler)?], dim),
+        has => Raw::cat(&[x, &edge(x, dim, size - has, filler)?], dim),
     }
 }
 
-fn padded(x: &Tensor, padding: Pair, filler: f64) -> Result<Tensor> {
+fn padded(x: &Raw, padding: Pair, filler: f64) -> Result<Raw> {
     let mut x = x.clone();
     for (dim, padding) in [(2, padding.height), (3, padding.width)] {
         if padding > 0 {
             let edge = edge(&x, dim, padding, filler)?;
-            x = Tensor::cat(&[&edge, &x, &edge], dim)?;
+            x = Raw::cat(&[&edge, &x, &edge], dim)?;
         }
     }
     Ok(x)
 }
 
 /// Returns a tensor of the value `filler`, with the shape of `x` except for the size of `dim`.
-fn edge(x: &Tensor, dim: usize, size: usize, filler: f64) -> Result<Tensor> {
+fn edge(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
     let mut shape = x.dims().to_vec();
     shape[dim] = size;
-    Tensor::zeros(shape, x.dtype(), x.device())? + filler
+    Raw::zeros(shape, x.dtype(), x.device())? + filler
 }

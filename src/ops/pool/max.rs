@@ -12,16 +12,17 @@ use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, vec_by_chunks};
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
+pub(super) fn max_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     if !are_tracked(&[x]) {
-        return Tensor::from_vec(
+        return Raw::from_vec(
             max_values(plane, values),
             plane.output_shape(x)?,
             x.device(),

@@ -6,7 +6,8 @@ use crate::ops::engine::autograd::Downstream;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::{CpuView, vec_by_chunks};
 use crate::ops::pair::Pair;
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -17,9 +18,8 @@ use std::ops::Range;
 /// use taper::prelude::*;
 ///
 /// let settings = Pool2dSpec::new((2, 3)).stride(1).padding((1, 0));
-/// let y = max_pool2d(&zeros((1, 1, 4, 5), &cpu())?, settings)?;
+/// let y = max_pool2d(&zeros((1, 1, 4, 5), &cpu()), settings);
 /// assert_eq!(y.dims(), [1, 1, 5, 3]);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Pool2dSpec {
@@ -34,9 +34,8 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2))?;
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2));
     /// assert_eq!(y.dims(), [1, 1, 2, 2]);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(kernel: impl Into<Pair>) -> Self {
         let kernel = kernel.into();
@@ -52,9 +51,8 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2).stride((1, 2)))?;
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2).stride((1, 2)));
     /// assert_eq!(y.dims(), [1, 1, 3, 2]);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
         self.stride = stride.into();
@@ -66,9 +64,8 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2).padding(1))?;
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2).padding(1));
     /// assert_eq!(y.dims(), [1, 1, 3, 3]);
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
         self.padding = padding.into();
@@ -77,7 +74,7 @@ impl Pool2dSpec {
 
     /// Checks the settings, and that `x` is a batch of images that are large enough for them. Returns the
     /// settings with a stride of at most the padded size of the images.
-    pub(super) fn check(&self, caller: &dyn Display, x: &Tensor) -> Result<Self> {
+    pub(super) fn check(&self, caller: &dyn Display, x: &Raw) -> Result<Self> {
         let Pool2dSpec {
             kernel,
             stride,
@@ -139,7 +136,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    pub(super) fn new(x: &Tensor, spec: Pool2dSpec) -> Result<Self> {
+    pub(super) fn new(x: &Raw, spec: Pool2dSpec) -> Result<Self> {
         let (_, _, height, width) = x.dims4()?;
         let [out_height, out_width] = spec.output_size([height, width]);
         Ok(Plane {
@@ -176,7 +173,7 @@ impl Plane {
         self.padded_width().div_ceil(self.spec.stride.width)
     }
 
-    pub(super) fn output_shape(&self, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
+    pub(super) fn output_shape(&self, x: &Raw) -> Result<(usize, usize, usize, usize)> {
         Ok((x.dim(0)?, x.dim(1)?, self.out_height, self.out_width))
     }
 }
@@ -194,7 +191,7 @@ fn zeroed<T: Element>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
 pub(super) fn plane_gradients<T: Element>(
     plane: Plane,
     x: &[usize],
-    gradient: &Tensor,
+    gradient: &Raw,
     add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
 ) -> Result<Downstream> {
     let view = CpuView::of(gradient)?;
@@ -207,6 +204,6 @@ pub(super) fn plane_gradients<T: Element>(
             add(range.clone(), &g[range], zeroed(out));
         })
     };
-    let of_x = Tensor::from_vec(of_x, x, gradient.device())?;
+    let of_x = Raw::from_vec(of_x, x, gradient.device())?;
     Ok([Some(of_x), None, None])
 }

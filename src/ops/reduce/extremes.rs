@@ -2,15 +2,20 @@
 
 mod kernels;
 
+use super::sums::sum_as;
 use super::{CHUNK, TASK};
+use crate::error::OrRaise;
+use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
-use candle_core::shape::Dim;
-use candle_core::{DType, Device, Result, Tensor};
+use crate::ops::select::chosen;
+use crate::tensor::{Axis, Raw, Tensor};
+use candle_core::op::CmpOp;
+use candle_core::{DType, Device, Result};
 use kernels::{extremes_of_columns, extremes_of_rows, pick, places_in_columns, places_in_rows};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -18,93 +23,116 @@ use std::mem::MaybeUninit;
 /// The largest number of columns of one task.
 const WIDTH: usize = 512;
 
-/// Returns the largest values along a dimension, which is removed from the shape; NaN if one of the
-/// values is NaN. [`argmax`] returns their indices.
-///
-/// The gradient goes to the first of equal values, as in PyTorch's `x.max(dim).values`.
-///
-/// # Errors
-/// If there is no such dimension, or its size is 0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu())?; // (2, 2)
-/// assert_eq!(max(&x, 0)?.to_vec1::<f32>()?, [3.0, 5.0]);
-/// assert_eq!(max(&x, D::Minus1)?.to_vec1::<f32>()?, [5.0, 4.0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn max(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    values("max", x, dim, false)
+/// Defines the public functions for the largest or the smallest values.
+macro_rules! extremes {
+    ($($values:ident $keepdim:ident $all:ident $indices:ident: $what:literal, $smallest:literal, $example:literal;)*) => {$(
+        #[doc = concat!("Returns the ", $what, " values along a dimension, which is removed from the shape; NaN if one of the values is NaN.")]
+        #[doc = concat!("[`", stringify!($indices), "`] returns their indices.")]
+        ///
+        /// The gradient goes to the first of equal values, as in PyTorch's `x.max(dim).values`.
+        ///
+        /// # Panics
+        /// If there is no such dimension, or its size is 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu()); // (2, 2)
+        #[doc = concat!("assert_eq!(", stringify!($values), "(&x, 0).to_vec1::<f32>(), ", $example, ");")]
+        /// ```
+        #[inline]
+        #[track_caller]
+        pub fn $values(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
+            let dim = dim.into();
+            values(stringify!($values), x.raw(), dim, $smallest, false).or_raise().into()
+        }
+
+        #[doc = concat!("Returns the ", $what, " values along a dimension, which keeps its place with the size 1. See [`", stringify!($values), "`].")]
+        #[inline]
+        #[track_caller]
+        pub fn $keepdim(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
+            let dim = dim.into();
+            values(stringify!($values), x.raw(), dim, $smallest, true).or_raise().into()
+        }
+
+        #[doc = concat!("Returns the ", $what, " element; NaN if there is one. Equal elements share the gradient.")]
+        ///
+        /// # Panics
+        /// If there are no elements.
+        #[inline]
+        #[track_caller]
+        pub fn $all(x: &Tensor) -> Tensor {
+            value_of_all(stringify!($all), x.raw(), $smallest).or_raise().into()
+        }
+
+        #[doc = concat!("Returns the indices of the ", $what, " values along a dimension, which is removed from the shape. Each index")]
+        /// is that of the first of equal values, or of the first NaN if there is one.
+        ///
+        /// # Panics
+        /// If there is no such dimension, or its size is 0.
+        #[inline]
+        #[track_caller]
+        pub fn $indices(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
+            let dim = dim.into();
+            indices(stringify!($indices), x.raw(), dim, $smallest).or_raise().into()
+        }
+    )*};
+}
+extremes! {
+    max max_keepdim max_all argmax: "largest", false, "[3.0, 5.0]";
+    min min_keepdim min_all argmin: "smallest", true, "[1.0, 4.0]";
 }
 
-/// Returns the smallest values along a dimension, which is removed from the shape; NaN if one of the
-/// values is NaN. See [`max`] for the gradient.
-///
-/// # Errors
-/// As for [`max`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu())?; // (2, 2)
-/// assert_eq!(min(&x, 0)?.to_vec1::<f32>()?, [1.0, 4.0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn min(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    values("min", x, dim, true)
+/// Returns the largest or smallest element. As in PyTorch, equal elements get equal shares of the gradient.
+fn value_of_all(caller: &str, x: &Raw, smallest: bool) -> Result<Raw> {
+    let flat = x.flatten_all()?;
+    let value = values(caller, &flat.detach(), 0.into(), smallest, false)?;
+    if !x.dtype().is_float() || !x.track_op() {
+        return Ok(value);
+    }
+    // The mask of the elements that are equal to the value, or NaN as the value.
+    let nan = value.to_dtype(DType::F64)?.to_scalar::<f64>()?.is_nan();
+    let other = if nan { &flat } else { &value };
+    let at = compare(
+        if nan { CmpOp::Ne } else { CmpOp::Eq },
+        &flat.detach(),
+        &other.detach(),
+    )?;
+    let count = sum_as(&caller, &at, &[0], false)?.to_scalar::<i64>()?;
+    let zero = Raw::zeros((), flat.dtype(), flat.device())?;
+    let sum = sum_as(
+        &caller,
+        &chosen(&at, &flat, &zero, flat.dims())?,
+        &[0],
+        false,
+    )?;
+    arithmetic_number(Arithmetic::Div, &sum, count.into(), false)
 }
 
-/// Returns the indices of the largest values along a dimension, which is removed from the shape. Each index
-/// is that of the first of equal values, or of the first NaN if there is one.
-///
-/// # Errors
-/// As for [`max`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu())?; // (2, 2)
-/// assert_eq!(argmax(&x, 0)?.to_vec1::<u32>()?, [1, 0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn argmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    indices("argmax", x, dim, false)
-}
-
-/// Returns the indices of the smallest values along a dimension, which is removed from the shape. Each
-/// index is that of the first of equal values, or of the first NaN if there is one.
-///
-/// # Errors
-/// As for [`max`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu())?; // (2, 2)
-/// assert_eq!(argmin(&x, 1)?.to_vec1::<u32>()?, [0, 0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn argmin(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    indices("argmin", x, dim, true)
-}
-
-fn values(caller: &str, x: &Tensor, dim: impl Dim, smallest: bool) -> Result<Tensor> {
+fn values(caller: &str, x: &Raw, dim: Axis, smallest: bool, keepdim: bool) -> Result<Raw> {
     let lines = Lines::of(caller, x, dim)?;
+    let found = values_of(x, &lines, smallest)?;
+    match keepdim {
+        true => found.unsqueeze(lines.dim),
+        false => Ok(found),
+    }
+}
+
+fn values_of(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
     if x.elem_count() == 0 {
-        return Tensor::zeros(&lines.shape[..], x.dtype(), x.device());
+        return Raw::zeros(&lines.shape[..], x.dtype(), x.device());
     }
     if check::is_half(x) {
-        return check::in_single([x], |[x]| values(caller, &x, lines.dim, smallest));
+        return check::in_single([x], |[x]| values_of(&x, lines, smallest));
     }
     match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, values_on_cpu(x, &lines, smallest)),
+        true => dispatch_dtype!(x, values_on_cpu(x, lines, smallest)),
         false => values_with_candle(x, lines.dim, smallest),
     }
 }
 
 /// Selects the values by their indices: the gradient of Candle's own `max` goes to all of the equal values.
-fn values_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor> {
+fn values_with_candle(x: &Raw, dim: usize, smallest: bool) -> Result<Raw> {
     match (x.dtype().is_float(), smallest) {
         (true, _) => {
             let places = indices_with_candle(x, dim, smallest)?.unsqueeze(dim)?;
@@ -115,13 +143,13 @@ fn values_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor> 
     }
 }
 
-fn indices(caller: &str, x: &Tensor, dim: impl Dim, smallest: bool) -> Result<Tensor> {
+fn indices(caller: &str, x: &Raw, dim: Axis, smallest: bool) -> Result<Raw> {
     let lines = Lines::of(caller, x, dim)?;
     if x.elem_count() == 0 {
-        return Tensor::zeros(&lines.shape[..], DType::U32, x.device());
+        return Raw::zeros(&lines.shape[..], DType::U32, x.device());
     }
     if check::is_half(x) {
-        return indices(caller, &x.to_dtype(DType::F32)?, lines.dim, smallest);
+        return indices(caller, &x.to_dtype(DType::F32)?, dim, smallest);
     }
     match has_kernel(&[x]) {
         true => dispatch_dtype!(x, indices_on_cpu(x, &lines, smallest)),
@@ -129,14 +157,14 @@ fn indices(caller: &str, x: &Tensor, dim: impl Dim, smallest: bool) -> Result<Te
     }
 }
 
-fn indices_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor> {
+fn indices_with_candle(x: &Raw, dim: usize, smallest: bool) -> Result<Raw> {
     match smallest {
         true => x.argmin(dim),
         false => x.argmax(dim),
     }
 }
 
-fn values_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Result<Tensor> {
+fn values_on_cpu<T: Element>(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = lines.extremes(view.as_slice::<T>()?, smallest);
@@ -148,12 +176,12 @@ fn values_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Resul
     })
 }
 
-fn indices_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Result<Tensor> {
+fn indices_on_cpu<T: Element>(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let places = lines.places(values, &lines.extremes(values, smallest));
-    Tensor::from_vec(places, &lines.shape[..], &Device::Cpu)
+    Raw::from_vec(places, &lines.shape[..], &Device::Cpu)
 }
 
 /// The division of a tensor into lines along a dimension, each of which becomes one value. The tensor
@@ -169,8 +197,8 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(caller: &str, x: &Tensor, dim: impl Dim) -> Result<Self> {
-        let dim = check::dimension(&caller, x, dim)?;
+    fn of(caller: &str, x: &Raw, dim: Axis) -> Result<Self> {
+        let dim = dim.of(&caller, x)?;
         let mut shape = x.dims().to_vec();
         let rows = shape.remove(dim);
         if rows == 0 {
@@ -281,7 +309,7 @@ impl Lines {
 }
 
 struct Back<T> {
-    x: Tensor,
+    x: Raw,
     lines: Lines,
     element: PhantomData<T>,
 }
@@ -321,7 +349,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Tensor::from_vec(of_x, self.x.shape(), gradient.device())?;
+        let of_x = Raw::from_vec(of_x, self.x.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
     }
 }

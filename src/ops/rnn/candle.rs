@@ -1,13 +1,14 @@
 //! The recurrence with Candle's operations, step by step.
 
 use super::recurrence::{Cell, Recurrence};
-use crate::ops::{linear, relu, sigmoid, tanh};
-use candle_core::{Result, Tensor};
+use crate::ops::{linear_as, relu_as, sigmoid_as, tanh_as};
+use crate::tensor::Raw;
+use candle_core::Result;
 
 /// Returns the outputs of all steps, followed by the state after the last:
 /// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its
 /// last column is the bias.
-pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence) -> Result<Tensor> {
+pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) -> Result<Raw> {
     let (states, _, hidden) = state.dims3()?;
     let gates = parts(gates)?;
     let bias = match weight.dim(1)? > hidden {
@@ -20,7 +21,7 @@ pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence)
         .collect::<Result<Vec<_>>>()?;
     let mut outputs = gates.clone();
     for t in recurrence.order(gates.len()) {
-        let products = linear(&state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
+        let products = linear_as(&"rnn", &state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
         let mut next = recurrence.cell.step(&gates[t], &products, &state)?;
         outputs[t] = next[0].clone();
         if let Some(valid) = &recurrence.valid {
@@ -33,12 +34,12 @@ pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence)
         state = next;
     }
     outputs.extend(state);
-    Tensor::stack(&outputs, 0)
+    Raw::stack(&outputs, 0)
 }
 
 /// Returns the parts along the first dimension. The tensor is halved again and again, because the
 /// gradient of a part has the size of the tensor that it is taken from.
-fn parts(x: &Tensor) -> Result<Vec<Tensor>> {
+fn parts(x: &Raw) -> Result<Vec<Raw>> {
     let count = x.dim(0)?;
     if count == 1 {
         return Ok(vec![x.squeeze(0)?]);
@@ -52,9 +53,11 @@ fn parts(x: &Tensor) -> Result<Vec<Tensor>> {
 
 impl Cell {
     /// Returns the state after a step.
-    fn step(self, x: &Tensor, products: &Tensor, state: &[Tensor]) -> Result<Vec<Tensor>> {
+    fn step(self, x: &Raw, products: &Raw, state: &[Raw]) -> Result<Vec<Raw>> {
         let h = &state[0];
-        let of = |all: &Tensor, gate| {
+        let [relu, sigmoid, tanh] =
+            [relu_as, sigmoid_as, tanh_as].map(|function| move |x: &Raw| function(&"rnn", x));
+        let of = |all: &Raw, gate| {
             all.chunk(self.gates(), 1)
                 .map(|mut all| all.swap_remove(gate))
         };

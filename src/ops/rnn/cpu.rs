@@ -9,13 +9,14 @@ use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, zeros};
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::mem::take;
 
 /// Returns the outputs of all steps, followed by the state after the last:
 /// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its
 /// last column is the bias.
-pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence) -> Result<Tensor> {
+pub(super) fn forward<T: Element>(inputs: [&Raw; 3], recurrence: &Recurrence) -> Result<Raw> {
     let [gates, weight, state] = inputs;
     let (steps, batch, _) = gates.dims3()?;
     let (states, _, hidden) = state.dims3()?;
@@ -78,7 +79,7 @@ struct Run<T> {
     sizes: Sizes,
     order: Vec<usize>,
     valid: Option<Vec<bool>>,
-    weight: Tensor,
+    weight: Raw,
     /// `h` before each step, and then `c` before each step.
     before: Vec<T>,
     saved: Vec<T>,
@@ -311,11 +312,11 @@ impl<T: Element> Backward for Run<T> {
         let device = gradient.device();
         let of_weight = weight_wanted.then(|| {
             let values = self.weight_gradient(gradients.products.as_ref().unwrap_or(&gradients.x));
-            Tensor::from_vec(values, (width, columns), device)
+            Raw::from_vec(values, (width, columns), device)
         });
         let of_state = state_wanted
-            .then(|| Tensor::from_vec(gradients.state, (cell.states(), batch, hidden), device));
-        let of_x = Tensor::from_vec(gradients.x, (steps, batch, width), device)?;
+            .then(|| Raw::from_vec(gradients.state, (cell.states(), batch, hidden), device));
+        let of_x = Raw::from_vec(gradients.x, (steps, batch, width), device)?;
         Ok([Some(of_x), of_weight.transpose()?, of_state.transpose()?])
     }
 }

@@ -1,6 +1,7 @@
 //! The settings of a recurrence.
 
-use candle_core::{DType, Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::{DType, Result};
 
 /// The kind of cell that computes the next state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +39,7 @@ pub(crate) struct Recurrence {
     pub(crate) reverse: bool,
     /// `(steps, batch)`: 1 for each step of an example, and 0 for padding, which leaves the state unchanged
     /// and has the output 0.
-    pub(crate) valid: Option<Tensor>,
+    pub(crate) valid: Option<Raw>,
 }
 
 impl Recurrence {
@@ -50,7 +51,7 @@ impl Recurrence {
 
     /// Returns for each step and example whether it is valid; `None` if all are.
     pub(super) fn valid_steps(&self) -> Result<Option<Vec<bool>>> {
-        let flags = |valid: &Tensor| -> Result<Vec<bool>> {
+        let flags = |valid: &Raw| -> Result<Vec<bool>> {
             let valid = valid.to_dtype(DType::U8)?.flatten_all()?.to_vec1::<u8>()?;
             Ok(valid.into_iter().map(|valid| valid != 0).collect())
         };

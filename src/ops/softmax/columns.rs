@@ -9,7 +9,8 @@ use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
-use candle_core::{Result, Tensor};
+use crate::tensor::Raw;
+use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -19,11 +20,11 @@ const COLUMNS: usize = 64;
 const ROWS: usize = 256;
 
 /// Returns the softmax along a dimension, or its logarithm.
-pub(super) fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
+pub(super) fn softmax(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
     dispatch_dtype!(x, forward(x, dim, log))
 }
 
-fn forward<T: Element>(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
+fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let grid = Grid::of(x, dim);
@@ -43,7 +44,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(x: &Tensor, dim: usize) -> Self {
+    fn of(x: &Raw, dim: usize) -> Self {
         let dims = x.dims();
         Grid {
             outer: dims[..dim].iter().product(),
@@ -171,7 +172,7 @@ impl<T: Element> Backward for Back<T> {
         let of_x = self
             .grid
             .map(inputs, |[g, y]| gradient_block(g, y, self.log));
-        let of_x = Tensor::from_vec(of_x, gradient.shape(), gradient.device())?;
+        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
     }
 }

@@ -1,6 +1,6 @@
 //! One cycle of the learning rate.
 
-use super::LrSchedule;
+use super::{LrSchedule, require};
 use std::f64::consts::PI;
 
 /// One cycle: up from a small learning rate to the largest, then down to nearly 0. From Smith and Topin,
@@ -39,7 +39,12 @@ impl OneCycle {
     /// let schedule = OneCycle::new(10 * 23); // 10 epochs of 23 steps
     /// assert!(schedule.lr(0.1, 68) > 0.0999);
     /// ```
+    ///
+    /// # Panics
+    /// If `total_steps` is 0.
+    #[track_caller]
     pub fn new(total_steps: usize) -> Self {
+        require(total_steps > 0, "OneCycle", "at least 1 step", total_steps);
         Self {
             total_steps,
             max_lr: None,
@@ -70,7 +75,13 @@ impl OneCycle {
     ///
     /// assert_eq!(OneCycle::new(100).pct_start(0.5).lr(0.1, 49), 0.1);
     /// ```
+    ///
+    /// # Panics
+    /// If the share is not from 0 to 1.
+    #[track_caller]
     pub fn pct_start(mut self, pct_start: f64) -> Self {
+        let is_valid = (0.0..=1.0).contains(&pct_start);
+        require(is_valid, "OneCycle", "pct_start from 0 to 1", pct_start);
         self.pct_start = pct_start;
         self
     }

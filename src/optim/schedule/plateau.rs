@@ -1,6 +1,6 @@
 //! A learning rate that is reduced when a metric no longer improves.
 
-use super::LrSchedule;
+use super::{LrSchedule, require};
 
 /// Multiplies the learning rate by a factor when a metric has not improved for some epochs, as PyTorch's
 /// `ReduceLROnPlateau`.
@@ -29,8 +29,12 @@ pub struct ReduceOnPlateau {
 }
 
 impl ReduceOnPlateau {
-    /// Creates a schedule that watches a metric of the history, such as `"val_loss"`. The metric must
-    /// decrease, or increase if its name ends in `accuracy`. The factor is 0.1, the patience 10 epochs.
+    /// Creates a schedule that watches a metric of the history, such as `"val_loss"`. The factor is 0.1, the
+    /// patience 10 epochs.
+    ///
+    /// The metric must decrease. It must increase if its name ends in `accuracy`, `acc`, `auc`, `auroc`, `dice`,
+    /// `f1`, `iou`, `precision`, `psnr`, `r2`, `recall` or `ssim`, with or without `_score` after it. For other
+    /// names, see [`larger_is_better`](Self::larger_is_better).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -41,7 +45,7 @@ impl ReduceOnPlateau {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            larger_is_better: name.ends_with("accuracy"),
+            larger_is_better: is_better_larger(name),
             factor: 0.1,
             patience: 10,
             threshold: 1e-4,
@@ -57,7 +61,7 @@ impl ReduceOnPlateau {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let schedule = ReduceOnPlateau::new("val_f1").larger_is_better(true).patience(0);
+    /// let schedule = ReduceOnPlateau::new("val_reward").larger_is_better(true).patience(0);
     /// assert_eq!(schedule.lr_after(&[0.5, 0.6], 0.1, 2), 0.1);
     /// ```
     pub fn larger_is_better(mut self, larger_is_better: bool) -> Self {
@@ -73,7 +77,18 @@ impl ReduceOnPlateau {
     /// let schedule = ReduceOnPlateau::new("val_loss").factor(0.5).patience(0);
     /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.05);
     /// ```
+    ///
+    /// # Panics
+    /// If the factor is not below 1, or negative.
+    #[track_caller]
     pub fn factor(mut self, factor: f64) -> Self {
+        let is_valid = (0.0..1.0).contains(&factor);
+        require(
+            is_valid,
+            "ReduceOnPlateau",
+            "a factor from 0 to below 1",
+            factor,
+        );
         self.factor = factor;
         self
     }
@@ -171,6 +186,28 @@ impl ReduceOnPlateau {
             (false, false) => value < best * (1.0 - threshold),
         }
     }
+}
+
+/// The metrics of which larger values are better.
+const LARGER_IS_BETTER: [&str; 11] = [
+    "acc",
+    "auc",
+    "auroc",
+    "dice",
+    "f1",
+    "iou",
+    "precision",
+    "psnr",
+    "r2",
+    "recall",
+    "ssim",
+];
+
+/// Returns whether larger values of the metric with this name are better.
+pub(crate) fn is_better_larger(name: &str) -> bool {
+    let name = name.strip_suffix("_score").unwrap_or(name);
+    let last = name.rsplit('_').next().unwrap_or(name);
+    name.ends_with("accuracy") || LARGER_IS_BETTER.contains(&last)
 }
 
 impl LrSchedule for ReduceOnPlateau {

@@ -11,9 +11,8 @@ use plotters::style::RGBColor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let map: Heatmap = heatmap(&eye(8, &cpu())?).title("attention").xlabel("keys");
+/// let map: Heatmap = heatmap(&eye(8, &cpu())).title("attention").xlabel("keys");
 /// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]

@@ -4,7 +4,7 @@ use super::layers::{layer, mask};
 use super::training::{optimizer, schedule};
 use crate::nn::{BatchNorm1d, BatchNorm2d, Layer, ParametersExt, state_of};
 use crate::ops::*;
-use candle_core::{Result, Tensor};
+use crate::tensor::Tensor;
 
 /// The outputs of a case, and the tensors whose gradients are compared.
 pub(super) struct Outcome {
@@ -13,7 +13,7 @@ pub(super) struct Outcome {
 }
 
 /// Runs an operation with settings `s` on the inputs `x`.
-pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> {
+pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
     let n = |i: usize| s[i] as usize;
     let pair = |i: usize| (n(i), n(i + 1));
     let pool = || Pool2dSpec::new(pair(0)).stride(pair(2)).padding(pair(4));
@@ -99,7 +99,7 @@ pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
         }
         "one_hot" => one_hot(&x[0], n(0)),
         "scaled_dot_product_attention" => {
-            scaled_dot_product_attention(&x[0], &x[1], &x[2], &mask(n(0), &x[3..])?)
+            scaled_dot_product_attention(&x[0], &x[1], &x[2], &mask(n(0), &x[3..]))
         }
         _ => match name.strip_prefix("schedule ") {
             Some(kind) => schedule(kind, s, x),
@@ -109,10 +109,10 @@ pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
             None => return layer(name, s, x),
         },
     };
-    Ok(Outcome {
-        outputs: vec![y?],
+    Outcome {
+        outputs: vec![y],
         sources: x.to_vec(),
-    })
+    }
 }
 
 const REDUCTIONS: [Reduction; 4] = [
@@ -123,34 +123,34 @@ const REDUCTIONS: [Reduction; 4] = [
 ];
 
 /// Runs a batch normalisation; in training its running statistics are outputs, too.
-fn batch_norm(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> {
+fn batch_norm(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
     let channels = x[1].elem_count();
     let (eps, momentum) = (s[0], s.get(1).copied().unwrap_or(0.1));
     let mut layer: Box<dyn Layer> = match x[0].rank() {
-        4 => Box::new(BatchNorm2d::new(channels)?.eps(eps).momentum(momentum)),
-        _ => Box::new(BatchNorm1d::new(channels)?.eps(eps).momentum(momentum)),
+        4 => Box::new(BatchNorm2d::new(channels).eps(eps).momentum(momentum)),
+        _ => Box::new(BatchNorm1d::new(channels).eps(eps).momentum(momentum)),
     };
-    layer.to_dtype(x[0].dtype())?;
+    layer.to_dtype(x[0].dtype());
     let parameters = layer.parameters();
     for (parameter, values) in parameters.iter().zip(&x[1..]) {
-        parameter.set(&values.detach())?;
+        parameter.set(&values.detach());
     }
     let training = name == "batch_norm";
     match training {
         true => layer.train(),
         false => layer.eval(),
     }
-    let mut outputs = vec![layer.forward(&x[0])?];
+    let mut outputs = vec![layer.forward(&x[0])];
     if training {
         let buffers = state_of(&layer).into_iter();
         let running = buffers.filter(|entry| entry.name.starts_with("running"));
         for entry in running {
-            outputs.push(entry.parameter.tensor()?);
+            outputs.push(entry.parameter.tensor());
         }
     }
     let mut sources = vec![x[0].clone()];
     for parameter in &parameters {
-        sources.push(parameter.tensor()?);
+        sources.push(parameter.tensor());
     }
-    Ok(Outcome { outputs, sources })
+    Outcome { outputs, sources }
 }

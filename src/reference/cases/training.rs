@@ -3,11 +3,12 @@
 use super::operations::Outcome;
 use crate::nn::Parameter;
 use crate::optim::*;
-use candle_core::{Device, Result, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Device;
 
 /// Makes the steps of a case on a matrix and a vector; the outputs are their values after the last step.
-pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> {
-    let parameters = [Parameter::new(&x[0])?, Parameter::new(&x[1])?];
+pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
+    let parameters = [Parameter::new(&x[0]), Parameter::new(&x[1])];
     let own = &s[10..];
     let on = |i: usize| own[i] != 0.0;
     // The settings that all optimisers have.
@@ -30,7 +31,7 @@ pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
             if s[5] != 0.0 {
                 optimizer = optimizer.decay_matrices_only();
             }
-            steps(&mut optimizer, &parameters, s, &x[2])?;
+            steps(&mut optimizer, &parameters, s, &x[2]);
         }};
     }
     macro_rules! adam {
@@ -63,43 +64,37 @@ pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
         "Adadelta" => with_common!(|p, lr| Adadelta::new(p, lr).rho(own[0]).eps(own[1])),
         other => panic!("no arm for the optimiser {other}"),
     }
-    Ok(Outcome {
+    Outcome {
         outputs: vec![
-            parameters[0].tensor()?.detach(),
-            parameters[1].tensor()?.detach(),
+            parameters[0].tensor().detach(),
+            parameters[1].tensor().detach(),
         ],
         sources: x.to_vec(),
-    })
+    }
 }
 
-fn steps(
-    optimizer: &mut impl Optimizer,
-    parameters: &[Parameter],
-    s: &[f64],
-    slopes: &Tensor,
-) -> Result<()> {
+fn steps(optimizer: &mut impl Optimizer, parameters: &[Parameter], s: &[f64], slopes: &Tensor) {
     let base = optimizer.lrs();
-    for t in 0..slopes.dim(0)? {
-        let row = slopes.get(t)?;
-        let parts = [row.narrow(0, 0, 6)?.reshape((2, 3))?, row.narrow(0, 6, 4)?];
+    for t in 0..slopes.dim(0) {
+        let row = slopes.get(t);
+        let parts = [row.narrow(0, 0, 6).reshape((2, 3)), row.narrow(0, 6, 4)];
         let missing = s[6] as usize >> t & 1 == 1;
         let pairs = parameters.iter().zip(&parts).take(2 - missing as usize);
         // The gradient of sum(p · g) is g.
-        let products = pairs.map(|(p, slope)| p.tensor()?.mul(slope)?.sum_all());
-        let products: Vec<Tensor> = products.collect::<Result<_>>()?;
-        let mut gradients = Tensor::stack(&products, 0)?.sum_all()?.backward()?;
+        let products = pairs.map(|(p, slope)| (p.tensor() * slope).sum_all());
+        let products: Vec<Tensor> = products.collect();
+        let mut gradients = Tensor::stack(&products, 0).sum_all().backward();
         if s[7] != 0.0 {
-            clip_gradients(parameters, &mut gradients, s[7])?;
+            clip_gradients(parameters, &mut gradients, s[7]);
         }
         let lrs: Vec<f64> = base.iter().map(|lr| lr * s[8].powi(t as i32)).collect();
         optimizer.set_lrs(&lrs);
-        optimizer.step(&gradients)?;
+        optimizer.step(&gradients);
     }
-    Ok(())
 }
 
 /// Returns the learning rates of a schedule.
-pub(super) fn schedule(kind: &str, s: &[f64], x: &[Tensor]) -> Result<Tensor> {
+pub(super) fn schedule(kind: &str, s: &[f64], x: &[Tensor]) -> Tensor {
     let n = |i: usize| s[i] as usize;
     let schedule: Box<dyn LrSchedule> = match kind {
         "step" => Box::new(Schedule::step(n(1), s[2])),

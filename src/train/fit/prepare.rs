@@ -37,5 +37,6 @@ pub(super) fn initialize_lazy(
     let batch = with_seed(0, || train.example())?;
     let first = batch.part_on(0, 1, &trainer.in_use[0])?;
     model.set_training(false);
-    no_grad(|| steps.forward(model, &*first)).map(drop)
+    no_grad(|| steps.forward(model, &*first));
+    Ok(())
 }

@@ -4,12 +4,14 @@ use crate::data::{AnyLoader, Share};
 use crate::distributed::Communicator;
 use crate::error::{self, Problem};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
-use crate::tensor::{Across, generator_state, no_grad, restore_generator, with_seed};
+use crate::optim::variables;
+use crate::tensor::{
+    Across, GradStore, Tensor, generator_state, no_grad, restore_generator, with_seed, zeros,
+};
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
 use crate::train::{Callback, Trainer};
-use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Error, Result, Tensor, Var};
+use candle_core::{DType, Device, Error, Result};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -132,9 +134,9 @@ impl Ranks {
     }
 
     fn share_tensor(&self, parameter: &Parameter) -> Result<()> {
-        let tensor = parameter.tensor()?;
+        let tensor = Tensor::from(&parameter.try_var()?);
         // `f64` represents the values of every dtype that a model has exactly.
-        let values: Vec<f64> = tensor.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
+        let values: Vec<f64> = tensor.to_dtype(DType::F64).to_vec();
         let bytes = values
             .iter()
             .flat_map(|value| value.to_le_bytes())
@@ -142,8 +144,8 @@ impl Ranks {
         let bytes = self.communicator.sent_by_first(bytes)?;
         let (values, _) = bytes.as_chunks();
         let values = values.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        let values = Tensor::from_iter(values, &Device::Cpu)?.reshape(tensor.shape())?;
-        parameter.set(&values.to_dtype(tensor.dtype())?)
+        let values = Tensor::from_vec(values.collect(), tensor.shape(), &Device::Cpu);
+        parameter.try_set(&values.to_dtype(tensor.dtype()))
     }
 
     /// Replaces the gradients by their means over the examples of all ranks; `fraction` is the part of
@@ -155,61 +157,64 @@ impl Ranks {
         fraction: f64,
         (loss, loss_fraction): (&Tensor, f64),
     ) -> Result<Tensor> {
-        let vars: Vec<Var> = model
-            .parameters()
-            .iter()
-            .filter_map(|p| p.var().ok())
-            .collect();
+        let vars = variables(&model.parameters());
         let own_loss = match loss_fraction {
             0.0 => 0.0,
-            fraction => {
-                loss.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?[0] * fraction as f32
-            }
+            fraction => loss.item() as f32 * fraction as f32,
         };
         let asked = f32::from(u8::from(self.communicator.is_asked_to_end()));
         let mut values = vec![own_loss, asked];
         // Whether each gradient exists: a layer may be used on some ranks only.
-        let has = |var: &Var| f32::from(u8::from(gradients.get(var).is_some()));
+        let has = |var: &Tensor| f32::from(u8::from(gradients.get(var).is_some()));
         values.extend(vars.iter().map(has));
         self.communicator.all_reduce(&mut values)?;
         self.must_end |= values[1] > 0.0;
         let counts = &values[HEADER..];
         let found = vars.into_iter().zip(counts).filter(|(_, n)| **n > 0.0);
         let on_gpus = self.communicator.sums_on_gpus();
-        let (on_gpus, others): (Vec<Var>, Vec<Var>) = found
+        let (on_gpus, others): (Vec<Tensor>, Vec<Tensor>) = found
             .map(|(var, _)| var)
             .partition(|var| on_gpus && var.device().is_cuda());
         self.reduce_on_gpus(&on_gpus, gradients, fraction)?;
         for bucket in buckets(&others) {
             self.reduce_bucket(bucket, gradients, fraction as f32)?;
         }
-        Tensor::new(values[0], loss.device())?.to_dtype(loss.dtype())
+        Ok(Tensor::from_vec(vec![values[0]], (), loss.device()).to_dtype(loss.dtype()))
     }
 
-    fn reduce_on_gpus(&self, vars: &[Var], gradients: &mut GradStore, fraction: f64) -> Result<()> {
+    fn reduce_on_gpus(
+        &self,
+        vars: &[Tensor],
+        gradients: &mut GradStore,
+        fraction: f64,
+    ) -> Result<()> {
         let weighted = vars.iter().map(|var| match gradients.get(var) {
             Some(gradient) if fraction > 0.0 => {
-                (gradient.to_dtype(DType::F32)? * fraction)?.contiguous()
+                (gradient.to_dtype(DType::F32) * fraction).contiguous()
             }
-            _ => Tensor::zeros(var.shape(), DType::F32, var.device()),
+            _ => zeros(var.shape(), var.device()),
         });
-        let weighted = weighted.collect::<Result<Vec<_>>>()?;
-        let sums = self.communicator.sums_of_tensors(weighted)?;
+        let sums = self.communicator.sums_of_tensors(weighted.collect())?;
         for (var, sums) in vars.iter().zip(sums) {
-            gradients.insert(var, sums.to_dtype(var.dtype())?);
+            gradients.insert(var, sums.to_dtype(var.dtype()));
         }
         Ok(())
     }
 
-    fn reduce_bucket(&self, vars: &[Var], gradients: &mut GradStore, fraction: f32) -> Result<()> {
-        let len = vars.iter().map(|var| var.elem_count()).sum();
+    fn reduce_bucket(
+        &self,
+        vars: &[Tensor],
+        gradients: &mut GradStore,
+        fraction: f32,
+    ) -> Result<()> {
+        let len = vars.iter().map(Tensor::elem_count).sum();
         let mut values = Vec::with_capacity(len);
         // The number of elements that are summed already: a large gradient is summed in parts, while each
         // is in the cache.
         let mut summed = 0;
         for var in vars {
             let gradient = gradients.get(var).filter(|_| fraction > 0.0);
-            let gradient = gradient.map(on_cpu).transpose()?;
+            let gradient = gradient.map(on_cpu);
             for start in (0..var.elem_count()).step_by(BUCKET) {
                 let part = start..var.elem_count().min(start + BUCKET);
                 match &gradient {
@@ -228,10 +233,11 @@ impl Ranks {
             let end = start + var.elem_count();
             let (shape, device) = (var.shape(), var.device());
             let sums = match shares_memory {
-                true => Tensor::from_slice(&values[start..end], shape, device)?,
-                false => Tensor::from_vec(std::mem::take(&mut values), shape, device)?,
+                true => values[start..end].to_vec(),
+                false => std::mem::take(&mut values),
             };
-            gradients.insert(var, sums.to_dtype(var.dtype())?);
+            let sums = Tensor::from_vec(sums, shape, device);
+            gradients.insert(var, sums.to_dtype(var.dtype()));
             start = end;
         }
         Ok(())
@@ -240,8 +246,8 @@ impl Ranks {
 
 /// Divides parameters into groups whose gradients are summed together; a large parameter has a group of
 /// its own.
-fn buckets(vars: &[Var]) -> impl Iterator<Item = &[Var]> {
-    let mut elements = vars.first().map_or(0, |var| var.elem_count());
+fn buckets(vars: &[Tensor]) -> impl Iterator<Item = &[Tensor]> {
+    let mut elements = vars.first().map_or(0, Tensor::elem_count);
     vars.chunk_by(move |_, next| {
         let fits = elements + next.elem_count() <= BUCKET;
         elements = next.elem_count() + if fits { elements } else { 0 };
@@ -249,16 +255,14 @@ fn buckets(vars: &[Var]) -> impl Iterator<Item = &[Var]> {
     })
 }
 
-fn on_cpu(gradient: &Tensor) -> Result<Tensor> {
-    gradient
-        .to_device(&Device::Cpu)?
-        .to_dtype(DType::F32)?
-        .contiguous()
+fn on_cpu(gradient: &Tensor) -> Tensor {
+    let gradient = gradient.to_device(&Device::Cpu);
+    gradient.to_dtype(DType::F32).contiguous()
 }
 
 /// Appends some elements of a gradient on the CPU, times a factor.
 fn append(values: &mut Vec<f32>, gradient: &Tensor, part: Range<usize>, factor: f32) -> Result<()> {
-    let (storage, layout) = gradient.storage_and_layout();
+    let (storage, layout) = gradient.raw().storage_and_layout();
     let candle_core::Storage::Cpu(storage) = &*storage else {
         return Err(error::state(
             "the sum of gradients",
@@ -299,8 +303,8 @@ fn description(
         schedule(trainer, train, &lrs),
     ];
     lines.extend(state_of(model).iter().map(|entry| {
-        let tensor = entry.parameter.tensor();
-        let shape = tensor.map(|t| format!("{:?} {:?}", t.dims(), t.dtype()));
+        let var = entry.parameter.try_var();
+        let shape = var.map(|var| format!("{:?} {:?}", var.dims(), var.dtype()));
         format!("the tensor {} {}", entry.name, shape.unwrap_or_default())
     }));
     lines
@@ -341,8 +345,8 @@ fn first_loss(
     let first = batch.part_on(0, len, &trainer.in_use[0])?;
     model.set_training(false);
     let step = || no_grad(|| steps.training(model, &*first));
-    let (loss, _) = with_seed(0, || collect(len, step))?;
-    loss.to_dtype(DType::F32)?.mean_all()?.to_scalar()
+    let (loss, _) = with_seed(0, || collect(len, step));
+    Ok(loss.to_dtype(DType::F32).mean_all().to_scalar())
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

@@ -5,14 +5,14 @@ use super::{Fit, STEP_LOSS};
 use crate::data::AnyBatch;
 use crate::device::explain_gpu;
 use crate::distributed;
+use crate::error::attempt;
 use crate::nn::ParametersExt;
-use crate::optim::clip_gradients;
-use crate::tensor::{with_across, with_part};
-use crate::train::parallel::{self, Gradients};
+use crate::optim::try_clip;
+use crate::tensor::{GradStore, Tensor};
+use crate::train::parallel::{self, Gradients, OfRank};
 use crate::train::recorder::Metric;
 use crate::train::{Flow, Step};
-use candle_core::backprop::GradStore;
-use candle_core::{Result, Tensor};
+use candle_core::Result;
 
 impl Fit<'_> {
     pub(super) fn train_batch(&mut self, batch: &dyn AnyBatch) -> Result<()> {
@@ -26,20 +26,18 @@ impl Fit<'_> {
         let examples = batch.examples()?;
         let share = self.train.share(self.batch);
         let parts = parallel::split(batch, &self.trainer.in_use)?;
-        let work = || parallel::backward(self.steps, self.model, &self.others, &parts);
+        let sync = self.trainer.sync_batch_norm;
+        let rank = self.ranks.as_ref().map(|ranks| OfRank {
+            part: share.part,
+            across: sync.then(|| ranks.across(share)),
+        });
         let (
             Gradients {
                 mut loss,
                 gradients,
             },
             mut metrics,
-        ) = match &self.ranks {
-            None => work()?,
-            Some(ranks) => {
-                let across = self.trainer.sync_batch_norm.then(|| ranks.across(share));
-                with_across(across, || with_part(share.part, work))?
-            }
-        };
+        ) = parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())?;
         let (own, total) = match &self.ranks {
             None => (examples, examples),
             Some(_) => (share.own, share.part.total),
@@ -56,9 +54,9 @@ impl Fit<'_> {
             }
             self.flow = self.on_step(batch, &loss, &mut gradients)?;
             if self.trainer.clip > 0.0 {
-                clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+                try_clip(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
             }
-            self.optimizer.step(&gradients)?;
+            attempt(|| self.optimizer.step(&gradients))?;
             parallel::broadcast(self.model, &self.others)?;
             self.step += 1;
         }

@@ -6,7 +6,7 @@ use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
 use crate::train::{Callback, Classifier, EarlyStopping, Step};
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,8 +70,8 @@ fn an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks(
                     // SAFETY: plain system call; the signal has a handler.
                     unsafe { libc::raise(libc::SIGINT) };
                 }
-                let x = zeros((indices.len(), 2), &Device::Cpu)?;
-                let y = Tensor::zeros(indices.len(), DType::U32, &Device::Cpu)?;
+                let x = zeros((indices.len(), 2), &Device::Cpu);
+                let y = zeros(indices.len(), &Device::Cpu).to_dtype(DType::U32);
                 Ok(Batch { x, y })
             }
         }
@@ -129,8 +129,8 @@ impl Dataset for Slow {
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         std::thread::sleep(WAIT);
-        let x = ones((indices.len(), 2), &Device::Cpu)?;
-        let y = Tensor::zeros(indices.len(), DType::U32, &Device::Cpu)?;
+        let x = ones((indices.len(), 2), &Device::Cpu);
+        let y = zeros(indices.len(), &Device::Cpu).to_dtype(DType::U32);
         Ok(Batch { x, y })
     }
 }
@@ -143,7 +143,7 @@ impl DataModule for Slow {
 
 #[test]
 fn the_speed_includes_waiting_for_the_data() -> Result<()> {
-    let mut model = Classifier::new(Linear::new(2, 2)?, 0.1);
+    let mut model = Classifier::new(Linear::new(2, 2), 0.1);
     let history = Trainer::new(1).log_every(1).fit(&mut model, &Slow)?;
     let fastest = 2.0 / WAIT.as_secs_f64();
     let speeds = history.intervals.iter().map(|i| i.samples_per_second);
@@ -171,7 +171,7 @@ fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
         }
 
         fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-            let none = TensorDataset::new(ones((0, 2), &Device::Cpu)?, ones(0, &Device::Cpu)?)?;
+            let none = TensorDataset::new(ones((0, 2), &Device::Cpu), ones(0, &Device::Cpu))?;
             Ok(Some(DataLoader::new(none)))
         }
     }
@@ -188,7 +188,7 @@ fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
 }
 
 #[test]
-fn a_panic_leaves_the_model_in_evaluation_mode() -> Result<()> {
+fn a_panic_leaves_the_model_in_evaluation_mode() {
     struct Panics;
     impl Callback for Panics {
         fn on_step(&mut self, _: &mut Step<'_>) -> Result<Flow> {
@@ -199,10 +199,9 @@ fn a_panic_leaves_the_model_in_evaluation_mode() -> Result<()> {
     let mut trainer = Trainer::new(1).callback(Panics);
     let fit = || trainer.fit(&mut model, &Quarters::new(32));
     assert!(catch_unwind(AssertUnwindSafe(fit)).is_err());
-    let x = ones((8, 2), &Device::Cpu)?;
-    let [first, second] = [model.forward(&x)?, model.forward(&x)?].map(|y| y.to_vec2::<f32>());
-    assert_eq!(first?, second?, "no dropout");
-    Ok(())
+    let x = ones((8, 2), &Device::Cpu);
+    let [first, second] = [model.forward(&x), model.forward(&x)].map(|y| y.to_vec2::<f32>());
+    assert_eq!(first, second, "no dropout");
 }
 
 /// Counts its loops, as a sampler with a state does.

@@ -2,7 +2,8 @@
 
 use super::{Epoch, History, Interval};
 use crate::error::Result;
-use candle_core::{Device, Tensor};
+use crate::tensor::Tensor;
+use candle_core::Device;
 use std::collections::{BTreeMap, HashMap};
 
 /// The metrics of one epoch or interval, by name.
@@ -15,15 +16,18 @@ const MISSING: f64 = f64::from_bits(0x7ff8_0000_0000_7a9e);
 
 impl History {
     /// Returns the metrics, one tensor for each name.
-    pub(in crate::train) fn to_tensors(&self) -> Result<Vec<(String, Tensor)>> {
+    pub(in crate::train) fn to_tensors(&self) -> Vec<(String, Tensor)> {
         let epochs = columns("epochs", self.epochs.iter().map(Epoch::to_row).collect());
         let intervals = columns(
             "intervals",
             self.intervals.iter().map(Interval::to_row).collect(),
         );
         let all = epochs.into_iter().chain(intervals);
-        all.map(|(name, column)| Ok((name, Tensor::new(column, &Device::Cpu)?)))
-            .collect()
+        let tensor = |column: Vec<f64>| {
+            let rows = column.len();
+            Tensor::from_vec(column, rows, &Device::Cpu)
+        };
+        all.map(|(name, column)| (name, tensor(column))).collect()
     }
 
     /// Returns the history from which [`to_tensors`](Self::to_tensors) created these tensors. Without
@@ -118,7 +122,7 @@ fn rows(table: &str, tensors: &HashMap<String, Tensor>) -> Result<Vec<Row>> {
         else {
             continue;
         };
-        for (i, value) in tensor.to_vec1::<f64>()?.into_iter().enumerate() {
+        for (i, value) in tensor.raw().to_vec1::<f64>()?.into_iter().enumerate() {
             if rows.len() <= i {
                 rows.push(Row::new());
             }

@@ -3,15 +3,17 @@
 use super::split::{no_devices, split};
 use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
-use crate::error::{self, Problem};
+use crate::error::{self, Problem, attempt};
 use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
 use crate::ops;
-use crate::tensor::{draw_seed, moved, with_seed};
+use crate::optim::variables;
+use crate::tensor::{
+    Across, GradStore, Part, Tensor, draw_seed, with_across, with_part, with_seed,
+};
 use crate::train::Module;
 use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::recorder::{self, Metric};
-use candle_core::backprop::GradStore;
-use candle_core::{Device, Error, Result, Tensor};
+use candle_core::{Device, Error, Result};
 use std::thread;
 
 /// A model with a replica on each of several devices, which share the work on every batch.
@@ -28,15 +30,15 @@ use std::thread;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+/// let model = Classifier::new(Linear::new(2, 3), 0.1);
 /// let mut optimizer = model.configure_optimizers();
 /// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
-/// let batch = Batch { x: ones((4, 2), &cpu())?, y: tensor(&[0, 1, 2, 1], &cpu())? };
+/// let batch = Batch { x: ones((4, 2), &cpu()), y: tensor(&[0, 1, 2, 1], &cpu()) };
 ///
 /// let Gradients { loss, gradients } = parallel.backward(&batch)?;
-/// optimizer.step(&gradients)?;
+/// optimizer.step(&gradients);
 /// parallel.broadcast()?;
-/// assert!(parallel.backward(&batch)?.loss.to_scalar::<f32>()? < loss.to_scalar::<f32>()?);
+/// assert!(parallel.backward(&batch)?.loss.item() < loss.item());
 /// let model = parallel.into_model();
 /// # Ok::<(), Error>(())
 /// ```
@@ -65,7 +67,7 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// let parallel = DataParallel::new(model, &try_all_gpus())?;
     /// assert_eq!(parallel.model().num_parameters(), 9);
     /// # Ok::<(), Error>(())
@@ -74,9 +76,8 @@ impl<M> DataParallel<M> {
     where
         M: Parameters + Send + Sync + 'static,
     {
-        if let Some(lazy) = model.parameters().iter().find(|p| !p.is_initialized()) {
-            lazy.tensor()?;
-        }
+        let parameters = model.parameters();
+        parameters.iter().try_for_each(|p| p.try_var().map(drop))?;
         let others = replicate(&mut model, devices)?;
         let devices = devices.to_vec();
         Ok(Self {
@@ -90,14 +91,14 @@ impl<M> DataParallel<M> {
     /// those of its part.
     ///
     /// # Errors
-    /// If the batch does not fit the model.
+    /// If the batch does not fit the model; with a single device, this is a panic in the model's own code.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu(), cpu()])?;
-    /// let batch = Batch { x: ones((2, 2), &cpu())?, y: tensor(&[0, 1], &cpu())? };
+    /// let batch = Batch { x: ones((2, 2), &cpu()), y: tensor(&[0, 1], &cpu()) };
     /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices are enough
     /// assert_eq!(loss.dims(), [0; 0]);
     /// # Ok::<(), Error>(())
@@ -107,7 +108,7 @@ impl<M> DataParallel<M> {
         M: Module<B, Y>,
     {
         let parts = split(batch, &self.devices)?;
-        let done = backward(steps::<M, B, Y>(), &self.model, &self.others, &parts);
+        let done = backward(steps::<M, B, Y>(), &self.model, &self.others, &parts, None);
         let (gradients, _) = explain_gpu(done, &self.devices[0], None)?;
         Ok(gradients)
     }
@@ -120,9 +121,9 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
-    /// parallel.model().parameter("bias")?.set(&ones(3, &cpu())?)?;
+    /// parallel.model().parameter("bias").set(&ones(3, &cpu()));
     /// assert!(parallel.broadcast().is_ok());
     /// # Ok::<(), Error>(())
     /// ```
@@ -139,11 +140,11 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.999)?], 0.1);
+    /// let model = Classifier::new(seq![Linear::new(2, 3), Dropout::new(0.999)], 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
     /// parallel.train();
-    /// let y = parallel.model().forward(&ones((500, 2), &cpu())?)?; // (500, 3)
-    /// let zeros = y.eq(0.0)?.to_dtype(DType::F32)?.mean_all()?.to_scalar::<f32>()?;
+    /// let y = parallel.model().forward(&ones((500, 2), &cpu())); // (500, 3)
+    /// let zeros = y.eq(0.0).mean_all().item();
     /// assert!(zeros > 0.5); // dropout is on
     /// # Ok::<(), Error>(())
     /// ```
@@ -159,11 +160,11 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.999)?], 0.1);
+    /// let model = Classifier::new(seq![Linear::new(2, 3), Dropout::new(0.999)], 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
     /// parallel.eval();
-    /// let y = parallel.model().forward(&ones((500, 2), &cpu())?)?; // (500, 3)
-    /// let zeros = y.eq(0.0)?.to_dtype(DType::F32)?.mean_all()?.to_scalar::<f32>()?;
+    /// let y = parallel.model().forward(&ones((500, 2), &cpu())); // (500, 3)
+    /// let zeros = y.eq(0.0).mean_all().item();
     /// assert!(zeros < 0.5); // dropout is off
     /// # Ok::<(), Error>(())
     /// ```
@@ -179,7 +180,7 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3)?, 0.1), &[cpu()])?;
+    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3), 0.1), &[cpu()])?;
     /// assert_eq!(parallel.model().num_parameters(), 9);
     /// # Ok::<(), Error>(())
     /// ```
@@ -192,7 +193,7 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3)?, 0.1), &[cpu()])?;
+    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3), 0.1), &[cpu()])?;
     /// assert_eq!(parallel.into_model().num_parameters(), 9);
     /// # Ok::<(), Error>(())
     /// ```
@@ -219,7 +220,7 @@ pub(in crate::train) fn replicate(
     let [first, others @ ..] = devices else {
         return Err(no_devices("DataParallel"));
     };
-    model.to_device(first)?;
+    attempt(|| model.to_device(first))?;
     let model = &*model;
     others
         .iter()
@@ -227,21 +228,39 @@ pub(in crate::train) fn replicate(
         .collect()
 }
 
-/// The result of one device for its part of the batch.
-struct Part {
-    loss: Tensor,
-    gradients: GradStore,
-    metrics: Vec<Metric>,
+/// What a rank computes together with the others: its examples, and the connection of the layers.
+#[derive(Clone)]
+pub(in crate::train) struct OfRank {
+    pub(in crate::train) part: Part,
+    pub(in crate::train) across: Option<Across>,
 }
 
-/// Returns the loss and the gradients of a batch that is split into parts, and the metrics that the
-/// models plotted. The first part is for `model`, the next ones are for `others`.
+impl OfRank {
+    /// Runs a step on `len` of the rank's examples, from `start` on.
+    fn run<T>(&self, start: usize, len: usize, step: impl FnOnce() -> T) -> T {
+        let part = Part {
+            start: self.part.start + start,
+            len,
+            ..self.part
+        };
+        with_across(self.across.clone(), || with_part(part, step))
+    }
+}
+
+/// The result of a step, and the metrics that the model plotted.
+type Done = (Gradients, Vec<Metric>);
+
+/// Computes a step on a batch that is split into parts. The first part is for `model`, the next ones are for
+/// `others`.
+///
+/// On one device, a panic in the model goes on: its message names the place. On several, it becomes the error.
 pub(in crate::train) fn backward(
     steps: &dyn Steps,
     model: &dyn AnyModel,
     others: &[Box<dyn AnyModel>],
     parts: &[Box<dyn AnyBatch>],
-) -> Result<(Gradients, Vec<Metric>)> {
+    rank: Option<&OfRank>,
+) -> Result<Done> {
     let Some((first, rest)) = parts.split_first() else {
         return Err(error::argument(
             "DataParallel::backward",
@@ -259,40 +278,46 @@ pub(in crate::train) fn backward(
     // random values of the data do not depend on the number of devices.
     let seed = draw_seed();
     let seeded = |i: usize, model: &dyn AnyModel, part: &dyn AnyBatch| {
+        let (start, len) = (lens[..i].iter().sum(), lens[i]);
+        let step = || recorder::collect(len, || steps.training(model, part));
         with_seed(seed.wrapping_add(i as u64), || {
-            let (len, share) = (lens[i], lens[i] as f64 / examples.max(1) as f64);
-            let step = recorder::collect(len, || steps.training(model, part));
-            one_part(step, share).map_err(|error| of_part(error, len, examples))
+            let (loss, metrics) = match rank {
+                Some(rank) => rank.run(start, len, step),
+                None => step(),
+            };
+            let gradients = one_part(&loss, len as f64 / examples.max(1) as f64)?;
+            Ok((gradients, metrics))
         })
+    };
+    if rest.is_empty() {
+        return seeded(0, model, &**first);
+    }
+    let caught = |i: usize, model: &dyn AnyModel, part: &dyn AnyBatch| {
+        let done = attempt(|| seeded(i, model, part)).flatten();
+        done.map_err(|error| of_part(error, lens[i], examples))
     };
     let (own, rest) = thread::scope(|scope| {
         let work = others.iter().zip(rest).enumerate();
+        let caught = &caught;
         let threads: Vec<_> = work
-            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, &**other, &**part)))
+            .map(|(i, (other, part))| scope.spawn(move || caught(i + 1, &**other, &**part)))
             .collect();
-        let own = seeded(0, model, &**first);
+        let own = caught(0, model, &**first);
         let rest = threads.into_iter().map(|thread| {
             thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        (own, rest.collect::<Result<Vec<Part>>>())
+        (own, rest.collect::<Result<Vec<Done>>>())
     });
-    let mut total = own?;
-    for (other, mut part) in others.iter().zip(rest?) {
-        add(
-            &mut total,
-            &model.parameters(),
-            &mut part,
-            &(**other).parameters(),
-        )?;
-    }
-    let Part {
-        loss,
-        gradients,
-        metrics,
-    } = total;
-    Ok((Gradients { loss, gradients }, metrics))
+    let (mut total, rest) = (own?, rest?);
+    attempt(|| {
+        let own = model.parameters();
+        for (other, part) in others.iter().zip(rest) {
+            add(&mut total, &own, part, &(**other).parameters());
+        }
+        total
+    })
 }
 
 /// Changes the advice of an error if a layer refuses a part of a single example, although the user's
@@ -313,48 +338,47 @@ fn of_part(error: Error, len: usize, examples: usize) -> Error {
 }
 
 /// Returns the loss and the gradients of one part, weighted with its share of the batch.
-fn one_part(step: Result<(Tensor, Vec<Metric>)>, share: f64) -> Result<Part> {
-    let (loss, metrics) = step?;
+fn one_part(loss: &Tensor, share: f64) -> Result<Gradients> {
     if loss.elem_count() != 1 {
         return Err(error::shape(
             "training_step",
             "a loss of one element",
             loss.dims(),
-            "Return the mean: loss.mean_all()?",
+            "Return the mean: loss.mean_all()",
         ));
     }
-    let loss = match share {
-        1.0 => loss,
-        _ => (loss * share)?,
-    };
-    let gradients = ops::backward(&loss)?;
-    let loss = loss.detach();
-    Ok(Part {
-        loss,
-        gradients,
-        metrics,
+    attempt(|| {
+        let loss = match share {
+            1.0 => loss.clone(),
+            _ => loss * share,
+        };
+        Gradients {
+            gradients: ops::backward(&loss),
+            loss: loss.detach(),
+        }
     })
 }
 
 /// Adds the loss, gradients and metrics of another device to those of the first device.
-fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter]) -> Result<()> {
-    total.metrics.append(&mut part.metrics);
-    total.loss = (&total.loss + moved(&part.loss, total.loss.device())?)?;
-    for (own, their) in own.iter().zip(theirs) {
-        let (Ok(own), Ok(their)) = (own.var(), their.var()) else {
-            continue;
-        };
+fn add(
+    (total, metrics): &mut Done,
+    own: &[Parameter],
+    (mut part, more): Done,
+    theirs: &[Parameter],
+) {
+    metrics.extend(more);
+    total.loss = &total.loss + part.loss.to_device(total.loss.device());
+    for (own, their) in variables(own).iter().zip(variables(theirs)) {
         let Some(gradient) = part.gradients.remove(&their) else {
             continue;
         };
-        let gradient = moved(&gradient, own.device())?;
-        let sum = match total.gradients.get(&own) {
-            Some(sum) => (sum + gradient)?,
+        let gradient = gradient.to_device(own.device());
+        let sum = match total.gradients.get(own) {
+            Some(sum) => sum + gradient,
             None => gradient,
         };
-        total.gradients.insert(&own, sum);
+        total.gradients.insert(own, sum);
     }
-    Ok(())
 }
 
 /// Copies the model's parameters and buffers to its replicas.
@@ -365,7 +389,8 @@ pub(in crate::train) fn broadcast(
     let own = state_of(model);
     for other in others {
         for (own, their) in own.iter().zip(state_of(&**other)) {
-            their.parameter.set(&own.parameter.tensor()?)?;
+            let values = Tensor::from(&own.parameter.try_var()?);
+            their.parameter.try_set(&values)?;
         }
     }
     Ok(())

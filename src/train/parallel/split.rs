@@ -15,7 +15,7 @@ use candle_core::{Device, Result};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let batch = Batch { x: zeros((5, 2), &cpu())?, y: zeros(5, &cpu())? };
+/// let batch = Batch { x: zeros((5, 2), &cpu()), y: zeros(5, &cpu()) };
 /// let parts = split_and_load(&batch, &[cpu(), cpu()])?;
 /// assert_eq!((parts[0].len(), parts[1].len()), (3, 2));
 /// # Ok::<(), Error>(())
@@ -67,14 +67,14 @@ pub(super) fn no_devices(operation: &str) -> candle_core::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{arange, tensor};
+    use crate::tensor::{Tensor, arange, tensor};
 
     const CPU: Device = Device::Cpu;
 
     fn parts(examples: i64, devices: usize) -> Vec<Vec<i64>> {
-        let x = arange(0, examples, &CPU).unwrap();
+        let x = arange(0, examples, &CPU);
         let parts = split_and_load(&x, &vec![CPU; devices]).unwrap();
-        parts.iter().map(|part| part.to_vec1().unwrap()).collect()
+        parts.iter().map(Tensor::to_vec1).collect()
     }
 
     #[test]
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn invalid_arguments_are_explained() {
-        let x = arange(0, 2, &CPU).unwrap();
+        let x = arange(0, 2, &CPU);
         let message = split_and_load(&x, &[]).unwrap_err().to_string();
         assert!(
             message.contains("at least one device, found none"),
             "{message}"
         );
-        let scalar = tensor(1.0, &CPU).unwrap();
+        let scalar = tensor(1.0, &CPU);
         assert!(split_and_load(&scalar, &[CPU]).is_err());
     }
 }

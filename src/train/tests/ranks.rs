@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::distributed::{Communicator, threads};
-use std::sync::Arc;
+use crate::tensor::{is_grad_enabled, ones};
+use std::sync::{Arc, Mutex};
 
 /// Changes the settings of a trainer, apart from the ranks.
 type Set = fn(Trainer) -> Trainer;
@@ -82,6 +83,80 @@ fn batch_normalisation_of_all_ranks_is_that_of_one_process() {
     assert_same_curve(2, &Quarters::new(50), model, sync);
     // The last batch has 3 examples: one rank has none, and takes part in all sums.
     assert_same_curve(4, &Quarters::new(35), model, sync);
+}
+
+#[test]
+fn ranks_with_several_devices_have_the_losses_of_one_process() {
+    let two = |trainer: Trainer| trainer.devices(&[CPU, CPU]);
+    for examples in [100, 35, 3] {
+        assert_same_curve(2, &Quarters::new(examples), || mlp(0.0), two);
+    }
+    let three = |trainer: Trainer| {
+        let trainer = trainer.devices(&[CPU, CPU, CPU]);
+        trainer.accumulate_grad_batches(2).gradient_clip_val(0.1)
+    };
+    assert_same_curve(2, &Quarters::new(50), || mlp(0.0), three);
+}
+
+/// Stores which elements its dropout keeps in the first step of training.
+#[derive(taper_macros::Parameters)]
+struct Kept {
+    dropout: Dropout,
+    output: Linear,
+    #[parameters(skip)]
+    kept: Arc<Mutex<Vec<Vec<f32>>>>,
+}
+
+impl Layer for Kept {
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let ones = self.dropout.forward(&ones((x.dims()[0], 50), &CPU)); // (batch, 50)
+        if is_grad_enabled() {
+            self.kept.lock().unwrap().push(ones.to_vec());
+        }
+        self.output.forward(x)
+    }
+}
+
+impl Module for Kept {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
+        cross_entropy(y_hat, y)
+    }
+}
+
+#[test]
+fn each_device_of_each_rank_draws_a_dropout_of_its_own() {
+    let kept = Arc::default();
+    threads::run(2, |ranks| {
+        manual_seed(5);
+        let mut model = Kept {
+            dropout: Dropout::new(0.5),
+            output: Linear::new(2, 4),
+            kept: Arc::clone(&kept),
+        };
+        let mut trainer = Trainer::new(1).devices(&[CPU, CPU]);
+        trainer.ranks = Some(ranks);
+        trainer.fit(&mut model, &Quarters::new(16)).unwrap();
+    });
+    let mut kept = std::mem::take(&mut *kept.lock().unwrap());
+    assert_eq!(kept.len(), 4);
+    kept.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    kept.dedup();
+    assert_eq!(kept.len(), 4, "four different dropouts");
+}
+
+#[test]
+fn synchronised_batch_normalisation_on_several_devices_is_refused() {
+    let messages = threads::run(2, |ranks| {
+        let devices = [CPU, CPU];
+        let mut trainer = Trainer::new(1).devices(&devices).sync_batch_norm(true);
+        trainer.ranks = Some(ranks);
+        let error = trainer.fit(&mut mlp(0.0), &Quarters::new(16)).unwrap_err();
+        error.to_string()
+    });
+    for message in messages {
+        let start = "Trainer::sync_batch_norm: expected one device in each rank, found 2\n";
+        assert!(message.starts_with(start), "{message}");
+    }
 }
 
 #[test]
@@ -177,7 +252,7 @@ fn ranks_that_differ_are_refused_before_the_first_step() {
             trainer.schedule = Box::new(Schedule::Constant.warmup(2));
         }),
         ("the loss of the first examples", |_, data| {
-            data.x = (&data.x + 1.0).unwrap();
+            data.x += 1.0;
         }),
     ];
     for (expected, change) in cases {

@@ -1,6 +1,6 @@
 //! What a cell consists of: items, statements, and the expression whose value is shown.
 //!
-//! - [`parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables;
+//! - [`mod@parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables;
 //! - [`words`] says which names a piece of source mentions;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
 //!   value between cells;

@@ -244,6 +244,7 @@ impl Translator {
     fn panicked(&mut self, line: &str) {
         let panic = self.panic.take().unwrap_or(Record::Panic {
             message: self.last_stderr.trim_end().to_owned(),
+            is_error: false,
             file: None,
             line: None,
         });

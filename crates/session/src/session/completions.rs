@@ -17,8 +17,8 @@ const CELLS: &str = "ctx";
 #[rustfmt::skip]
 const FREQUENT: &[&str] = &[
     "forward", "shape", "dims", "matmul", "reshape", "fit", "backward", "sum_all", "mean_all", "sqr", "len", "iter",
-    "map", "get", "push", "tensor", "clone", "collect", "to_device", "device", "dtype", "to_scalar", "to_vec1", "to_vec2",
-    "t", "i", "abs", "exp", "sqrt", "sin", "narrow", "unsqueeze", "squeeze", "transpose", "broadcast_add", "broadcast_mul",
+    "map", "get", "push", "tensor", "clone", "collect", "to_device", "device", "dtype", "item", "to_vec1", "to_vec2",
+    "t", "i", "abs", "exp", "sqrt", "sin", "pow", "softmax", "narrow", "unsqueeze", "squeeze", "transpose", "to_scalar",
     "max_all", "argmax", "flatten_all", "to_dtype", "parameters", "parameter", "num_parameters", "train", "eval",
     "summary", "load_parameters", "save_parameters", "batch_size", "shuffle", "train_dataloader", "val_dataloader",
     "step", "optimizer", "callback", "devices", "last", "xlabel", "ylabel", "title", "titles", "legend", "width", "show",
@@ -190,7 +190,7 @@ fn kind(signature: &str) -> String {
     }
 }
 
-/// Returns `fn(&self, rhs: &Self) -> Result<Self>` from the documentation of `matmul`.
+/// Returns `fn(&self, other: &Tensor) -> Tensor` from the documentation of `matmul`.
 fn signature(documentation: &str, name: &str) -> Option<String> {
     let begin = format!("fn {name}");
     let from = documentation.find(&begin)? + begin.len();
@@ -208,13 +208,13 @@ fn signature(documentation: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const MATMUL: &str = "candle_core::tensor::Tensor\n\npub fn matmul(&self, rhs: &Self) -> Result<Self>\n\n\nReturns …";
+    const MATMUL: &str = "taper::tensor::value::Tensor\n\npub fn matmul(&self, other: &Tensor) -> Tensor\n\n\nReturns …";
     const LONG: &str =
         "a::b\n\npub fn wide<T>(\n    a: T,\n    b: u8,\n) -> T\nwhere\n    T: Copy,\n\n\nDoes …";
 
     #[test]
     fn a_signature_is_one_line_without_the_name() {
-        let matmul = "fn(&self, rhs: &Self) -> Result<Self>";
+        let matmul = "fn(&self, other: &Tensor) -> Tensor";
         assert_eq!(signature(MATMUL, "matmul").as_deref(), Some(matmul));
         assert_eq!(
             signature(LONG, "wide").as_deref(),
@@ -269,10 +269,10 @@ mod tests {
             .iter()
             .map(|item| item.kind.replace('\u{a0}', " "));
         let kinds: Vec<String> = kinds.collect();
-        assert_eq!(kinds, ["instance", "fn -> Result<Self>"]);
+        assert_eq!(kinds, ["instance", "fn -> Tensor"]);
         assert_eq!(
             found.items[1].label,
-            "matmul(&self, rhs: &Self) -> Result<Self>"
+            "matmul(&self, other: &Tensor) -> Tensor"
         );
     }
 

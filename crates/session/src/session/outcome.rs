@@ -24,12 +24,14 @@ pub(super) fn failure_of(record: &Record) -> Option<Failure> {
         message,
         file,
         line,
+        ..
     }) = record
     else {
         return None;
     };
     let line = line_of_cell(file.as_deref(), *line);
     Some(match record {
+        Record::Panic { is_error: true, .. } => Failure::raised(message, line),
         Record::Panic { .. } => Failure::panic(message, line),
         _ => Failure::question_mark(message, line),
     })

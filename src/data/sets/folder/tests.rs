@@ -47,9 +47,9 @@ fn classes_are_folders_in_the_order_of_their_names() {
     assert_eq!(data.classes(), ["a", "b"]);
     assert_eq!(data.len(), 3);
     let batch = data.get(&[2, 1]).unwrap();
-    assert_eq!(batch.y.to_vec1::<u32>().unwrap(), [1, 1]);
-    let values = (batch.x * 255.0).unwrap().flatten_from(1).unwrap();
-    let values = values.to_vec2::<f32>().unwrap();
+    assert_eq!(batch.y.to_vec1::<u32>(), [1, 1]);
+    let values = (batch.x * 255.0).flatten_from(1);
+    let values = values.to_vec2::<f32>();
     assert_eq!((values[0][0], values[1][0]), (2.0, 1.0));
     assert_eq!(data.image(0).unwrap().dims(), [12, 20, 3]);
     assert!(data.file(0).unwrap().ends_with("a/deeper/3.jpg"));

@@ -1,7 +1,7 @@
-use super::super::{Conv2dSpec, conv2d, conv2d_with_candle};
+use super::super::{Conv2dSpec, conv2d, conv2d_as, conv2d_with_candle};
 use crate::ops::testing::compare;
-use crate::tensor::{full, randn};
-use candle_core::{DType, Device, Tensor};
+use crate::tensor::{Raw, Tensor, full, randn};
+use candle_core::{DType, Device};
 
 const CPU: Device = Device::Cpu;
 
@@ -23,8 +23,8 @@ fn the_kernel_agrees_with_candle() {
         if case.one_of(&[true, false]) {
             inputs.push(case.input(randn(groups * outs, &CPU)));
         }
-        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], x.get(2), spec);
-        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
+        let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], x.get(2), spec);
+        let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
         Some((inputs, Box::new(kernel), Box::new(candle)))
     });
 }
@@ -44,16 +44,15 @@ fn a_task_has_whole_tiles_for_any_number_of_channels() {
 /// Random images and weights in `f64`.
 fn random() -> [Tensor; 2] {
     crate::tensor::manual_seed(5);
-    let x = randn((2, 64, 20, 20), &CPU).unwrap();
-    let weight = randn((64, 64, 3, 3), &CPU).unwrap();
-    [x, weight].map(|tensor| tensor.to_dtype(DType::F64).unwrap())
+    let x = randn((2, 64, 20, 20), &CPU);
+    let weight = randn((64, 64, 3, 3), &CPU);
+    [x, weight].map(|tensor| tensor.to_dtype(DType::F64))
 }
 
 fn convolve(x: &Tensor, weight: &Tensor, dtype: DType) -> Vec<f64> {
-    let [x, weight] = [x, weight].map(|tensor| tensor.to_dtype(dtype).unwrap());
-    let y = conv2d(&x, &weight, None, Conv2dSpec::new()).unwrap();
-    let y = y.to_dtype(DType::F64).unwrap();
-    y.flatten_all().unwrap().to_vec1().unwrap()
+    let [x, weight] = [x, weight].map(|tensor| tensor.to_dtype(dtype));
+    let y = conv2d(&x, &weight, None, Conv2dSpec::new());
+    y.to_dtype(DType::F64).to_vec()
 }
 
 /// The sums have 576 terms of magnitude 1, so they are about 24.
@@ -72,10 +71,10 @@ fn an_extreme_pixel_changes_only_the_outputs_that_meet_it() {
     let [x, weight] = random();
     let exact = convolve(&x, &weight, DType::F64);
     for extreme in [f64::NAN, f64::INFINITY, 1e30, -1e6] {
-        let pixel = full((2, 64, 1, 1), extreme, &CPU).unwrap();
-        let pixel = pixel.to_dtype(DType::F64).unwrap();
-        let x = x.slice_assign(&[0..2, 0..64, 0..1, 0..1], &pixel).unwrap();
-        let got = convolve(&x, &weight, DType::F32);
+        let pixel = full((2, 64, 1, 1), extreme, &CPU).to_dtype(DType::F64);
+        let (all, first) = (x.raw(), [0..2, 0..64, 0..1, 0..1]);
+        let x = all.slice_assign(&first, pixel.raw()).unwrap();
+        let got = convolve(&x.into(), &weight, DType::F32);
         for (i, (got, want)) in got.iter().zip(&exact).enumerate() {
             assert!(
                 i % (18 * 18) == 0 || (got - want).abs() < 1e-4,
@@ -88,8 +87,8 @@ fn an_extreme_pixel_changes_only_the_outputs_that_meet_it() {
 /// The products of transformed values would exceed the range of `f32`.
 #[test]
 fn sums_near_the_end_of_the_range_are_finite() {
-    let x = full((1, 64, 20, 20), 1e37, &CPU).unwrap();
-    let weight = full((64, 64, 3, 3), 1e-2, &CPU).unwrap();
+    let x = full((1, 64, 20, 20), 1e37, &CPU);
+    let weight = full((64, 64, 3, 3), 1e-2, &CPU);
     let want = 576.0 * 1e35;
     for got in convolve(&x, &weight, DType::F32) {
         assert!((got - want).abs() < 1e-5 * want, "{want}, not {got}");

@@ -1,11 +1,12 @@
 //! Which tensors the kernels compute with.
 
-use candle_core::{DType, Tensor};
+use crate::tensor::Raw;
+use candle_core::DType;
 use std::sync::LazyLock;
 
 /// Returns whether the kernels can compute with these tensors: all are on the CPU and of the same
 /// type, `f32` or `f64`, and no second derivatives are requested, which the kernels do not have.
-pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
+pub(in crate::ops) fn has_kernel(tensors: &[&Raw]) -> bool {
     let dtype = tensors[0].dtype();
     matches!(dtype, DType::F32 | DType::F64)
         && tensors

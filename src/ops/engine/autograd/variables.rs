@@ -4,13 +4,14 @@
 //! optimiser's step. During [`backward`], the kernels store the gradient here instead.
 
 use super::total::total;
+use crate::error::OrRaise;
 use crate::ops::engine::strided::in_order;
-use candle_core::backprop::GradStore;
-use candle_core::{Result, Tensor, TensorId};
+use crate::tensor::{GradStore, Raw, Tensor};
+use candle_core::{Result, TensorId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-type Gradients = HashMap<TensorId, Tensor>;
+type Gradients = HashMap<TensorId, Raw>;
 
 thread_local! {
     /// The gradients of the variables of the [`backward`] that runs on this thread. This is ambient state,
@@ -18,26 +19,28 @@ thread_local! {
     static GRADIENTS: RefCell<Option<Gradients>> = const { RefCell::new(None) };
 }
 
-/// Returns the gradients of a loss: the same as Candle's `loss.backward()?`, but faster for a model
-/// with many parameters.
+/// Returns the gradients of a loss.
 ///
-/// Candle adds the gradient of each parameter to a tensor of zeros on one core. Here the kernels of
-/// [`ops`](crate::ops) store it directly. [`Trainer`](crate::train::Trainer) calls this function.
-///
-/// # Errors
+/// # Panics
 /// If an operation has no gradient, or there is not enough memory on a GPU.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let net = Linear::new(3, 1)?;
-/// let x = ones((2, 3), &cpu())?;
-/// let gradients = backward(&net.forward(&x)?.sum_all()?)?;
-/// let weight = net.parameters()[0].tensor()?; // (1, 3)
-/// assert_eq!(gradients.get(&weight).unwrap().to_vec2::<f32>()?, [[2.0, 2.0, 2.0]]);
-/// # Ok::<(), Error>(())
+/// let net = Linear::new(3, 1);
+/// let x = ones((2, 3), &cpu());
+/// let gradients = backward(&net.forward(&x).sum_all());
+/// let weight = net.parameters()[0].tensor(); // (1, 3)
+/// assert_eq!(gradients.get(&weight).unwrap().to_vec2::<f32>(), [[2.0, 2.0, 2.0]]);
 /// ```
-pub fn backward(loss: &Tensor) -> Result<GradStore> {
+#[inline]
+#[track_caller]
+pub fn backward(loss: &Tensor) -> GradStore {
+    GradStore::from_raw(backward_raw(loss.raw()).or_raise())
+}
+
+/// Computes [`backward`].
+fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::GradStore> {
     let outer = GRADIENTS.replace(Some(HashMap::new()));
     let restore = Restore(outer);
     let mut gradients = loss.backward()?;
@@ -63,7 +66,7 @@ impl Drop for Restore {
 }
 
 /// Stores the gradient of a variable if [`backward`] runs on this thread; otherwise returns it, for Candle.
-pub(super) fn put(variable: &Tensor, gradient: Tensor) -> Result<Option<Tensor>> {
+pub(super) fn put(variable: &Raw, gradient: Raw) -> Result<Option<Raw>> {
     let before = GRADIENTS.with_borrow_mut(|gradients| {
         let gradients = gradients.as_mut()?;
         Some(gradients.remove(&variable.id()))
@@ -86,24 +89,26 @@ pub(super) fn put(variable: &Tensor, gradient: Tensor) -> Result<Option<Tensor>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::attempt;
     use crate::ops;
     use crate::ops::engine::autograd::link_of;
+    use crate::ops::testing::variable;
     use crate::tensor::{rand, tensor};
-    use candle_core::{Device, Var};
+    use candle_core::Device;
 
     /// Kernels use the first variable twice and Candle once; only Candle uses the second.
     #[test]
     fn gradients_are_those_of_candle() -> Result<()> {
-        let x = Var::from_tensor(&rand((3, 4), &Device::Cpu)?)?;
-        let y = Var::from_tensor(&rand((3, 4), &Device::Cpu)?)?;
-        let loss = || -> Result<Tensor> {
-            let z = (ops::tanh(&x)? * ops::sigmoid(x.as_tensor())?)?;
-            ((z * x.as_tensor())? + y.sqr()?)?.sum_all()
+        let [x, y] = [(); 2].map(|()| variable(&rand((3, 4), &Device::Cpu)));
+        let loss = || -> Result<Raw> {
+            let z = (ops::tanh(&x).raw() * ops::sigmoid(&x).raw())?;
+            ((z * x.raw())? + y.raw().sqr()?)?.sum_all()
         };
-        let (got, want) = (backward(&loss()?)?, loss()?.backward()?);
-        for var in [&x, &y] {
-            let [got, want] = [&got, &want].map(|g| g.get(var).unwrap().to_vec2::<f32>().unwrap());
-            for (got, want) in got.iter().flatten().zip(want.iter().flatten()) {
+        let got = backward(&loss()?.into());
+        let want = GradStore::from_raw(loss()?.backward()?);
+        for x in [&x, &y] {
+            let [got, want] = [&got, &want].map(|all| all.of(x).to_vec::<f32>());
+            for (got, want) in got.iter().zip(want) {
                 assert!((got - want).abs() < 1e-6, "{got} is not {want}");
             }
         }
@@ -112,28 +117,23 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_without_a_graph_has_no_gradients_of_variables() -> Result<()> {
-        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
-        let gradients = backward(&ops::sum(&x.detach(), 0)?)?;
-        assert!(gradients.get(&x).is_none());
-        Ok(())
+    fn a_loss_without_a_graph_has_no_gradients_of_variables() {
+        let x = variable(&tensor(&[1.0, 2.0], &Device::Cpu));
+        assert!(backward(&x.detach().sum(0)).get(&x).is_none());
     }
 
     #[test]
-    fn a_variable_may_be_the_loss() -> Result<()> {
-        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
-        let gradients = backward(&x)?;
-        assert_eq!(gradients.get(&x).unwrap().to_vec1::<f32>()?, [1.0, 1.0]);
-        Ok(())
+    fn a_variable_may_be_the_loss() {
+        let x = variable(&tensor(&[1.0, 2.0], &Device::Cpu));
+        assert_eq!(backward(&x).of(&x).to_vec1::<f32>(), [1.0, 1.0]);
     }
 
     #[test]
     fn an_error_leaves_nothing_behind() -> Result<()> {
-        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
-        let y = ops::sigmoid(&x)?;
-        let left = link_of(&y).expect("it is from a kernel");
-        left.slot.put(y.ones_like()?)?;
-        assert!(backward(&y.sum_all()?).is_err());
+        let y = ops::sigmoid(&variable(&tensor(&[1.0, 2.0], &Device::Cpu)));
+        let left = link_of(y.raw()).expect("it is from a kernel");
+        left.slot.put(y.raw().ones_like()?)?;
+        assert!(attempt(|| backward(&y.sum_all())).is_err());
         assert!(GRADIENTS.with_borrow(Option::is_none));
         Ok(())
     }

@@ -30,12 +30,30 @@ impl<'a, T: Element> Matrix<'a, T> {
         }
     }
 
+    /// Checks that the elements of this many rows and columns are within the values.
+    ///
+    /// # Panics
+    /// If they are not.
     pub(super) fn check(&self, rows: usize, columns: usize) {
         if rows > 0 && columns > 0 {
-            let last = (rows - 1) * self.row_step + (columns - 1) * self.column_step;
-            assert!(last < self.values.len(), "a matrix ends outside its values");
+            let last_row = (rows - 1).checked_mul(self.row_step);
+            let last_column = (columns - 1).checked_mul(self.column_step);
+            let last = last_row.and_then(|row| row.checked_add(last_column?));
+            assert!(
+                last.is_some_and(|last| last < self.values.len()),
+                "a matrix ends outside its values"
+            );
         }
     }
+}
+
+/// Returns the number of elements of matrices.
+///
+/// # Panics
+/// If it does not fit into a `usize`.
+pub(super) fn elements(rows: usize, columns: usize) -> usize {
+    rows.checked_mul(columns)
+        .expect("the elements of a product fit into the memory")
 }
 
 /// The memory for the rows of a product.

@@ -70,3 +70,12 @@ fn all_ways_to_multiply_agree() {
     assert_eq!(packed_by_closure, want);
     assert_eq!(Packed::new(b, depth, columns).product(rows, a, None), want);
 }
+
+/// The end of such a matrix wraps to an index within its values.
+#[test]
+fn a_matrix_whose_end_overflows_is_refused() {
+    let (wide, values) = ((1 << 60) + 1, [1f32; 16]);
+    let (a, b) = (Matrix::of_rows(&values, wide), Matrix::of_rows(&values, 16));
+    let multiplied = std::panic::catch_unwind(|| product([16, wide, 16], a, b, None));
+    assert!(multiplied.is_err());
+}

@@ -28,7 +28,19 @@ pub(in crate::ops) trait Element:
     /// Returns the cumulative distribution function of the standard normal distribution, `(1 + erf(x/√2)) / 2`, and
     /// its density.
     fn normal<const FUSED: bool>(self) -> (Self, Self);
+    /// Returns the error function and its derivative.
+    fn erf_and_slope<const FUSED: bool>(self) -> (Self, Self);
+    /// Returns the sine; for `f32` in a form that the compiler can vectorise, up to [`FARTHEST`].
+    fn sin<const FUSED: bool>(self) -> Self;
+    /// Returns the cosine, as [`sin`](Element::sin).
+    fn cos<const FUSED: bool>(self) -> Self;
+    /// Returns the power; for `f32` in a form that the compiler can vectorise.
+    fn pow<const FUSED: bool>(self, exponent: Self) -> Self;
     fn sqrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    /// Rounds halves to the even integer.
+    fn round(self) -> Self;
     fn is_nan(self) -> bool;
     /// Returns the elements of a storage of this type.
     fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [Self]>;
@@ -72,6 +84,21 @@ macro_rules! common {
         }
 
         #[inline(always)]
+        fn floor(self) -> Self {
+            $float::floor(self)
+        }
+
+        #[inline(always)]
+        fn ceil(self) -> Self {
+            $float::ceil(self)
+        }
+
+        #[inline(always)]
+        fn round(self) -> Self {
+            $float::round_ties_even(self)
+        }
+
+        #[inline(always)]
         fn is_nan(self) -> bool {
             $float::is_nan(self)
         }
@@ -94,7 +121,6 @@ impl Element for f32 {
         // Above this range the result is infinite; below, it is subnormal and set to 0.
         let x = if self > 88.8 { 88.8 } else { self };
         let x = if x < -87.3 { -87.3 } else { x };
-        // Adding and subtracting this constant rounds to an integer.
         const ROUND: f32 = 12_582_912.0;
         let shifted = x.multiply_add::<FUSED>(std::f32::consts::LOG2_E, ROUND);
         let n = shifted - ROUND;
@@ -162,35 +188,171 @@ impl Element for f32 {
         if self < 0.0 { f32::NAN } else { value }
     }
 
-    /// Uses the error function, approximated to 3e-9 by polynomials interpolated at Chebyshev nodes: in
-    /// the square of `x` near 0; further out in `t`, for the complement (1 minus the function).
     #[inline(always)]
     fn normal<const FUSED: bool>(self) -> (f32, f32) {
         let x = self * std::f32::consts::FRAC_1_SQRT_2;
-        let square = x * x;
-        let mut p = 7.875_875e-5;
-        p = p.multiply_add::<FUSED>(square, -8.016_864e-4);
-        p = p.multiply_add::<FUSED>(square, 5.189_087e-3);
-        p = p.multiply_add::<FUSED>(square, -2.685_421_2e-2);
-        p = p.multiply_add::<FUSED>(square, 1.128_359_5e-1);
-        p = p.multiply_add::<FUSED>(square, -3.761_262_7e-1);
-        p = p.multiply_add::<FUSED>(square, std::f32::consts::FRAC_2_SQRT_PI);
-        let near = (0.5 * x).multiply_add::<FUSED>(p, 0.5);
-        let t = 1.0 / x.abs().multiply_add::<FUSED>(0.4, 1.0);
-        let mut q = -1.179_534e-1;
-        q = q.multiply_add::<FUSED>(t, 2.484_255_7e-1);
-        q = q.multiply_add::<FUSED>(t, 2.594_302_5e-3);
-        q = q.multiply_add::<FUSED>(t, 2.166_078e-1);
-        q = q.multiply_add::<FUSED>(t, 1.974_998_2e-1);
-        q = q.multiply_add::<FUSED>(t, 2.269_573_2e-1);
-        q = q.multiply_add::<FUSED>(t, 2.255_981_6e-1);
-        q = q.multiply_add::<FUSED>(t, 1.274_694_3e-6);
-        let bell = Element::exp::<FUSED>(-square);
-        let tail = 0.5 * bell * q;
+        let (near, complement, bell) = erf_parts::<FUSED>(x);
+        let near = (0.5 * x).multiply_add::<FUSED>(near, 0.5);
+        let tail = 0.5 * complement;
         let far = if self < 0.0 { tail } else { 1.0 - tail };
-        let cdf = if square < 1.0 { near } else { far };
+        let cdf = if x * x < 1.0 { near } else { far };
         (cdf, bell * DENSITY_AT_0 as f32)
     }
+
+    #[inline(always)]
+    fn erf_and_slope<const FUSED: bool>(self) -> (f32, f32) {
+        let (near, complement, bell) = erf_parts::<FUSED>(self);
+        let far = if self < 0.0 {
+            complement - 1.0
+        } else {
+            1.0 - complement
+        };
+        let erf = if self * self < 1.0 { self * near } else { far };
+        (erf, bell * std::f32::consts::FRAC_2_SQRT_PI)
+    }
+
+    #[inline(always)]
+    fn sin<const FUSED: bool>(self) -> f32 {
+        turned::<FUSED>(self, 0)
+    }
+
+    #[inline(always)]
+    fn cos<const FUSED: bool>(self) -> f32 {
+        turned::<FUSED>(self, 1)
+    }
+
+    /// Computes in `f64` the power of two whose exponent is the product of `exponent` and the logarithm.
+    #[inline(always)]
+    fn pow<const FUSED: bool>(self, exponent: f32) -> f32 {
+        let (x, y) = (f64::from(self.abs()), f64::from(exponent));
+        let size = exp2::<FUSED>(y * log2::<FUSED>(x)) as f32;
+        let grows = (x > 1.0) == (y > 0.0);
+        let extreme = if grows { f32::INFINITY } else { 0.0 };
+        let is_extreme = (x == 0.0) | (x == f64::INFINITY) | (y.abs() == f64::INFINITY);
+        let size = if is_extreme { extreme } else { size };
+        let half = y * 0.5;
+        let odd = (y.floor() == y) & (half.floor() != half);
+        let of_negative = if (y.floor() == y) | (x == f64::INFINITY) {
+            size
+        } else {
+            f32::NAN
+        };
+        let of_negative = if odd { -size } else { of_negative };
+        let negative = if (self == 0.0) & odd {
+            self.is_sign_negative()
+        } else {
+            self < 0.0
+        };
+        let value = if negative { of_negative } else { size };
+        let value = if self.is_nan() | exponent.is_nan() {
+            f32::NAN
+        } else {
+            value
+        };
+        let one = (y == 0.0) | (self == 1.0) | ((self == -1.0) & (y.abs() == f64::INFINITY));
+        if one { 1.0 } else { value }
+    }
+}
+
+/// The largest magnitude of `f32` for which [`Element::sin`] and [`Element::cos`] are exact.
+pub(in crate::ops) const FARTHEST: f32 = 4e8;
+
+/// Returns the error function near 0, divided by `x`; its complement (1 minus the function) of `|x|` further out; and
+/// `exp(-x²)`. Both are approximated to 3e-9 by polynomials interpolated at Chebyshev nodes: in the square of `x` near
+/// 0; further out in `t`.
+#[inline(always)]
+fn erf_parts<const FUSED: bool>(x: f32) -> (f32, f32, f32) {
+    let square = x * x;
+    let mut p = 7.875_875e-5;
+    p = p.multiply_add::<FUSED>(square, -8.016_864e-4);
+    p = p.multiply_add::<FUSED>(square, 5.189_087e-3);
+    p = p.multiply_add::<FUSED>(square, -2.685_421_2e-2);
+    p = p.multiply_add::<FUSED>(square, 1.128_359_5e-1);
+    p = p.multiply_add::<FUSED>(square, -3.761_262_7e-1);
+    p = p.multiply_add::<FUSED>(square, std::f32::consts::FRAC_2_SQRT_PI);
+    let t = 1.0 / x.abs().multiply_add::<FUSED>(0.4, 1.0);
+    let mut q = -1.179_534e-1;
+    q = q.multiply_add::<FUSED>(t, 2.484_255_7e-1);
+    q = q.multiply_add::<FUSED>(t, 2.594_302_5e-3);
+    q = q.multiply_add::<FUSED>(t, 2.166_078e-1);
+    q = q.multiply_add::<FUSED>(t, 1.974_998_2e-1);
+    q = q.multiply_add::<FUSED>(t, 2.269_573_2e-1);
+    q = q.multiply_add::<FUSED>(t, 2.255_981_6e-1);
+    q = q.multiply_add::<FUSED>(t, 1.274_694_3e-6);
+    let bell = Element::exp::<FUSED>(-square);
+    (p, bell * q, bell)
+}
+
+/// Adding and subtracting this constant rounds to an integer.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// Returns the sine of `x` plus some quarter turns, computed in `f64` by polynomials between -π/4 and π/4. From musl.
+#[inline(always)]
+fn turned<const FUSED: bool>(x: f32, quarters: i64) -> f32 {
+    let x = f64::from(x);
+    let shifted = x.multiply_add::<FUSED>(std::f64::consts::FRAC_2_PI, ROUND);
+    let n = shifted - ROUND;
+    let r = n.multiply_add::<FUSED>(-1.570_796_310_901_641_8, x);
+    let r = n.multiply_add::<FUSED>(-1.589_325_477_352_819_7e-8, r);
+    let z = r * r;
+    let mut s = 2.718_311_493_989_822e-6;
+    s = s.multiply_add::<FUSED>(z, -1.983_933_483_609_663_2e-4);
+    s = s.multiply_add::<FUSED>(z, 8.333_329_385_889_463e-3);
+    s = s.multiply_add::<FUSED>(z, -1.666_666_664_162_655e-1);
+    let sine = (s * z).multiply_add::<FUSED>(r, r);
+    let mut c = 2.439_044_879_627_741_4e-5;
+    c = c.multiply_add::<FUSED>(z, -1.388_676_377_460_993e-3);
+    c = c.multiply_add::<FUSED>(z, 4.166_662_332_373_906e-2);
+    c = c.multiply_add::<FUSED>(z, -4.999_999_972_510_031e-1);
+    let cosine = c.multiply_add::<FUSED>(z, 1.0);
+    let quadrant = (shifted.to_bits() as i64).wrapping_add(quarters);
+    let value = if quadrant & 1 == 0 { sine } else { cosine };
+    (if quadrant & 2 == 0 { value } else { -value }) as f32
+}
+
+/// Returns the base-2 logarithm of a positive number: the exponent and a series for the mantissa between √½ and √2,
+/// exact to 1e-11.
+#[inline(always)]
+fn log2<const FUSED: bool>(x: f64) -> f64 {
+    const SQRT_HALF: i64 = 0x3fe6_a09e_667f_3bcd;
+    let bits = x.to_bits() as i64;
+    let exponent = bits.wrapping_sub(SQRT_HALF) >> 52;
+    let mantissa = f64::from_bits(bits.wrapping_sub(exponent << 52) as u64);
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let z = s * s;
+    // The coefficients are 2 / ln 2, divided by 1, 3, 5, …
+    let mut p = 2.219_576_4e-1;
+    p = p.multiply_add::<FUSED>(z, 2.623_081_893_3e-1);
+    p = p.multiply_add::<FUSED>(z, 3.205_988_979_75e-1);
+    p = p.multiply_add::<FUSED>(z, 4.121_985_831_11e-1);
+    p = p.multiply_add::<FUSED>(z, 5.770_780_163_555_85e-1);
+    p = p.multiply_add::<FUSED>(z, 9.617_966_939_259_756e-1);
+    p = p.multiply_add::<FUSED>(z, 2.885_390_081_777_926_8);
+    // The exponent is a small integer: its bits beside those of the rounding constant are a number.
+    let exponent = f64::from_bits((ROUND.to_bits() as i64).wrapping_add(exponent) as u64) - ROUND;
+    p.multiply_add::<FUSED>(s, exponent)
+}
+
+/// Returns 2ˣ, exact to 1e-11, limited to what `f32` cannot hold anyway.
+#[inline(always)]
+fn exp2<const FUSED: bool>(x: f64) -> f64 {
+    let x = if x > 1000.0 { 1000.0 } else { x };
+    let x = if x < -1000.0 { -1000.0 } else { x };
+    let shifted = x + ROUND;
+    let r = x - (shifted - ROUND);
+    // The coefficients are (ln 2)ⁿ / n!.
+    let mut p = 1.017_808_600_923_97e-7;
+    p = p.multiply_add::<FUSED>(r, 1.321_548_679_014_431e-6);
+    p = p.multiply_add::<FUSED>(r, 1.525_273_380_405_984e-5);
+    p = p.multiply_add::<FUSED>(r, 1.540_353_039_338_161e-4);
+    p = p.multiply_add::<FUSED>(r, 1.333_355_814_642_844e-3);
+    p = p.multiply_add::<FUSED>(r, 9.618_129_107_628_477e-3);
+    p = p.multiply_add::<FUSED>(r, 5.550_410_866_482_158e-2);
+    p = p.multiply_add::<FUSED>(r, 2.402_265_069_591_007e-1);
+    p = p.multiply_add::<FUSED>(r, std::f64::consts::LN_2);
+    p = p.multiply_add::<FUSED>(r, 1.0);
+    let power = (shifted.to_bits() as i64).wrapping_add(1023) << 52;
+    p * f64::from_bits(power as u64)
 }
 
 impl Element for f64 {
@@ -211,6 +373,23 @@ impl Element for f64 {
     fn normal<const FUSED: bool>(self) -> (f64, f64) {
         let cdf = 0.5 * (1.0 + erf_f64(self * std::f64::consts::FRAC_1_SQRT_2));
         (cdf, DENSITY_AT_0 * (self * self * -0.5).exp())
+    }
+
+    fn erf_and_slope<const FUSED: bool>(self) -> (f64, f64) {
+        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-self * self).exp();
+        (erf_f64(self), slope)
+    }
+
+    fn sin<const FUSED: bool>(self) -> f64 {
+        self.sin()
+    }
+
+    fn cos<const FUSED: bool>(self) -> f64 {
+        self.cos()
+    }
+
+    fn pow<const FUSED: bool>(self, exponent: f64) -> f64 {
+        self.powf(exponent)
     }
 }
 
@@ -252,6 +431,30 @@ mod tests {
             let off = (f64::from(got) - want).abs();
             assert!(off <= want.abs() * 2.4e-7, "ln({x}) is {want}, not {got}");
         }
+        for i in (-200_000..200_000).step_by(step) {
+            let x = i as f32 * 0.000_04;
+            let (got, want) = (
+                x.erf_and_slope::<FUSED>(),
+                f64::from(x).erf_and_slope::<FUSED>(),
+            );
+            let off = [f64::from(got.0) - want.0, f64::from(got.1) - want.1];
+            assert!(
+                off[0].abs() <= want.0.abs() * 2e-7,
+                "erf({x}): {}, not {}",
+                got.0,
+                want.0
+            );
+            assert!(off[1].abs() <= 2e-7, "{x}: {}, not {}", got.1, want.1);
+            for x in [i as f32 * 0.003, i as f32 * 1234.5] {
+                let (got, want) = (Element::sin::<FUSED>(x), f64::from(x).sin());
+                let off = (f64::from(got) - want).abs();
+                assert!(off <= want.abs() * 1e-7, "sin({x}) is {want}, not {got}");
+                let (got, want) = (Element::cos::<FUSED>(x), f64::from(x).cos());
+                let off = (f64::from(got) - want).abs();
+                assert!(off <= want.abs() * 1e-7, "cos({x}) is {want}, not {got}");
+            }
+        }
+        check_powers::<FUSED>();
         assert_eq!(Element::ln::<FUSED>(0.0f32), f32::NEG_INFINITY);
         assert_eq!(Element::ln::<FUSED>(f32::INFINITY), f32::INFINITY);
         assert!(Element::ln::<FUSED>(-1.0f32).is_nan() && Element::ln::<FUSED>(f32::NAN).is_nan());
@@ -265,5 +468,40 @@ mod tests {
             Element::exp::<FUSED>(f32::NAN).is_nan() && Element::tanh::<FUSED>(f32::NAN).is_nan()
         );
         assert_eq!(Element::tanh::<FUSED>(f32::INFINITY), 1.0);
+    }
+
+    /// Compares powers with those of the standard library, also of values that have rules of their own.
+    fn check_powers<const FUSED: bool>() {
+        let special = [
+            0.0,
+            1.0,
+            2.0,
+            3.0,
+            0.5,
+            1e-40,
+            16_777_217.0,
+            f32::MAX,
+            f32::INFINITY,
+            f32::NAN,
+        ];
+        let special = special.iter().flat_map(|x| [*x, -*x]);
+        let random = (0..4000).map(|i| ((i * 7919 % 4001) as f32 * 0.01 - 20.0).exp());
+        let numbers: Vec<f32> = special.chain(random).collect();
+        let step = if cfg!(miri) { 101 } else { 1 };
+        for x in numbers.iter().step_by(step) {
+            for y in numbers[..40]
+                .iter()
+                .copied()
+                .chain([-7.0, 0.1, -2.5, 30.0, 1.7])
+            {
+                let (got, want) = (Element::pow::<FUSED>(*x, y), x.powf(y));
+                let off = (got - want).abs();
+                let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                assert!(
+                    same || off <= want.abs() * 1.3e-7,
+                    "{x} to {y} is {want}, not {got}"
+                );
+            }
+        }
     }
 }

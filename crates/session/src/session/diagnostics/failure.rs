@@ -13,6 +13,8 @@ pub(crate) struct Failure {
     message: String,
     /// A line of the source that was compiled.
     line: Option<usize>,
+    /// Returns the only line of the cell that can have failed, where no line was reported.
+    only_line: fn(&str) -> Option<Location>,
 }
 
 /// The file of a cell, as the compiler names it.
@@ -30,6 +32,18 @@ impl Failure {
             name: "Panic",
             message: with_advice(message),
             line,
+            only_line: |_| None,
+        }
+    }
+
+    /// Creates the failure for a panic with an error of `taper`, such as that of a wrong shape. Its place may be
+    /// inside the library.
+    pub(crate) fn raised(message: &str, line: Option<usize>) -> Failure {
+        Failure {
+            name: "Error",
+            message: or_none(message).to_owned(),
+            line,
+            only_line: only_line_of_code,
         }
     }
 
@@ -39,6 +53,7 @@ impl Failure {
             name: "Error",
             message: or_none(message).to_owned(),
             line,
+            only_line: only_question_mark,
         }
     }
 
@@ -46,8 +61,8 @@ impl Failure {
     pub(crate) fn into_error(self, source: Option<&SourceMap>, code: &str) -> CellError {
         let line = self.line.zip(source);
         let mut location = line.and_then(|(line, source)| source.line(line));
-        if self.line.is_none() && self.name == "Error" {
-            location = only_question_mark(code);
+        if self.line.is_none() {
+            location = (self.only_line)(code);
         }
         let mut error = error(self.name, &self.message, location);
         let quote = match location {
@@ -73,9 +88,19 @@ impl Failure {
 fn only_question_mark(code: &str) -> Option<Location> {
     let tokens = tokens::with_offsets(code).into_iter();
     let marks = tokens.filter(|(_, kind, _)| *kind == TokenKind::Question);
-    let mut lines: Vec<usize> = marks
-        .map(|(at, ..)| code[..at].matches('\n').count() + 1)
-        .collect();
+    only_line(code, marks.map(|(at, ..)| at))
+}
+
+/// Returns the line of the cell's code, if it has only one.
+fn only_line_of_code(code: &str) -> Option<Location> {
+    let tokens = tokens::with_offsets(code).into_iter();
+    only_line(code, tokens.map(|(at, ..)| at))
+}
+
+/// Returns the line of the cell on which all these offsets are.
+fn only_line(code: &str, offsets: impl Iterator<Item = usize>) -> Option<Location> {
+    let lines = offsets.map(|at| code[..at].matches('\n').count() + 1);
+    let mut lines: Vec<usize> = lines.collect();
     lines.dedup();
     match lines[..] {
         [line] => Some(Location { line, column: None }),
@@ -205,6 +230,17 @@ mod tests {
         assert_eq!(line("let a = 1;\nf()?;"), Some(2));
         assert_eq!(line("f()?;\ng()?;"), None);
         assert_eq!(line("\"?\""), None);
+    }
+
+    #[test]
+    fn an_error_from_inside_the_library_is_located_in_a_cell_of_one_line() {
+        let line = |code| only_line_of_code(code).map(|l| l.line);
+        assert_eq!(
+            line("// through the network\n\nnet.forward(&x);\n"),
+            Some(3)
+        );
+        assert_eq!(line("net.forward(&x);\nnet.forward(&y);"), None);
+        assert_eq!(line(""), None);
     }
 
     #[test]

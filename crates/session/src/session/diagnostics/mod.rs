@@ -93,6 +93,17 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     {
         diagnostics = vec![diagnostic];
     }
+    // In a function that returns a tensor, the compiler reports a needless `?` twice.
+    let needless = |d: &Diagnostic| d.message.ends_with("that implement `Try`");
+    let lines = diagnostics.iter().filter(|d| needless(d));
+    let lines: Vec<usize> = lines
+        .filter_map(Diagnostic::primary)
+        .map(|label| label.end.0)
+        .collect();
+    diagnostics.retain(|d| {
+        let is_at = |label: &Label| lines.contains(&label.start.0);
+        !d.message.contains("can only be used in a function") || !d.primary().is_some_and(is_at)
+    });
     for diagnostic in &mut diagnostics {
         hints::add(diagnostic, code, names);
     }

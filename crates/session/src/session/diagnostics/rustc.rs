@@ -172,12 +172,13 @@ fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
 }
 
 /// The beginnings of notes that repeat the error, or that do not help.
-const NOISE: [&str; 11] = [
+const NOISE: [&str; 12] = [
     "cast through a raw pointer first",
     "the full name for the type has been written to",
     "consider using `--verbose`",
     "the following other types implement trait",
     "the trait `",
+    "the nightly-only, unstable trait `Try`",
     "required for `",
     "required by a bound",
     "items from traits can only be used",
@@ -240,7 +241,7 @@ fn first_line_of_rust(cell: &str) -> usize {
     commands.count() + 1
 }
 
-/// Shortens `taper::prelude::Tensor` to `Tensor`, unless there are two types of this name.
+/// Shortens `taper::prelude::Linear` to `Linear`, unless there are two types of this name.
 fn shorten_paths(diagnostic: &mut Diagnostic) {
     if diagnostic.has_two_types_of_one_name() {
         return;
@@ -254,6 +255,8 @@ fn shorten_paths(diagnostic: &mut Diagnostic) {
         ] {
             *text = text.replace(path, "");
         }
+        // rustc writes the path, because Candle has a type of this name too.
+        *text = text.replace("taper::Tensor", "Tensor");
     };
     shorten(&mut diagnostic.message);
     for label in &mut diagnostic.labels {

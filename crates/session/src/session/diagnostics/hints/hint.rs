@@ -1,6 +1,6 @@
 //! The type of the hints in this folder.
 
-use crate::session::diagnostics::diagnostic::Label;
+use crate::session::diagnostics::diagnostic::{Diagnostic, Label};
 use crate::session::source_map::byte_offset;
 
 /// A hint, and whether it replaces the compiler's notes.
@@ -29,6 +29,13 @@ pub(super) fn besides(text: String) -> Hint {
 pub(super) fn marked<'a>(label: &Label, cell: &'a str) -> &'a str {
     let range = byte_offset(cell, label.start)..byte_offset(cell, label.end);
     cell.get(range).unwrap_or_default()
+}
+
+/// Returns whether the called function is not a cell's. A note shows the signature of a library's function, or is
+/// left out where a macro has made the function.
+pub(super) fn is_of_library(diagnostic: &Diagnostic) -> bool {
+    let mut notes = diagnostic.notes.iter();
+    !notes.any(|note| note.message.ends_with("defined here"))
 }
 
 /// Returns the first text between backticks.

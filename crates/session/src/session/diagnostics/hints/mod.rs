@@ -166,6 +166,8 @@ fn unhandled_result(diagnostic: &Diagnostic) -> Option<Hint> {
         "expected `Result<",
         "returns `Result<",
         "compatible with `Result<",
+        // In a pattern.
+        "found `Result<_, _>`",
     ];
     let has_a_result = says("`Result<") && !is_wanted.iter().any(|text| says(text));
     let is_told = |text: &str| {
@@ -196,8 +198,10 @@ fn mixed_numbers(diagnostic: &Diagnostic) -> Option<Hint> {
     }
     let types = message.split('`').skip(1).step_by(2);
     let types: Vec<&str> = types.map(|t| t.trim_start_matches('&')).collect();
-    let text = if types.contains(&"Tensor") && types.iter().any(|t| is_number(t)) {
-        "a tensor calculates with floating-point numbers: write `2.0`, or convert with `n as f64`."
+    let text = if matches!(types[..], [number, "Tensor"] if is_number(number)) {
+        "write the tensor first: `&x * n`. On the left of a tensor, a number is an `f64` or an `i64`: `n as f64`."
+    } else if types.contains(&"Tensor") && types.iter().any(|t| is_number(t)) {
+        "a tensor calculates with `f64`, `f32`, `i64`, `i32`, `u32`, `u8` and `usize`: convert with `n as f64`."
     } else if diagnostic.notes.is_empty() && types.iter().all(|t| is_number(t)) {
         "Rust does not mix number types. Write the integer with a decimal point (`2.0`), \
          or convert one side: `n as f64`."

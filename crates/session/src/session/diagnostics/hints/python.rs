@@ -1,6 +1,6 @@
 //! Python's syntax, functions and modules, and what Rust and Taper have instead.
 
-use super::hint::{Hint, instead, marked};
+use super::hint::{Hint, instead, is_of_library, marked};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 use crate::session::tokens::{depth_after, is_name, with_offsets};
 
@@ -77,16 +77,16 @@ const SYNTAX: &[(&str, &str)] = &[
     ("= NAME if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
     ("= NUM if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
     ("= STR if", "the condition comes first: `let x = if a { \"yes\" } else { \"no\" };`."),
-    ("[ : ,", "a tensor is indexed with ranges: `x.i((.., 0))?` is `x[:, 0]`."),
-    ("[ … , :", "a tensor is indexed with ranges: `x.i((0, ..))?` is `x[0, :]`."),
-    ("[ NUM :", "a part of a list is `&v[1..3]`; of a tensor, `x.i(1..3)?`."),
-    ("[ : NUM", "a part of a list is `&v[..3]`; of a tensor, `x.i(..3)?`."),
-    ("[ : -", "a part of a list is `&v[..v.len() - 1]`; of a tensor, `x.narrow(0, 0, n - 1)?`."),
+    ("[ : ,", "a tensor is indexed with ranges: `x.i((.., 0))` is `x[:, 0]`."),
+    ("[ … , :", "a tensor is indexed with ranges: `x.i((0, ..))` is `x[0, :]`."),
+    ("[ NUM :", "a part of a list is `&v[1..3]`; of a tensor, `x.i(1..3)`."),
+    ("[ : NUM", "a part of a list is `&v[..3]`; of a tensor, `x.i(..3)`."),
+    ("[ : -", "a part of a list is `&v[..v.len() - 1]`; of a tensor, `x.i(..-1)`."),
     ("[ ::", "every second element is `v.iter().step_by(2)`; the reverse, `v.iter().rev()`."),
-    ("[ ... ,", "a tensor is indexed with ranges: `x.i((.., 0))?`."),
-    ("[ … , ... ]", "a tensor is indexed with ranges: `x.i((.., 0))?`."),
+    ("[ ... ,", "a tensor is indexed with ranges: `x.i((.., 0))`."),
+    ("[ … , ... ]", "a tensor is indexed with ranges: `x.i((.., 0))`."),
     ("<>", "inequality is written `!=`."),
-    ("@", "matrix multiplication is a method: `a.matmul(&b)?`."),
+    ("@", "matrix multiplication is a method: `a.matmul(&b)`."),
 ];
 
 /// Functions of Python, for which rustc suggests a function of a similar name.
@@ -98,9 +98,9 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("int", "write `x as i64`, or for a string `s.parse::<i64>()?`."),
     ("str", "write `x.to_string()`."),
     ("print", "printing is a macro: `println!(\"{x}\")`."),
-    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()?`, along a dimension `sum(&x, 0)?`."),
-    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()?`, along a dimension `max(&x, 0)?`."),
-    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()?`, along a dimension `min(&x, 0)?`."),
+    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()`, along a dimension `x.sum(0)`."),
+    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()`, along a dimension `x.max(0)`."),
+    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()`, along a dimension `x.min(0)`."),
     ("round", "it is a method: `x.round()`; to print two digits, `println!(\"{x:.2}\")`."),
     ("pow", "a power is `x.powi(2)` of a float, `n.pow(2)` of an integer."),
     ("sorted", "a list is sorted in place: `v.sort();`, with floats `v.sort_by(f64::total_cmp);`."),
@@ -131,20 +131,20 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("append", "it is a method: `v.push(x)`."),
     ("Exception", "an error may be a string: `return Err(\"why\".into());`."),
     ("Counter", "count in a map: `*counts.entry(word).or_insert(0) += 1;`."),
-    ("zeros_like", "it is a method: `x.zeros_like()?`."),
-    ("ones_like", "it is a method: `x.ones_like()?`."),
-    ("randn_like", "it is a method: `x.randn_like(0.0, 1.0)?`."),
-    ("cat", "tensors are joined with `cat(&[&a, &b], 0)?`."),
-    ("concat", "tensors are joined with `cat(&[&a, &b], 0)?`."),
-    ("stack", "tensors are stacked with `Tensor::stack(&[&a, &b], 0)?`."),
-    ("matmul", "tensors are borrowed: `matmul(&a, &b)?`."),
-    ("dot", "a tensor has it as a method: `a.dot(&b)?`."),
-    ("mean", "the mean of a tensor is `x.mean_all()?`, along a dimension `mean(&x, 0)?`."),
-    ("argmax", "pass the dimension: `argmax(&x, 0)?`."),
-    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0], &cpu())?`."),
+    ("zeros_like", "it is a method: `x.zeros_like()`."),
+    ("ones_like", "it is a method: `x.ones_like()`."),
+    ("randn_like", "it is a method: `x.randn_like()`."),
+    ("cat", "tensors are joined with `cat(&[&a, &b], 0)`."),
+    ("concat", "tensors are joined with `cat(&[&a, &b], 0)`."),
+    ("stack", "tensors are stacked with `Tensor::stack(&[&a, &b], 0)`."),
+    ("matmul", "tensors are borrowed: `matmul(&a, &b)`."),
+    ("dot", "the dot product of two vectors is `(&a * &b).sum_all()`; the product of matrices, `a.matmul(&b)`."),
+    ("mean", "the mean of a tensor is `x.mean_all()`, along a dimension `x.mean(0)`."),
+    ("argmax", "pass the dimension: `x.argmax(0)`."),
+    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0], &cpu())`."),
 ];
 
-/// Types of Python.
+/// Types of Python and of Candle.
 #[rustfmt::skip]
 const TYPES: &[(&str, &str)] = &[
     ("int", "an integer is an `i64`, an index a `usize`."),
@@ -155,6 +155,7 @@ const TYPES: &[(&str, &str)] = &[
     ("set", "a set is a `std::collections::HashSet<String>`."),
     ("tuple", "a tuple is `(f64, String)`."),
     ("object", "a value of any type is a `Box<dyn std::any::Any>`; write the type that is meant."),
+    ("Var", "a tensor to be trained is a `Parameter`: `let w = Parameter::new(&x);`; calculate with `w.tensor()`."),
     ("ndarray", "a tensor of any shape is a `Tensor`."),
     ("long", "an integer is an `i64`."),
     ("double", "a floating-point number is an `f64`."),
@@ -185,15 +186,15 @@ const NAMES: &[(&str, &str)] = &[
     ("inf", "it is `f64::INFINITY`."),
     ("pi", "it is `std::f64::consts::PI`."),
     ("math", "a number has methods: `2f64.sqrt()`, `x.sin()`; `std::f64::consts::PI` is π."),
-    ("torch", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `tensor(&[1.0, 2.0], &cpu())?`."),
-    ("np", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `linspace(0.0, 1.0, 5, &cpu())?`."),
-    ("numpy", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `linspace(0.0, 1.0, 5, &cpu())?`."),
-    ("nn", "the layers of taper need no prefix: `Linear::new(2, 3, &cpu())?`, `seq![…]`."),
-    ("F", "functions of torch are methods or layers here: `x.relu()?`, `cross_entropy(&logits, &labels)?`."),
-    ("optim", "the optimisers of taper need no prefix: `Sgd::new(model.parameters()?, 0.1)`."),
+    ("torch", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `tensor(&[1.0, 2.0], &cpu())`."),
+    ("np", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `linspace(0.0, 1.0, 5, &cpu())`."),
+    ("numpy", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `linspace(0.0, 1.0, 5, &cpu())`."),
+    ("nn", "the layers of taper need no prefix: `Linear::new(2, 3)`, `seq![…]`."),
+    ("F", "functions of torch are methods or layers here: `x.relu()`, `cross_entropy(&logits, &labels)`."),
+    ("optim", "the optimisers of taper need no prefix: `Sgd::new(model.parameters(), 0.1)`."),
     ("plt", "figures are made with `plot(&x, &[&y])`, without a prefix."),
     ("pd", "there are no data frames here; `:dep polars = \"*\"` adds a package that has them."),
-    ("random", "random tensors are `rand((2, 3), &cpu())?` and `randn((2, 3), &cpu())?`; `manual_seed(1)` makes them repeatable."),
+    ("random", "random tensors are `rand((2, 3), &cpu())` and `randn((2, 3), &cpu())`; `manual_seed(1)` makes them repeatable."),
     ("os", "files are in `std::fs`, paths in `std::path`, variables in `std::env`."),
     ("sys", "arguments and variables are in `std::env`."),
     ("time", "measure with `std::time::Instant::now()` and `.elapsed()`."),
@@ -223,7 +224,7 @@ pub(super) fn syntax(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
 pub(super) fn name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let name = marked(diagnostic.primary()?, cell);
     if diagnostic.message.starts_with("cannot find function") && METHODS.contains(&name) {
-        let text = format!("a tensor has it as a method: `x.{name}(…)?`.");
+        let text = format!("a tensor has it as a method: `x.{name}(…)`.");
         return Some(instead(text));
     }
     let says = |word: &str| diagnostic.message.contains(word);
@@ -249,8 +250,7 @@ pub(super) fn function(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
         }
         _ => false,
     };
-    let mut notes = diagnostic.notes.iter();
-    if !is_meant || !notes.any(|note| note.message.contains("defined here: `pub fn")) {
+    if !is_meant || !is_of_library(diagnostic) {
         return None;
     }
     let is_called = |word: &str| labels.clone().any(|label| marked(label, cell) == word);

@@ -124,6 +124,7 @@ pub(super) fn panic(fault: Fault, number: u32, last: usize) -> Record {
         message: fault.message,
         file: line.map(|_| SOURCE_FILE.to_owned()),
         line,
+        is_error: false,
     }
 }
 

@@ -1,0 +1,65 @@
+//! Exact arithmetic of integers.
+
+use super::candle::with_candle;
+use super::types::Arithmetic;
+use crate::error;
+use crate::ops::check::too_large;
+use crate::tensor::Raw;
+use candle_core::{DType, Result};
+
+/// Computes with two tensors of `i64`, broadcast to a shape.
+pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> Result<Raw> {
+    let (a, b) = (a.broadcast_as(shape)?, b.broadcast_as(shape)?);
+    if !a.device().is_cpu() {
+        return with_candle(op, &a, &b);
+    }
+    let device = a.device();
+    let elements = |x: &Raw| x.flatten_all()?.to_dtype(DType::I64)?.to_vec1::<i64>();
+    let (left, right) = (elements(&a)?, elements(&b)?);
+    if op == Arithmetic::Pow && right.iter().any(|exponent| *exponent < 0) {
+        return Err(error::argument(
+            op.name(),
+            "exponents of at least 0 for integers",
+            "a negative one",
+            "Convert the integers: x.to_dtype(DType::F32)",
+        ));
+    }
+    let combine = |(a, b): (&i64, &i64)| match op {
+        Arithmetic::Add => a.checked_add(*b),
+        Arithmetic::Sub => a.checked_sub(*b),
+        Arithmetic::Mul => a.checked_mul(*b),
+        Arithmetic::Pow => power(*a, *b),
+        Arithmetic::Maximum => Some(*a.max(b)),
+        Arithmetic::Minimum => Some(*a.min(b)),
+        Arithmetic::Div => None, // in floating-point numbers
+    };
+    let values = left
+        .iter()
+        .zip(&right)
+        .map(combine)
+        .collect::<Option<Vec<_>>>();
+    let values = values.ok_or_else(|| too_large(&op.name()))?;
+    Raw::from_vec(values, shape, device)
+}
+
+/// Returns the exact products of two integer tensors of one shape, as `i64`.
+pub(in crate::ops) fn product(a: &Raw, b: &Raw) -> Result<Raw> {
+    let (a, b) = (a.to_dtype(DType::I64)?, b.to_dtype(DType::I64)?);
+    arithmetic(Arithmetic::Mul, &a, &b, a.dims())
+}
+
+/// Returns each integer, but at least `low` and at most `high`, as `i64`.
+pub(in crate::ops) fn clamp(x: &Raw, low: i64, high: i64) -> Result<Raw> {
+    let limit = |value: i64| Raw::full(value, x.shape(), x.device());
+    let x = x.to_dtype(DType::I64)?;
+    let at_least = arithmetic(Arithmetic::Maximum, &x, &limit(low)?, x.dims())?;
+    arithmetic(Arithmetic::Minimum, &at_least, &limit(high)?, x.dims())
+}
+
+fn power(base: i64, exponent: i64) -> Option<i64> {
+    match base {
+        0 | 1 if exponent > 0 => Some(base),
+        -1 => Some(1 - 2 * (exponent & 1)),
+        _ => base.checked_pow(u32::try_from(exponent).ok()?),
+    }
+}

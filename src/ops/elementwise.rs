@@ -1,0 +1,284 @@
+//! Functions of each element: powers and roots, exponentials, trigonometric functions, rounding.
+
+mod functions;
+mod map;
+
+pub(super) use map::{Function, Saved, apply};
+
+use super::arithmetic::integers;
+use super::engine::CpuView;
+use super::engine::simd::FARTHEST;
+use super::engine::strided::in_order;
+use super::engine::threads::map_chunks;
+use crate::error::OrRaise;
+use crate::tensor::{Number, Raw, Tensor};
+use candle_core::{DType, Result};
+use functions::{
+    Abs, Ceil, Clamp, Cos, Erf, Exp, FarCos, FarSin, Floor, Log, Norm, Recip, Round, Sign, Sin,
+    Sqr, Sqrt,
+};
+use std::fmt::Display;
+
+/// Defines public functions of floating-point numbers, each with its form for callers within the crate.
+macro_rules! define_functions {
+    ($($(#[$doc:meta])* $name:ident $name_as:ident($($arg:ident: $type:ty)?): $function:expr, $candle:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Panics
+        /// If `x` has an integer type.
+        #[inline]
+        #[track_caller]
+        pub fn $name(x: &Tensor $(, $arg: $type)?) -> Tensor {
+            $name_as(&stringify!($name), x.raw() $(, $arg)?).or_raise().into()
+        }
+
+        #[doc = concat!("Computes [`", stringify!($name), "`]; errors begin with the name of the caller.")]
+        pub(crate) fn $name_as(caller: &dyn Display, x: &Raw $(, $arg: $type)?) -> Result<Raw> {
+            apply(caller, x, $function, $candle)
+        }
+    )*};
+}
+pub(super) use define_functions;
+
+define_functions! {
+    /// Returns `eˣ`.
+    ///
+    /// In `f32` the result is exact to 2 units in the last place; below 1.2e-38 it is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = exp(&tensor(&[0.0, 1.0], &cpu())); // (2,)
+    /// assert_eq!(y.to_vec1::<f32>(), [1.0, std::f32::consts::E]);
+    /// ```
+    exp exp_as(): Exp, Raw::exp;
+
+    /// Returns the natural logarithm.
+    ///
+    /// In `f32` the result is exact to 2 units in the last place.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = log(&tensor(&[1.0, 0.0, -1.0], &cpu())).to_vec1::<f32>();
+    /// assert!(y[0] == 0.0 && y[1] == f32::NEG_INFINITY && y[2].is_nan());
+    /// ```
+    log log_as(): Log, Raw::log;
+
+    /// Returns the square root of each element; NaN for negative ones.
+    sqrt sqrt_as(): Sqrt, Raw::sqrt;
+
+    /// Returns `1 / x` for each element.
+    recip recip_as(): Recip, Raw::recip;
+
+    /// Returns the error function of each element.
+    erf erf_as(): Erf, Raw::erf;
+}
+
+/// Returns the sine of each element, in radians.
+///
+/// # Panics
+/// If `x` has an integer type.
+#[inline]
+#[track_caller]
+pub fn sin(x: &Tensor) -> Tensor {
+    let x = x.raw();
+    let sine = match is_far(x) {
+        true => apply(&"sin", x, FarSin, Raw::sin),
+        false => apply(&"sin", x, Sin, Raw::sin),
+    };
+    sine.or_raise().into()
+}
+
+/// Returns the cosine of each element, in radians.
+///
+/// # Panics
+/// If `x` has an integer type.
+#[inline]
+#[track_caller]
+pub fn cos(x: &Tensor) -> Tensor {
+    let x = x.raw();
+    let cosine = match is_far(x) {
+        true => apply(&"cos", x, FarCos, Raw::cos),
+        false => apply(&"cos", x, Cos, Raw::cos),
+    };
+    cosine.or_raise().into()
+}
+
+/// Returns whether there are values for which [`Element::sin`] is not exact.
+fn is_far(x: &Raw) -> bool {
+    let far = |x: &Raw| -> Result<bool> {
+        let input = in_order(x)?;
+        let view = CpuView::of(&input)?;
+        let beyond = |values: &[f32]| {
+            values
+                .iter()
+                .fold(false, |far, x| far | (x.abs() > FARTHEST))
+        };
+        Ok(map_chunks(view.as_slice::<f32>()?, 1 << 15, beyond).contains(&true))
+    };
+    match x.dtype() {
+        DType::F64 => false,
+        _ if !x.device().is_cpu() => false,
+        dtype if !dtype.is_float() => false,
+        DType::F32 => far(x).unwrap_or(false),
+        _ => x
+            .to_dtype(DType::F32)
+            .and_then(|x| far(&x))
+            .unwrap_or(false),
+    }
+}
+
+/// Returns the absolute value of each element. The gradient at 0 is 0.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(tensor(&[-2.0, 3.0], &cpu()).abs().to_vec1::<f32>(), [2.0, 3.0]);
+/// ```
+///
+/// # Panics
+/// If an integer has no absolute value: `i64::MIN`.
+#[inline]
+#[track_caller]
+pub fn abs(x: &Tensor) -> Tensor {
+    abs_of(x.raw()).or_raise().into()
+}
+
+fn abs_of(x: &Raw) -> Result<Raw> {
+    match x.dtype().is_int() {
+        true => integers::product(x, &sign_of(x)?)?.to_dtype(x.dtype()),
+        // The gradient of Candle's `abs` at 0 is 1.
+        false => apply(&"abs", x, Abs, |x| x * x.detach().sign()?),
+    }
+}
+
+/// Returns the square of each element.
+///
+/// # Panics
+/// If the square of an integer does not fit into 64 bits.
+#[inline]
+#[track_caller]
+pub fn sqr(x: &Tensor) -> Tensor {
+    sqr_of(x.raw()).or_raise().into()
+}
+
+pub(super) fn sqr_of(x: &Raw) -> Result<Raw> {
+    match x.dtype().is_int() {
+        true => integers::product(x, x),
+        false => apply(&"sqr", x, Sqr, Raw::sqr),
+    }
+}
+
+/// Returns the square root of sums of squares, with the gradient 0 at 0.
+pub(super) fn root_of_squares(caller: &dyn Display, x: &Raw) -> Result<Raw> {
+    apply(caller, x, Norm, |x| {
+        let zero = x.eq(0.0)?;
+        let root = zero.where_cond(&x.ones_like()?, x)?.sqrt()?;
+        zero.where_cond(&x.zeros_like()?, &root)
+    })
+}
+
+/// Returns −1, 0 or 1: the sign of each element. The gradient is 0.
+#[inline]
+#[track_caller]
+pub fn sign(x: &Tensor) -> Tensor {
+    sign_of(x.raw()).or_raise().into()
+}
+
+fn sign_of(x: &Raw) -> Result<Raw> {
+    match x.dtype() {
+        DType::I64 => x.gt(0i64)?.to_dtype(DType::I64)? - x.lt(0i64)?.to_dtype(DType::I64)?,
+        dtype if dtype.is_int() => x.ne(0u32)?.to_dtype(dtype),
+        _ => apply(&"sign", &x.detach(), Sign, Raw::sign),
+    }
+}
+
+/// Returns the largest integer that is not above each element. The gradient is 0.
+#[inline]
+#[track_caller]
+pub fn floor(x: &Tensor) -> Tensor {
+    rounded(&"floor", x.raw(), Floor, Raw::floor)
+        .or_raise()
+        .into()
+}
+
+/// Returns the smallest integer that is not below each element. The gradient is 0.
+#[inline]
+#[track_caller]
+pub fn ceil(x: &Tensor) -> Tensor {
+    rounded(&"ceil", x.raw(), Ceil, Raw::ceil).or_raise().into()
+}
+
+/// Returns the nearest integer to each element; halves go to the even one, as in PyTorch. The gradient is 0.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = tensor(&[0.5, 1.5, 2.5, -2.6], &cpu()).round();
+/// assert_eq!(y.to_vec1::<f32>(), [0.0, 2.0, 2.0, -3.0]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn round(x: &Tensor) -> Tensor {
+    rounded(&"round", x.raw(), Round, round_with_candle)
+        .or_raise()
+        .into()
+}
+
+/// Rounds halves to the even integer; Candle's `round` goes away from 0.
+fn round_with_candle(x: &Raw) -> Result<Raw> {
+    let half = (x - x.floor()?)?.eq(0.5)?;
+    half.where_cond(&((x * 0.5)?.round()? * 2.0)?, &x.round()?)
+}
+
+fn rounded(
+    caller: &dyn Display,
+    x: &Raw,
+    function: impl Function,
+    with_candle: impl Fn(&Raw) -> Result<Raw>,
+) -> Result<Raw> {
+    match x.dtype().is_int() {
+        true => Ok(x.clone()),
+        false => apply(caller, &x.detach(), function, with_candle),
+    }
+}
+
+/// Returns each element, but at least `low` and at most `high`; if `low` is above `high`, then `high`. NaN
+/// stays NaN. The gradient is 1 between `low` and `high`, and 0 at the bounds and beyond them.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = tensor(&[-2.0, 0.5, 3.0], &cpu()).clamp(0, 1);
+/// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.5, 1.0]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn clamp(x: &Tensor, low: impl Into<Number>, high: impl Into<Number>) -> Tensor {
+    clamp_of(x.raw(), low.into(), high.into()).or_raise().into()
+}
+
+fn clamp_of(x: &Raw, low: Number, high: Number) -> Result<Raw> {
+    if x.dtype().is_int() {
+        return match (low, high) {
+            (Number::Int(low), Number::Int(high)) => integers::clamp(x, low, high),
+            _ => clamp_of(&x.to_dtype(DType::F32)?, low, high),
+        };
+    }
+    let (low, high) = (low.to_f64(), high.to_f64());
+    apply(&"clamp", x, Clamp(low, high), |x| {
+        clamp_with_candle(x, low, high)
+    })
+}
+
+/// The gradients of Candle's `maximum` and `minimum` at the limits are ½, and they drop NaN.
+fn clamp_with_candle(x: &Raw, low: f64, high: f64) -> Result<Raw> {
+    let full = |value: f64| Raw::full(value, x.shape(), x.device())?.to_dtype(x.dtype());
+    let (low, high) = (full(low)?, full(high)?);
+    let at_least = x.le(&low)?.where_cond(&low, x)?;
+    at_least.ge(&high)?.where_cond(&high, &at_least)
+}
+
+#[cfg(test)]
+mod tests;

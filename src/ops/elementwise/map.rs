@@ -1,0 +1,244 @@
+//! A function of each element: the loops on all cores, and the backward pass.
+
+use crate::ops::broadcast::{Piece, Plan};
+use crate::ops::check;
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Upstream, are_tracked, has_kernel, record,
+};
+use crate::ops::engine::shared_slice::vec_filled_by;
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
+use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::tensor::Raw;
+use candle_core::Result;
+use std::fmt::Display;
+use std::mem::MaybeUninit;
+
+/// The elements of one task.
+const CHUNK: usize = 1 << 14;
+
+/// What the backward pass of a function needs.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::ops) enum Saved {
+    /// Nothing: the gradient of the input is that of the output.
+    Identity,
+    Nothing,
+    Input,
+    Output,
+}
+
+/// A function with its derivative.
+pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
+    /// From what the derivative is computed.
+    const SAVED: Saved = Saved::Output;
+    /// Whether the forward pass computes the derivative, too, because it shares most of the work.
+    const TOGETHER: bool = false;
+
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T;
+
+    /// Returns the derivative, from the saved input or output.
+    fn derivative<T: Element, const FUSED: bool>(self, saved: T) -> T;
+
+    /// Returns the value and the derivative.
+    #[inline(always)]
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
+    }
+
+    /// Returns the gradient of the input from that of the output.
+    #[inline(always)]
+    fn gradient<T: Element, const FUSED: bool>(self, gradient: T, saved: T) -> T {
+        gradient * self.derivative::<T, FUSED>(saved)
+    }
+}
+
+/// A function whose derivative the forward pass has computed and saved.
+#[derive(Clone, Copy)]
+struct Known;
+
+impl Function for Known {
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        x
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element, const FUSED: bool>(self, derivative: T) -> T {
+        derivative
+    }
+}
+
+/// Returns a function of each element of floating-point numbers.
+pub(in crate::ops) fn apply(
+    caller: &dyn Display,
+    x: &Raw,
+    function: impl Function,
+    with_candle: impl Fn(&Raw) -> Result<Raw>,
+) -> Result<Raw> {
+    check::floating(caller, x)?;
+    if x.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    if check::is_half(x) {
+        return check::in_single([x], |[x]| apply(caller, &x, function, with_candle));
+    }
+    match has_kernel(&[x]) {
+        true => dispatch_dtype!(x, forward(x, function)),
+        false => with_candle(x),
+    }
+}
+
+fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
+    run(x, Loops::<T>::of(function))
+}
+
+type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
+type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
+type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
+
+/// The loops of a function. Each loop initialises one element of each output for each element that it reads.
+/// All other code is compiled only once, not again for each function.
+struct Loops<T> {
+    /// From `x` to `y`.
+    value: Box<Value<T>>,
+    /// From `x` to `y` and the derivative, if the function computes both together.
+    both: Option<Box<Both<T>>>,
+    /// From the gradient of `y` and the saved input or output to the gradient of `x`.
+    gradient: Box<Gradient<T>>,
+    saved: Saved,
+}
+
+impl<T: Element> Loops<T> {
+    fn of<F: Function>(function: F) -> Self {
+        let both = move || -> Box<Both<T>> {
+            Box::new(move |x, y, derivative| map_both(x, y, derivative, function))
+        };
+        Loops {
+            value: Box::new(move |x, y| map(x, y, function)),
+            both: F::TOGETHER.then(both),
+            gradient: gradient_of(function),
+            saved: F::SAVED,
+        }
+    }
+}
+
+fn gradient_of<T: Element>(function: impl Function) -> Box<Gradient<T>> {
+    Box::new(move |gradient, saved, out| map_gradient(gradient, saved, out, function))
+}
+
+fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    if let Some(both) = &loops.both
+        && are_tracked(&[x])
+    {
+        let (y, derivative) = together(values, both);
+        drop(view);
+        let derivative = Raw::from_vec(derivative, x.shape(), x.device())?;
+        return record(&[x], y, x.shape(), || Back::<T> {
+            gradient: gradient_of(Known),
+            saved: Saved::Input,
+            input: Some(derivative),
+        });
+    }
+    // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
+    let y = unsafe {
+        vec_by_chunks(values.len(), CHUNK, |first, y| {
+            (loops.value)(&values[first..first + y.len()], y);
+        })
+    };
+    drop(view);
+    record(&[x], y, x.shape(), || Back {
+        gradient: loops.gradient,
+        saved: loops.saved,
+        input: (loops.saved == Saved::Input).then_some(input),
+    })
+}
+
+/// Returns the values and the derivatives.
+fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
+    let mut y = Vec::new();
+    // SAFETY: the chunks cover all indices and do not overlap; the loop initialises an element of both
+    // slices, which have the same length, for each that it reads.
+    let derivative = unsafe {
+        vec_filled_by(x.len(), |derivative| {
+            y = vec_by_chunks(x.len(), CHUNK, |first, y| {
+                let derivative = derivative.part(first, y.len());
+                both(&x[first..first + y.len()], y, derivative);
+            });
+        })
+    };
+    (y, derivative)
+}
+
+struct Back<T> {
+    gradient: Box<Gradient<T>>,
+    saved: Saved,
+    /// The saved input or derivative.
+    input: Option<Raw>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn needs_output(&self) -> bool {
+        self.saved == Saved::Output
+    }
+
+    fn takes_views(&self) -> bool {
+        true
+    }
+
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let gradient = upstream.gradient;
+        if self.saved == Saved::Identity {
+            return Ok([Some(gradient.clone()), None, None]);
+        }
+        let saved = match (&self.input, self.saved) {
+            (Some(input), _) => input,
+            (None, Saved::Output) => upstream.output()?,
+            (None, _) => gradient,
+        };
+        let (plan, [g, saved]) = Plan::of(gradient.dims(), [gradient, saved])?;
+        let (g, saved) = (CpuView::of_strided(&g)?, CpuView::of_strided(&saved)?);
+        let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);
+        // SAFETY: the slices have the same length, and the loop initialises one element for each that it
+        // reads.
+        let of_x = unsafe {
+            plan.fill(|mut walk, out| {
+                let (mut a, mut b) = (Piece::new(), Piece::new());
+                while let Some(range) = walk.next() {
+                    let (g, saved) = (walk.each(0, g, &mut a), walk.each(1, saved, &mut b));
+                    (self.gradient)(g, saved, &mut out[range]);
+                }
+            })
+        };
+        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
+        Ok([Some(of_x), None, None])
+    }
+}
+
+multiversion! {
+    fn map<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
+        for (y, x) in y.iter_mut().zip(x) {
+            y.write(function.value::<T, FUSED>(*x));
+        }
+    }
+}
+
+multiversion! {
+    fn map_both<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], derivative: &mut [MaybeUninit<T>], function: F) {
+        for ((y, derivative), x) in y.iter_mut().zip(derivative).zip(x) {
+            let both = function.both::<T, FUSED>(*x);
+            y.write(both.0);
+            derivative.write(both.1);
+        }
+    }
+}
+
+multiversion! {
+    fn map_gradient<T: Element, F: Function>(gradient: &[T], saved: &[T], out: &mut [MaybeUninit<T>], function: F) {
+        for ((out, g), saved) in out.iter_mut().zip(gradient).zip(saved) {
+            out.write(function.gradient::<T, FUSED>(*g, *saved));
+        }
+    }
+}

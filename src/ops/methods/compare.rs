@@ -1,0 +1,60 @@
+//! Comparisons, and choices that depend on them.
+
+use crate::error::OrRaise;
+use crate::ops::{self, compare, compare_number};
+use crate::tensor::{Operand, Tensor};
+use candle_core::op::CmpOp;
+
+macro_rules! comparisons {
+    ($($name:ident $op:ident $sign:literal;)*) => {$(
+        #[doc = concat!("Returns 1 where `x ", $sign, " other`, and 0 elsewhere, as `u8`. `other` is a number, or a tensor that is broadcast.")]
+        #[inline]
+        #[track_caller]
+        pub fn $name(&self, other: impl Into<Operand>) -> Tensor {
+            self.compared(CmpOp::$op, other.into())
+        }
+    )*};
+}
+
+/// Comparisons. Their results can be counted: `x.gt(0.5).sum_all()`.
+impl Tensor {
+    comparisons! {
+        eq Eq "==";
+        ne Ne "!=";
+        lt Lt "<";
+        le Le "<=";
+        gt Gt ">";
+        ge Ge ">=";
+    }
+
+    #[track_caller]
+    fn compared(&self, op: CmpOp, other: Operand) -> Tensor {
+        let result = match other {
+            Operand::Tensor(other) => compare(op, self.raw(), other.raw()),
+            Operand::Number(number) => compare_number(op, self.raw(), number),
+        };
+        result.or_raise().into()
+    }
+
+    /// Returns the elements of `yes` where this mask is not 0, and those of `no` elsewhere. Both are scalars,
+    /// or tensors that are broadcast.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[-1.0, 2.0], &cpu()); // (2,)
+    /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor {
+        ops::where_cond(self, yes, no)
+    }
+
+    /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast.
+    #[inline]
+    #[track_caller]
+    pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor {
+        ops::where_cond(mask, value, self)
+    }
+}

@@ -1,0 +1,207 @@
+//! Values out of a tensor; other types, devices and graphs.
+
+use crate::error::{self, OrRaise, raise};
+use crate::tensor::{Raw, Tensor, copied, moved, storage_address};
+use candle_core::{DType, Device, WithDType};
+
+impl Tensor {
+    /// Returns the value of a tensor with one element.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[0.0, 0.0], &cpu()));
+    /// assert_eq!(loss.item(), 2.5);
+    /// ```
+    ///
+    /// # Panics
+    /// If the tensor does not have exactly one element.
+    #[inline]
+    #[track_caller]
+    pub fn item(&self) -> f64 {
+        self.only_element::<f64>(DType::F64)
+    }
+
+    /// Returns the value of a tensor with one element, in the tensor's own type.
+    ///
+    /// # Panics
+    /// If the tensor does not have exactly one element, or its type is another one.
+    #[inline]
+    #[track_caller]
+    pub fn to_scalar<T: WithDType>(&self) -> T {
+        self.only_element::<T>(self.dtype())
+    }
+
+    #[track_caller]
+    fn only_element<T: WithDType>(&self, dtype: DType) -> T {
+        if self.elem_count() != 1 {
+            raise(error::shape(
+                "item",
+                "a tensor with one element",
+                self.dims(),
+                "Choose an element with x.i((…)), or reduce the tensor: x.sum_all(), x.mean_all()",
+            ))
+        }
+        let raw = self.raw();
+        let element = raw.reshape(()).and_then(|x| x.to_dtype(dtype)?.to_scalar());
+        element.or_raise()
+    }
+
+    /// Returns the elements, in the order of their indices.
+    ///
+    /// # Panics
+    /// If the elements have another type.
+    #[inline]
+    #[track_caller]
+    pub fn to_vec<T: WithDType>(&self) -> Vec<T> {
+        let flat = self.raw().flatten_all();
+        flat.and_then(|x| x.to_vec1()).or_raise()
+    }
+
+    /// Returns the elements of a tensor with one dimension.
+    ///
+    /// # Panics
+    /// If the tensor has another number of dimensions, or the elements have another type.
+    #[inline]
+    #[track_caller]
+    pub fn to_vec1<T: WithDType>(&self) -> Vec<T> {
+        self.raw().to_vec1().or_raise()
+    }
+
+    /// Returns the rows of a tensor with two dimensions.
+    ///
+    /// # Panics
+    /// If the tensor has another number of dimensions, or the elements have another type.
+    #[inline]
+    #[track_caller]
+    pub fn to_vec2<T: WithDType>(&self) -> Vec<Vec<T>> {
+        self.raw().to_vec2().or_raise()
+    }
+
+    /// Returns the matrices of a tensor with three dimensions.
+    ///
+    /// # Panics
+    /// If the tensor has another number of dimensions, or the elements have another type.
+    #[inline]
+    #[track_caller]
+    pub fn to_vec3<T: WithDType>(&self) -> Vec<Vec<Vec<T>>> {
+        self.raw().to_vec3().or_raise()
+    }
+
+    /// Returns the elements in another type.
+    #[inline]
+    #[track_caller]
+    pub fn to_dtype(&self, dtype: DType) -> Tensor {
+        self.raw().to_dtype(dtype).or_raise().into()
+    }
+
+    /// Returns the tensor on a device: itself if it is there already, or else a copy.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory or cannot be reached.
+    #[inline]
+    #[track_caller]
+    pub fn to_device(&self, device: &Device) -> Tensor {
+        moved(self.raw(), device).or_raise().into()
+    }
+
+    /// Copies the tensor to `device`, into memory of its own, also when the tensor is there already.
+    ///
+    /// The copy has the same shape and is contiguous. Gradients flow back through it.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones((2, 3), &cpu()); // (2, 3)
+    /// assert!(!x.copy_to(&cpu()).shares_storage_with(&x));
+    /// assert!(x.to_device(&cpu()).shares_storage_with(&x)); // already there
+    /// ```
+    ///
+    /// # Panics
+    /// If the device does not have enough memory or cannot be reached.
+    #[inline]
+    #[track_caller]
+    pub fn copy_to(&self, device: &Device) -> Tensor {
+        copied(self.raw(), device).or_raise().into()
+    }
+
+    /// Returns whether two tensors share their memory, as a view and its origin do.
+    pub fn shares_storage_with(&self, other: &Tensor) -> bool {
+        storage_address(self.raw()) == storage_address(other.raw())
+    }
+
+    /// Returns the same elements as a constant, through which no gradient flows.
+    pub fn detach(&self) -> Tensor {
+        self.raw().detach().into()
+    }
+
+    /// Returns whether gradients flow through the tensor to a parameter.
+    pub fn track_op(&self) -> bool {
+        self.raw().track_op()
+    }
+
+    /// Returns zeros of the same shape and type, on the same device.
+    #[inline]
+    #[track_caller]
+    pub fn zeros_like(&self) -> Tensor {
+        self.raw().zeros_like().or_raise().into()
+    }
+
+    /// Returns ones of the same shape and type, on the same device.
+    #[inline]
+    #[track_caller]
+    pub fn ones_like(&self) -> Tensor {
+        self.raw().ones_like().or_raise().into()
+    }
+
+    /// Returns random values between 0 and 1 of the same shape and type, on the same device.
+    #[inline]
+    #[track_caller]
+    pub fn rand_like(&self) -> Tensor {
+        crate::tensor::rand(self.shape(), self.device()).to_dtype(self.dtype())
+    }
+
+    /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
+    #[inline]
+    #[track_caller]
+    pub fn randn_like(&self) -> Tensor {
+        crate::tensor::randn(self.shape(), self.device()).to_dtype(self.dtype())
+    }
+
+    /// Applies one of Candle's modules.
+    #[inline]
+    #[track_caller]
+    pub fn apply(&self, module: &impl candle_core::Module) -> Tensor {
+        module.forward(self.raw()).or_raise().into()
+    }
+
+    /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
+    /// does.
+    #[inline]
+    #[track_caller]
+    pub fn backward(&self) -> crate::tensor::GradStore {
+        crate::ops::backward(self)
+    }
+
+    /// Returns a tensor with these elements, on a device.
+    #[inline]
+    #[track_caller]
+    pub fn from_vec<T: WithDType>(
+        values: Vec<T>,
+        shape: impl candle_core::shape::ShapeWithOneHole,
+        device: &Device,
+    ) -> Tensor {
+        Raw::from_vec(values, shape, device).or_raise().into()
+    }
+
+    /// Returns a tensor with a copy of these elements, on a device.
+    #[inline]
+    #[track_caller]
+    pub fn from_slice<T: WithDType>(
+        values: &[T],
+        shape: impl candle_core::shape::ShapeWithOneHole,
+        device: &Device,
+    ) -> Tensor {
+        Raw::from_slice(values, shape, device).or_raise().into()
+    }
+}

@@ -1,0 +1,91 @@
+//! Sums, means, largest and smallest values.
+
+use crate::error::OrRaise;
+use crate::ops;
+use crate::tensor::{Axes, Axis, Tensor};
+
+/// Three methods: along a dimension, the same but keeping the dimension, and over all elements.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident $keepdim:ident $all:ident: $arg:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        #[track_caller]
+        pub fn $name(&self, dim: impl Into<$arg>) -> Tensor {
+            ops::$name(self, dim)
+        }
+
+        $(#[$doc])*
+        ///
+        /// The dimension keeps its place, with the size 1.
+        #[inline]
+        #[track_caller]
+        pub fn $keepdim(&self, dim: impl Into<$arg>) -> Tensor {
+            ops::$keepdim(self, dim)
+        }
+
+        $(#[$doc])*
+        ///
+        /// Over all elements.
+        #[inline]
+        #[track_caller]
+        pub fn $all(&self) -> Tensor {
+            ops::$all(self)
+        }
+    )*};
+}
+
+impl Tensor {
+    reductions! {
+        /// Returns the sum. Integers and masks are summed exactly, as `i64`.
+        sum sum_keepdim sum_all: Axes;
+        /// Returns the mean. A mask has the mean of its zeros and ones; integers are refused.
+        mean mean_keepdim mean_all: Axes;
+        /// Returns the largest element; NaN if there is one.
+        max max_keepdim max_all: Axis;
+        /// Returns the smallest element; NaN if there is one.
+        min min_keepdim min_all: Axis;
+    }
+
+    /// Returns the index of the largest element along a dimension, as `u32`.
+    #[inline]
+    #[track_caller]
+    pub fn argmax(&self, dim: impl Into<Axis>) -> Tensor {
+        ops::argmax(self, dim)
+    }
+
+    /// Returns the index of the smallest element along a dimension, as `u32`.
+    #[inline]
+    #[track_caller]
+    pub fn argmin(&self, dim: impl Into<Axis>) -> Tensor {
+        ops::argmin(self, dim)
+    }
+
+    /// Returns the variance along dimensions, with `n - 1` in the denominator.
+    #[inline]
+    #[track_caller]
+    pub fn var(&self, dim: impl Into<Axes>) -> Tensor {
+        ops::var(self, dim)
+    }
+
+    /// Returns the variance along a dimension, which keeps its place, with the size 1.
+    #[inline]
+    #[track_caller]
+    pub fn var_keepdim(&self, dim: impl Into<Axis>) -> Tensor {
+        let dim = dim.into().of(&"var_keepdim", self.raw()).or_raise();
+        ops::var(self, dim).unsqueeze(dim)
+    }
+
+    /// Returns the standard deviation along dimensions, with `n - 1` in the denominator.
+    #[inline]
+    #[track_caller]
+    pub fn std(&self, dim: impl Into<Axes>) -> Tensor {
+        ops::std(self, dim)
+    }
+
+    /// Returns the Euclidean norm along dimensions: the root of the sum of squares.
+    #[inline]
+    #[track_caller]
+    pub fn norm(&self, dim: impl Into<Axes>) -> Tensor {
+        ops::norm(self, dim)
+    }
+}

@@ -1,0 +1,257 @@
+//! Shapes: asking for them, and changing them. Views share the memory of the tensor.
+
+use crate::error::{self, OrRaise, raise};
+use crate::ops;
+use crate::tensor::{Axes, Axis, Raw, Tensor};
+use candle_core::shape::ShapeWithOneHole;
+use candle_core::{DType, Device, Error, Result, Shape};
+
+/// Methods that return the size of each dimension, for a tensor with this many.
+macro_rules! sizes {
+    ($($method:ident $count:literal $output:ty: $($size:ident),+;)*) => {$(
+        #[doc = concat!("Returns the sizes of the dimensions of a tensor that has ", $count, ".")]
+        ///
+        /// # Panics
+        /// If the tensor has another number of dimensions.
+        #[inline]
+        #[track_caller]
+        pub fn $method(&self) -> $output {
+            match *self.dims() {
+                [$($size),+] => ($($size),+),
+                _ => raise(error::shape(
+                    stringify!($method),
+                    concat!($count, " dimension(s)"),
+                    self.dims(),
+                    "Add dimensions of size 1 with unsqueeze(dim), or remove them with squeeze(dim)",
+                )),
+            }
+        }
+    )*};
+}
+
+impl Tensor {
+    /// Returns the sizes of all dimensions.
+    pub fn dims(&self) -> &[usize] {
+        self.raw().dims()
+    }
+
+    /// Returns the shape.
+    pub fn shape(&self) -> &Shape {
+        self.raw().shape()
+    }
+
+    /// Returns the number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.raw().rank()
+    }
+
+    /// Returns the number of elements.
+    pub fn elem_count(&self) -> usize {
+        self.raw().elem_count()
+    }
+
+    /// Returns the type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.raw().dtype()
+    }
+
+    /// Returns the device on which the elements are.
+    pub fn device(&self) -> &Device {
+        self.raw().device()
+    }
+
+    /// Returns the size of a dimension.
+    #[inline]
+    #[track_caller]
+    pub fn dim(&self, dim: impl Into<Axis>) -> usize {
+        let dim = dim.into().of(&"dim", self.raw()).or_raise();
+        self.dims()[dim]
+    }
+
+    sizes! {
+        dims1 1 usize: a;
+        dims2 2 (usize, usize): a, b;
+        dims3 3 (usize, usize, usize): a, b, c;
+        dims4 4 (usize, usize, usize, usize): a, b, c, d;
+        dims5 5 (usize, usize, usize, usize, usize): a, b, c, d, e;
+    }
+
+    /// Returns whether the elements are in memory in the order of their indices.
+    pub fn is_contiguous(&self) -> bool {
+        self.raw().is_contiguous()
+    }
+
+    /// Returns a view with another shape and the same elements in the same order, or a copy if the tensor
+    /// is not contiguous. One size may be `()`, and is computed: `x.reshape(((), 2))`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0, 6, &cpu()).reshape((2, ())); // (2, 3)
+    /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reshape(&self, shape: impl ShapeWithOneHole) -> Tensor {
+        self.reshaped(shape.into_shape(self.elem_count()))
+    }
+
+    #[track_caller]
+    fn reshaped(&self, shape: Result<Shape>) -> Tensor {
+        let shape = shape.map_err(|cause| does_not_fit(self.raw(), &cause));
+        let view = shape.and_then(|shape| self.raw().reshape(shape));
+        view.or_raise().into()
+    }
+
+    /// Returns a view with one dimension.
+    #[inline]
+    #[track_caller]
+    pub fn flatten_all(&self) -> Tensor {
+        self.raw().flatten_all().or_raise().into()
+    }
+
+    /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
+    #[inline]
+    #[track_caller]
+    pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor {
+        let start = start.into().of(&"flatten", self.raw()).or_raise();
+        let end = end.into().of(&"flatten", self.raw()).or_raise();
+        self.raw().flatten(start, end).or_raise().into()
+    }
+
+    /// Returns a view in which the dimensions from `start` on are one.
+    #[inline]
+    #[track_caller]
+    pub fn flatten_from(&self, start: impl Into<Axis>) -> Tensor {
+        self.flatten(start, -1)
+    }
+
+    /// Returns a view in which the dimensions up to `end`, included, are one.
+    #[inline]
+    #[track_caller]
+    pub fn flatten_to(&self, end: impl Into<Axis>) -> Tensor {
+        self.flatten(0, end)
+    }
+
+    /// Returns a view with the last two dimensions exchanged.
+    #[inline]
+    #[track_caller]
+    pub fn t(&self) -> Tensor {
+        self.transpose(-2, -1)
+    }
+
+    /// Returns a view with two dimensions exchanged.
+    #[inline]
+    #[track_caller]
+    pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Tensor {
+        let a = a.into().of(&"transpose", self.raw()).or_raise();
+        let b = b.into().of(&"transpose", self.raw()).or_raise();
+        self.raw().transpose(a, b).or_raise().into()
+    }
+
+    /// Returns a view with the dimensions in this order.
+    #[inline]
+    #[track_caller]
+    pub fn permute(&self, dims: impl Into<Axes>) -> Tensor {
+        let dims = dims.into().in_order_of(&"permute", self.raw()).or_raise();
+        self.raw().permute(dims).or_raise().into()
+    }
+
+    /// Returns a view without a dimension of size 1. A dimension of another size stays.
+    #[inline]
+    #[track_caller]
+    pub fn squeeze(&self, dim: impl Into<Axis>) -> Tensor {
+        let dim = dim.into().of(&"squeeze", self.raw()).or_raise();
+        self.raw().squeeze(dim).or_raise().into()
+    }
+
+    /// Returns a view with a new dimension of size 1 before `dim`; −1 adds it at the end.
+    #[inline]
+    #[track_caller]
+    pub fn unsqueeze(&self, dim: impl Into<Axis>) -> Tensor {
+        let dim = dim.into().of_new(&"unsqueeze", self.raw()).or_raise();
+        self.raw().unsqueeze(dim).or_raise().into()
+    }
+
+    /// Returns a view with this shape, in which dimensions of size 1 are repeated.
+    #[inline]
+    #[track_caller]
+    pub fn broadcast_as(&self, shape: impl Into<Shape>) -> Tensor {
+        self.broadcast_to(&shape.into())
+    }
+
+    #[track_caller]
+    fn broadcast_to(&self, shape: &Shape) -> Tensor {
+        self.raw().broadcast_as(shape).or_raise().into()
+    }
+
+    /// Returns the tensor repeated this many times along each dimension.
+    #[inline]
+    #[track_caller]
+    pub fn repeat(&self, times: impl Into<Shape>) -> Tensor {
+        self.raw().repeat(times.into()).or_raise().into()
+    }
+
+    /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
+    #[inline]
+    #[track_caller]
+    pub fn contiguous(&self) -> Tensor {
+        ops::contiguous(self)
+    }
+
+    /// Returns the tensors joined along a dimension, as [`cat`](ops::cat) does.
+    #[inline]
+    #[track_caller]
+    pub fn cat<T: AsRef<Tensor>>(tensors: &[T], dim: impl Into<Axis>) -> Tensor {
+        ops::cat(tensors, dim)
+    }
+
+    /// Returns tensors of one shape joined along a new dimension.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[1.0, 2.0], &cpu()); // (2,)
+    /// assert_eq!(Tensor::stack(&[&x, &x], 0).to_vec2::<f32>(), [[1.0, 2.0], [1.0, 2.0]]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn stack<T: AsRef<Tensor>>(tensors: &[T], dim: impl Into<Axis>) -> Tensor {
+        let dim = dim.into();
+        let tensors = tensors.iter().map(|x| x.as_ref().unsqueeze(dim));
+        ops::cat(&tensors.collect::<Vec<_>>(), dim)
+    }
+
+    /// Returns the parts of the tensor along a dimension: `chunks` of them, of equal size except for the
+    /// last ones.
+    #[inline]
+    #[track_caller]
+    pub fn chunk(&self, chunks: usize, dim: impl Into<Axis>) -> Vec<Tensor> {
+        let dim = dim.into().of(&"chunk", self.raw()).or_raise();
+        let parts = self.raw().chunk(chunks, dim).or_raise();
+        parts.into_iter().map(Tensor::from_raw).collect()
+    }
+}
+
+fn does_not_fit(x: &Raw, cause: &Error) -> Error {
+    let cause = match cause {
+        Error::WithBacktrace { inner, .. } => inner,
+        cause => cause,
+    };
+    let found = match cause {
+        Error::ShapeMismatch { shape, .. } => {
+            format!("{:?}, with {} elements", shape.dims(), shape.elem_count())
+        }
+        cause => cause.to_string(),
+    };
+    error::argument(
+        "reshape",
+        format_args!(
+            "a shape with the {} elements of {:?}",
+            x.elem_count(),
+            x.dims()
+        ),
+        found,
+        "Leave one size to be computed: x.reshape(((), 3))",
+    )
+}

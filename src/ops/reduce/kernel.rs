@@ -1,0 +1,174 @@
+//! The kernel for sums along any dimensions.
+
+use super::TASK;
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{add_pairwise, sum as sum_row, total};
+use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::vec_by_chunks;
+use std::mem::MaybeUninit;
+
+/// The largest number of columns that a task adds up: their sums stay in the fastest cache.
+const WIDTH: usize = 1024;
+/// The rows that are added one after the other.
+const ROWS: usize = 64;
+/// Rows of up to this length are summed in fewer lanes.
+const SHORT: usize = 64;
+/// Fewer columns than this are added together with those of the next rows, so that vectors are full.
+const NARROW: usize = 128;
+
+/// Returns the sums along sorted dimensions of contiguous values, which are not empty.
+pub(in crate::ops) fn sums_along<T: Element>(
+    values: &[T],
+    shape: &[usize],
+    dims: &[usize],
+) -> Vec<T> {
+    let mut sums: Option<Vec<T>> = None;
+    let mut groups = groups(shape, dims);
+    while let Some((rows, columns)) = pop(&mut groups) {
+        let values = sums.as_deref().unwrap_or(values);
+        sums = Some(match columns {
+            1 => sums_of_rows(values, rows),
+            _ => sums_of_columns(values, rows, columns),
+        });
+    }
+    sums.unwrap_or_else(|| values.to_vec())
+}
+
+/// Returns the sizes of adjacent dimensions, alternately summed and kept.
+fn groups(shape: &[usize], dims: &[usize]) -> Vec<(usize, bool)> {
+    let mut groups: Vec<(usize, bool)> = vec![];
+    for (dim, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
+        let summed = dims.contains(&dim);
+        match groups.last_mut() {
+            Some(last) if last.1 == summed => last.0 *= size,
+            _ => groups.push((size, summed)),
+        }
+    }
+    groups
+}
+
+/// Removes the last summed group, and returns its size and the size of the dimensions after it.
+fn pop(groups: &mut Vec<(usize, bool)>) -> Option<(usize, usize)> {
+    let (size, summed) = groups.pop()?;
+    if summed {
+        return Some((size, 1));
+    }
+    let (rows, _) = groups.pop()?;
+    match groups.last_mut() {
+        Some(kept) => kept.0 *= size,
+        None => groups.push((size, false)),
+    }
+    Some((rows, size))
+}
+
+/// Returns the sum of each row.
+fn sums_of_rows<T: Element>(values: &[T], row: usize) -> Vec<T> {
+    if values.len() == row {
+        return vec![total(values)];
+    }
+    // SAFETY: `add_up` initialises the sum of each of its rows.
+    unsafe {
+        vec_by_chunks(values.len() / row, (TASK / row).max(1), |first, sums| {
+            add_up(&values[first * row..], row, sums);
+        })
+    }
+}
+
+multiversion! {
+    fn add_up<T: Element>(values: &[T], row: usize, sums: &mut [MaybeUninit<T>]) {
+        for (sum, row) in sums.iter_mut().zip(values.chunks_exact(row)) {
+            sum.write(if row.len() <= SHORT { sum_short(row) } else { sum_row(row) });
+        }
+    }
+}
+
+/// Returns the sum of a few values, in fewer lanes than [`sum_row`].
+#[inline(always)]
+fn sum_short<T: Element>(values: &[T]) -> T {
+    let (blocks, rest) = values.as_chunks::<8>();
+    let mut lanes = [T::ZERO; 8];
+    for block in blocks {
+        for lane in 0..8 {
+            lanes[lane] += block[lane];
+        }
+    }
+    let mut sum = T::ZERO;
+    rest.iter().for_each(|value| sum += *value);
+    if blocks.is_empty() {
+        return sum;
+    }
+    let mut by_4 = [T::ZERO; 4];
+    for lane in 0..4 {
+        by_4[lane] = lanes[lane] + lanes[lane + 4];
+    }
+    (by_4[0] + by_4[2]) + (by_4[1] + by_4[3]) + sum
+}
+
+/// Returns the sums of the columns of each part of `rows` times `columns` values.
+fn sums_of_columns<T: Element>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
+    let part = rows * columns;
+    if part <= TASK / 2 {
+        // A task is several parts.
+        let parts = (TASK / part).max(1);
+        // SAFETY: each part has its sums.
+        return unsafe {
+            vec_by_chunks(values.len() / rows, parts * columns, |first, sums| {
+                let values = values[first * rows..].chunks_exact(part);
+                for (sums, values) in sums.chunks_exact_mut(columns).zip(values) {
+                    sums.write_copy_of_slice(&block_sums(values, columns, columns));
+                }
+            })
+        };
+    }
+    // A task is a block of rows and columns of a part.
+    let (blocks, height) = (columns.div_ceil(WIDTH), TASK / columns.min(WIDTH));
+    let groups = rows.div_ceil(height);
+    let found = map_tasks(values.len() / part * blocks * groups, |task| {
+        let (part_index, within) = (task / (groups * blocks), task % (groups * blocks));
+        let (row, column) = (within % groups * height, within / groups * WIDTH);
+        let width = WIDTH.min(columns - column);
+        let start = part_index * part + column;
+        let end = start + (rows.min(row + height) - 1) * columns + width;
+        block_sums(&values[start + row * columns..end], columns, width)
+    });
+    let mut found = found.into_iter();
+    let mut sums = Vec::with_capacity(values.len() / rows);
+    while found.len() > 0 {
+        sums.extend(add_pairwise(found.by_ref().take(groups)).unwrap_or_default());
+    }
+    sums
+}
+
+/// Returns the sums of the first `width` of the columns, within a task.
+fn block_sums<T: Element>(values: &[T], columns: usize, width: usize) -> Vec<T> {
+    let together = NARROW / columns;
+    let wide = together * columns;
+    if columns == width && together > 1 && values.len() >= 4 * wide {
+        let (whole, rest) = values.split_at(values.len() / wide * wide);
+        let mut sums = block_sums(whole, wide, wide);
+        sums.extend_from_slice(rest);
+        return sums_in_pairs(&sums, columns, width);
+    }
+    sums_in_pairs(values, columns, width)
+}
+
+/// Adds blocks of rows, and those in pairs.
+fn sums_in_pairs<T: Element>(values: &[T], columns: usize, width: usize) -> Vec<T> {
+    let blocks = values.chunks(ROWS * columns).map(|rows| {
+        let mut sums = rows[..width].to_vec();
+        add_rows(&rows[columns.min(rows.len())..], columns, &mut sums);
+        sums
+    });
+    add_pairwise(blocks).unwrap_or_default()
+}
+
+multiversion! {
+    /// Adds each row to the sums of the first columns.
+    fn add_rows<T: Element>(rows: &[T], columns: usize, sums: &mut [T]) {
+        for row in rows.chunks(columns) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += *value;
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Elements of one of two tensors, as a mask says.
+
+use crate::error::OrRaise;
+use crate::ops::arithmetic::{operands, sum_to_shape};
+use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
+use crate::ops::check;
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::tensor::{Operand, Raw, Tensor};
+use candle_core::{DType, Device, Result};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Returns the elements of `yes` where the mask is not 0, and those of `no` elsewhere. All three are broadcast;
+/// `yes` and `no` may be scalars.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[-1.0, 2.0], &cpu()); // (2,)
+/// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn where_cond(mask: &Tensor, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor {
+    of_operands(mask.raw(), yes.into(), no.into())
+        .or_raise()
+        .into()
+}
+
+fn of_operands(mask: &Raw, yes: Operand, no: Operand) -> Result<Raw> {
+    let mask = match mask.dtype() {
+        DType::U8 => mask.clone(),
+        DType::I64 => mask.ne(0i64)?,
+        _ => mask.ne(0.0)?,
+    };
+    let [yes, no] = operands(mask.device(), &yes, &no)?;
+    check::same_device_of_two("where_cond", &mask, &yes)?;
+    check::same_device_of_two("where_cond", &mask, &no)?;
+    let shape = broadcast_shape("where_cond", &yes, &no)?;
+    let shape = broadcast_shape("where_cond", &mask, &yes.broadcast_as(shape)?)?;
+    check::output(&"where_cond", &shape, &yes)?;
+    chosen(&mask, &yes, &no, &shape)
+}
+
+/// Chooses by a mask of `u8`; all are broadcast to a shape.
+pub(in crate::ops) fn chosen(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Raw> {
+    match has_kernel(&[yes, no]) && !shape.contains(&0) {
+        true => dispatch_dtype!(yes, forward(mask, yes, no, shape)),
+        false => {
+            let [mask, yes, no] = [mask, yes, no].map(|x| x.broadcast_as(shape));
+            mask?.where_cond(&yes?, &no?)
+        }
+    }
+}
+
+fn forward<T: Element>(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Raw> {
+    let values = choose_values::<T>(mask, yes, no, shape)?;
+    record(&[yes, no], values, shape, || Back::<T> {
+        mask: mask.detach(),
+        shapes: [yes, no].map(|x| x.dims().to_vec()),
+        element: PhantomData,
+    })
+}
+
+fn choose_values<T: Element>(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Vec<T>> {
+    let (plan, [mask, yes, no]) = Plan::of(shape, [mask, yes, no])?;
+    let views = [&mask, &yes, &no].map(CpuView::of_strided);
+    let [mask, yes, no] = views;
+    let (mask, yes, no) = (mask?, yes?, no?);
+    let (mask, yes, no) = (
+        mask.as_slice::<u8>()?,
+        yes.as_slice::<T>()?,
+        no.as_slice::<T>()?,
+    );
+    // SAFETY: `choose` initialises the whole slice.
+    Ok(unsafe {
+        plan.fill(|mut walk, out| {
+            let (mut a, mut b, mut c) = (Piece::new(), Piece::new(), Piece::new());
+            while let Some(range) = walk.next() {
+                let (mask, yes) = (walk.part(0, mask, &mut a), walk.part(1, yes, &mut b));
+                choose::<T>(mask, yes, walk.part(2, no, &mut c), &mut out[range]);
+            }
+        })
+    })
+}
+
+struct Back<T> {
+    mask: Raw,
+    shapes: [Vec<usize>; 2],
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn takes_views(&self) -> bool {
+        true
+    }
+
+    fn backward(
+        &self,
+        Upstream {
+            gradient, wanted, ..
+        }: Upstream<'_>,
+    ) -> Result<Downstream> {
+        let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
+        let shape = gradient.dims();
+        let of = |i: usize| -> Result<Option<Raw>> {
+            if !wanted[i] {
+                return Ok(None);
+            }
+            let (yes, no) = if i == 0 {
+                (gradient, &zero)
+            } else {
+                (&zero, gradient)
+            };
+            let terms = choose_values::<T>(&self.mask, yes, no, shape)?;
+            sum_to_shape(terms, shape, &self.shapes[i]).map(Some)
+        };
+        Ok([of(0)?, of(1)?, None])
+    }
+}
+
+multiversion! {
+    /// Each operand has as many values as the output, or one.
+    fn choose<T: Element>(mask: &[u8], yes: &[T], no: &[T], out: &mut [MaybeUninit<T>]) {
+        let count = out.len();
+        if mask.len() < count {
+            match if mask[0] != 0 { yes } else { no } {
+                [value] => out.fill(MaybeUninit::new(*value)),
+                values => _ = out.write_copy_of_slice(values),
+            }
+            return;
+        }
+        let (first_yes, first_no) = (yes[0], no[0]);
+        match [yes.len() == count, no.len() == count] {
+            [true, true] => {
+                for (((out, mask), yes), no) in out.iter_mut().zip(mask).zip(yes).zip(no) {
+                    out.write(if *mask != 0 { *yes } else { *no });
+                }
+            }
+            [true, false] => {
+                for ((out, mask), yes) in out.iter_mut().zip(mask).zip(yes) {
+                    out.write(if *mask != 0 { *yes } else { first_no });
+                }
+            }
+            [false, true] => {
+                for ((out, mask), no) in out.iter_mut().zip(mask).zip(no) {
+                    out.write(if *mask != 0 { first_yes } else { *no });
+                }
+            }
+            [false, false] => {
+                for (out, mask) in out.iter_mut().zip(mask) {
+                    out.write(if *mask != 0 { first_yes } else { first_no });
+                }
+            }
+        }
+    }
+}

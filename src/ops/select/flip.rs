@@ -1,0 +1,126 @@
+//! The elements in reverse order.
+
+use super::CHUNK;
+use crate::error::OrRaise;
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
+use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use crate::tensor::{Axes, Raw, Tensor};
+use candle_core::Result;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Returns the elements in reverse order along dimensions.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// assert_eq!(x.flip(0).to_vec2::<f32>(), [[3.0, 4.0], [1.0, 2.0]]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn flip(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
+    let dims = dims.into();
+    flipped(x.raw(), &dims).or_raise().into()
+}
+
+fn flipped(x: &Raw, dims: &Axes) -> Result<Raw> {
+    let dims = dims.of(&"flip", x)?;
+    match has_kernel(&[x]) && x.elem_count() > 0 && !dims.is_empty() {
+        true => dispatch_dtype!(x, forward(x, &Rows::of(x.dims(), &dims))),
+        false => x.contiguous()?.flip(&dims),
+    }
+}
+
+fn forward<T: Element>(x: &Raw, rows: &Rows) -> Result<Raw> {
+    let values = rows.flipped::<T>(x)?;
+    record(&[x], values, x.shape(), || Back::<T> {
+        rows: rows.clone(),
+        element: PhantomData,
+    })
+}
+
+/// The rows that are copied or reversed as a whole: the last dimension that is reversed, or those after it.
+#[derive(Clone)]
+struct Rows {
+    row: usize,
+    is_reversed: bool,
+    /// The sizes of the dimensions before, and whether they are reversed; adjacent ones are merged.
+    outer: Vec<(usize, bool)>,
+}
+
+impl Rows {
+    fn of(shape: &[usize], dims: &[usize]) -> Self {
+        let last = dims.iter().max().map_or(0, |dim| dim + 1);
+        let is_reversed = last == shape.len();
+        let end = if is_reversed { last - 1 } else { last };
+        let mut outer: Vec<(usize, bool)> = vec![];
+        for (dim, size) in shape[..end].iter().enumerate() {
+            let is_reversed = dims.contains(&dim);
+            match outer.last_mut().filter(|last| last.1 == is_reversed) {
+                Some(last) => last.0 *= size,
+                None => outer.push((*size, is_reversed)),
+            }
+        }
+        Rows {
+            row: shape[end..].iter().product(),
+            is_reversed,
+            outer,
+        }
+    }
+
+    fn flipped<T: Element>(&self, x: &Raw) -> Result<Vec<T>> {
+        let input = in_order(x)?;
+        let view = CpuView::of(&input)?;
+        let (values, row) = (view.as_slice::<T>()?, self.row);
+        // SAFETY: chunks are whole rows, and the loop initialises each row.
+        Ok(unsafe {
+            vec_by_chunks(values.len(), whole_rows(CHUNK, row), |first, out| {
+                for (i, out) in out.chunks_exact_mut(row).enumerate() {
+                    let values = &values[self.origin(first / row + i) * row..][..row];
+                    match self.is_reversed {
+                        true => reverse(values, out),
+                        false => _ = out.write_copy_of_slice(values),
+                    }
+                }
+            })
+        })
+    }
+
+    /// Returns the row of the input that is in this row of the output.
+    fn origin(&self, mut row: usize) -> usize {
+        let (mut origin, mut stride) = (0, 1);
+        if let [(_, false)] = self.outer[..] {
+            return row;
+        }
+        for &(size, is_reversed) in self.outer.iter().rev() {
+            let at = row % size;
+            origin += if is_reversed { size - 1 - at } else { at } * stride;
+            (row, stride) = (row / size, stride * size);
+        }
+        origin
+    }
+}
+
+struct Back<T> {
+    rows: Rows,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        let of_x = self.rows.flipped::<T>(gradient)?;
+        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
+        Ok([Some(of_x), None, None])
+    }
+}
+
+multiversion! {
+    fn reverse<T: Element>(values: &[T], out: &mut [MaybeUninit<T>]) {
+        for (out, value) in out.iter_mut().zip(values.iter().rev()) {
+            out.write(*value);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+use super::choose::chosen;
+use super::*;
+use crate::error::attempt;
+use crate::ops::broadcast::broadcast_shape;
+use crate::ops::testing::{compare, variable};
+use crate::ops::{flip, gather, index_select, where_cond};
+use crate::tensor::{Tensor, arange, rand, randint, randn, tensor, zeros};
+use candle_core::Device;
+
+const CPU: Device = Device::Cpu;
+
+/// Returns a random shape, and one in which some dimensions are 1 or missing.
+fn shapes(case: &mut crate::ops::testing::Case) -> [Vec<usize>; 2] {
+    let shape: Vec<usize> = (0..3).map(|_| case.one_of(&[1, 2, 7, 40, 300])).collect();
+    let part = shape[case.between(0, 2)..].to_vec();
+    let part = part.iter().map(|size| {
+        if case.one_of(&[true, false]) {
+            *size
+        } else {
+            1
+        }
+    });
+    let part = part.collect();
+    [shape, part]
+}
+
+#[test]
+fn choices_agree_with_candle() {
+    compare("where_cond", 40, |case| {
+        let [shape, part] = shapes(case);
+        if shape.iter().product::<usize>() > 1 << 17 {
+            return None;
+        }
+        let mask = randn(shapes(case)[1][..1].to_vec(), &CPU);
+        let mask = if mask.elem_count() == shape[2] {
+            mask
+        } else {
+            randn(1, &CPU)
+        };
+        let mask = mask.gt(0.0);
+        let inputs = vec![
+            case.input(randn(shape.clone(), &CPU)),
+            case.input(randn(part, &CPU)),
+        ];
+        let candle = (mask.clone(), shape.clone());
+        let kernel = move |x: &[Raw]| chosen(mask.raw(), &x[0], &x[1], &shape);
+        let candle = move |x: &[Raw]| {
+            let yes = x[0].broadcast_as(&candle.1[..])?;
+            let no = x[1].broadcast_as(&candle.1[..])?;
+            candle
+                .0
+                .raw()
+                .broadcast_as(&candle.1[..])?
+                .where_cond(&yes, &no)
+        };
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}
+
+#[test]
+fn the_kernels_of_indices_agree_with_candle() {
+    for name in ["index_select", "gather", "flip"] {
+        compare(name, 30, |case| {
+            let [shape, _] = shapes(case);
+            if shape.iter().product::<usize>() > 1 << 17 {
+                return None;
+            }
+            let dim = case.between(0, 2);
+            let mut dims = shape.clone();
+            dims[dim] = case.between(1, 20);
+            let shape_of_indices = if name == "gather" {
+                dims
+            } else {
+                vec![dims[dim]]
+            };
+            let indices = randint(0, shape[dim] as i64, shape_of_indices, &CPU);
+            let inputs = vec![case.input(randn(shape, &CPU))];
+            let raw = indices.raw().clone();
+            let kernel = move |x: &[Raw]| {
+                let x = Tensor::from(&x[0]);
+                Ok(match name {
+                    "gather" => gather(&x, &indices, dim),
+                    "flip" => flip(&x, (0, dim.max(1))),
+                    _ => index_select(&x, &indices, dim),
+                }
+                .into())
+            };
+            let candle = move |x: &[Raw]| match name {
+                "gather" => x[0].contiguous()?.gather(&raw, dim),
+                "flip" => x[0].contiguous()?.flip(&[0, dim.max(1)]),
+                _ => x[0].contiguous()?.index_select(&raw, dim),
+            };
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+}
+
+#[test]
+fn masks_and_numbers_are_broadcast() {
+    let x = variable(&tensor(&[[1.0, 2.0], [3.0, f64::NAN]], &CPU));
+    let y = where_cond(&tensor(&[[1], [0]], &CPU), &x, -1);
+    assert_eq!(y.to_vec2::<f32>(), [[1.0, 2.0], [-1.0, -1.0]]);
+    let gradient = y.sum_all().backward().of(&x);
+    assert_eq!(gradient.to_vec2::<f32>(), [[1.0, 1.0], [0.0, 0.0]]);
+    let mask = tensor(&[1.0, 0.0], &CPU);
+    assert_eq!(where_cond(&mask, 1, 2).to_vec1::<i64>(), [1, 2]);
+    assert_eq!(where_cond(&mask, 1, 2.5).to_vec1::<f32>(), [1.0, 2.5]);
+    assert_eq!(where_cond(&zeros((0, 2), &CPU), &mask, 1.0).dims(), [0, 2]);
+    assert!(attempt(|| where_cond(&zeros(3, &CPU), &mask, 1.0)).is_err());
+    let shape = broadcast_shape("", x.raw(), mask.raw()).unwrap();
+    assert_eq!(shape, [2, 2]);
+}
+
+#[test]
+fn wrong_indices_are_named() {
+    let x = arange(0, 6, &CPU).reshape((2, 3));
+    let message = |indices: &[i64]| {
+        let indices = tensor(indices, &CPU);
+        attempt(|| index_select(&x, &indices, 1))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        message(&[0, 3]),
+        "index_select: index 3 is out of range: there are 3, counted from 0\nIndices of dimension 1 count from 0"
+    );
+    assert!(message(&[-1]).contains("-1 is out of range"));
+    assert!(attempt(|| gather(&x, &tensor(&[[2], [0]], &CPU), 0)).is_err());
+    assert!(attempt(|| gather(&x, &tensor(&[0], &CPU), 0)).is_err());
+    assert!(attempt(|| index_select(&x, &rand(2, &CPU), 0)).is_err());
+    let y = index_select(&x, &tensor(&[2_u32, 2], &CPU), 1);
+    assert_eq!(y.to_vec2::<i64>(), [[2, 2], [5, 5]]);
+    assert_eq!(flip(&x, (0, 1)).to_vec2::<i64>(), [[5, 4, 3], [2, 1, 0]]);
+    assert_eq!(flip(&zeros((0, 2), &CPU), 0).dims(), [0, 2]);
+}

@@ -1,0 +1,103 @@
+//! Indices, ranges and tensors of indices as arguments of [`Tensor::i`](super::Tensor::i).
+
+use super::Tensor;
+use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// What is chosen of one dimension.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// One index; the dimension is removed.
+    At(i64),
+    /// The indices from one bound to the other.
+    Range(Bound<i64>, Bound<i64>),
+    /// The indices in a tensor of integers.
+    Each(Tensor),
+}
+
+/// One index, or a tuple of up to six: `0`, `(.., -1)`, `(1..3, 0)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0, 6, &cpu()).reshape((2, 3)); // (2, 3)
+/// assert_eq!(x.i((0, 1)).item(), 1.0);
+/// ```
+pub trait Indices {
+    /// Returns an index for each of the first dimensions.
+    #[doc(hidden)]
+    fn indices(self) -> Vec<Index>;
+}
+
+macro_rules! index_from_integer {
+    ($($integer:ty)*) => {$(
+        impl From<$integer> for Index {
+            fn from(index: $integer) -> Self {
+                Index::At(position(index))
+            }
+        }
+        index_from_range!($integer: Range RangeFrom RangeInclusive RangeTo RangeToInclusive);
+    )*};
+}
+
+macro_rules! index_from_range {
+    ($integer:ty: $($range:ident)*) => {$(
+        impl From<$range<$integer>> for Index {
+            fn from(range: $range<$integer>) -> Self {
+                use std::ops::RangeBounds;
+                let bound = |bound: Bound<&$integer>| bound.map(|at| position(*at));
+                Index::Range(bound(range.start_bound()), bound(range.end_bound()))
+            }
+        }
+    )*};
+}
+index_from_integer!(i32 i64 usize);
+
+/// Returns an index as `i64`; an index that does not fit is out of range anyway.
+fn position(index: impl TryInto<i64>) -> i64 {
+    index.try_into().unwrap_or(i64::MAX)
+}
+
+impl From<RangeFull> for Index {
+    fn from(_: RangeFull) -> Self {
+        Index::Range(Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+impl From<&Tensor> for Index {
+    fn from(indices: &Tensor) -> Self {
+        Index::Each(indices.clone())
+    }
+}
+
+macro_rules! indices_from_one {
+    ($($one:ty)*) => {$(
+        impl Indices for $one {
+            fn indices(self) -> Vec<Index> {
+                vec![self.into()]
+            }
+        }
+    )*};
+}
+indices_from_one!(i32 i64 usize RangeFull &Tensor);
+indices_from_one!(Range<i32> Range<i64> Range<usize> RangeFrom<i32> RangeFrom<i64> RangeFrom<usize>);
+indices_from_one!(RangeTo<i32> RangeTo<i64> RangeTo<usize>);
+indices_from_one!(RangeInclusive<i32> RangeInclusive<i64> RangeInclusive<usize>);
+indices_from_one!(RangeToInclusive<i32> RangeToInclusive<i64> RangeToInclusive<usize>);
+
+macro_rules! indices_from_tuple {
+    ($($name:ident),*) => {
+        impl<$($name: Into<Index>),*> Indices for ($($name,)*) {
+            #[allow(non_snake_case)]
+            fn indices(self) -> Vec<Index> {
+                let ($($name,)*) = self;
+                vec![$($name.into()),*]
+            }
+        }
+    };
+}
+indices_from_tuple!(A);
+indices_from_tuple!(A, B);
+indices_from_tuple!(A, B, C);
+indices_from_tuple!(A, B, C, D);
+indices_from_tuple!(A, B, C, D, E);
+indices_from_tuple!(A, B, C, D, E, F);
