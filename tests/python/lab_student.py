@@ -103,7 +103,7 @@ class Student:
         proposal = completer.locator(".jp-Completer-item").filter(has_text="matmul").first
         proposal.wait_for(timeout=10_000)
         text = " ".join(completer.inner_text().split())
-        if not re.search(r"matmul\( fn -> result<self>", text, re.IGNORECASE):
+        if not re.search(r"matmul\( fn -> tensor", text, re.IGNORECASE):
             raise Failed(f"the completions show no type: {text}")
         self.screenshot("completion")
         self.page.keyboard.press("Escape")
