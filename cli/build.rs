@@ -1,5 +1,4 @@
-//! Exports our `write` and `read` (see `relay/order.rs` and `relay/input.rs` of the crate `taper-session`),
-//! so that cells call them; and packs the files that an installed program carries.
+//! Exports our `write`, `read` and `clock_nanosleep` (see `relay` of the crate `taper-session`), so that cells call them; and packs the files that an installed program carries.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -34,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn export_symbols() {
     let target = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}"));
     if target("OS").as_deref() == Ok("linux") && target("ENV").as_deref() == Ok("gnu") {
-        for symbol in ["write", "read"] {
+        for symbol in ["write", "read", "clock_nanosleep"] {
             println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
         }
     }

@@ -110,6 +110,34 @@ pub unsafe extern "C" fn taper_support_forget(name: Text) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(removed)));
 }
 
+static ARGUMENTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Sets what the next cell reads with [`argument`].
+///
+/// # Safety
+///
+/// `texts` must be `count` texts of valid UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn taper_support_pass(texts: *const Text, count: usize) {
+    let texts = match count {
+        0 => &[],
+        // SAFETY: the caller passes this many texts.
+        _ => unsafe { std::slice::from_raw_parts(texts, count) },
+    };
+    // SAFETY: the caller passes valid texts.
+    let text = |it: &Text| unsafe {
+        std::str::from_utf8_unchecked(std::slice::from_raw_parts(it.start, it.length))
+    };
+    let passed = texts.iter().map(|it| text(it).to_owned()).collect();
+    *ARGUMENTS.lock().unwrap_or_else(PoisonError::into_inner) = passed;
+}
+
+/// Returns an argument of a cell that the host evaluates with others each time; an empty text if there is none.
+pub fn argument(index: usize) -> String {
+    let arguments = ARGUMENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    arguments.get(index).cloned().unwrap_or_default()
+}
+
 /// A value in memory of its own.
 struct Slot {
     value: *mut u8,

@@ -2,7 +2,7 @@
 //!
 //! All cells share one copy of the standard library with this crate. So only this crate can flush a line
 //! without a newline, hook into a panic before its message is printed, and set the flag of an interrupt
-//! for long computations to check. Once this library is loaded, the cells process finds the three
+//! for long computations to check. Once this library is loaded, the cells process finds the
 //! functions below by name; a plain program never calls them.
 
 use super::record::{Host, is_recorded, send_record};
@@ -43,6 +43,14 @@ pub(crate) extern "C" fn taper_begin_cell() {
 pub(crate) extern "C" fn taper_flush() {
     live::refresh_all(cell::is_cell_thread());
     let _ = std::io::stdout().flush();
+}
+
+/// Returns whether the panic that begins on this thread is an error of this crate. A kernel whose own panic
+/// hook replaces the one of [`taper_attach`] calls it once within that hook.
+// SAFETY: as for `taper_attach`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn taper_panic_is_error() -> bool {
+    error::is_error()
 }
 
 /// Installs a panic hook that sends each panic as a record. The kernel shows a panic in the cell's thread

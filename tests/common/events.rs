@@ -45,6 +45,11 @@ pub(crate) fn own_session() -> Events {
     Events::start()
 }
 
+/// Returns whether the sessions use evcxr as their engine.
+pub(crate) fn uses_evcxr() -> bool {
+    std::env::var_os("TAPER_ENGINE").is_none_or(|engine| engine != "taper")
+}
+
 impl Drop for Borrowed {
     fn drop(&mut self) {
         if !std::thread::panicking() {

@@ -1,6 +1,7 @@
 """Jupyter's protocol, message by message, with its own client."""
 
 import json
+import os
 import threading
 import time
 import unittest
@@ -86,7 +87,8 @@ class Questions(WithKernel):
                 kind = kind.replace(" ", "\u00a0")
                 expected = {"text": text, "type": kind, "signature": signature, "start": start, "end": len(code)}
                 self.assertEqual({key: one[key] for key in expected}, expected)
-                self.assertEqual(bool(one["documentation"]), kind.startswith("fn"))
+                if kind.startswith("fn"):
+                    self.assertTrue(one["documentation"])
 
     def test_completion_includes_names_of_earlier_cells(self):
         self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
@@ -175,10 +177,29 @@ class Widgets(WithKernel):
             self.assertEqual(updated["content"]["data"]["text/plain"], text)
         self.assertEqual(self.kernel.run("kept").value(), "7")
 
-    def send(self, kind: str, content: dict) -> str:
-        request = self.kernel.client.session.msg(kind, content)
+    def send(self, kind: str, content: dict, metadata: dict | None = None) -> str:
+        request = self.kernel.client.session.msg(kind, content, metadata=metadata)
         self.kernel.client.shell_channel.send(request)
         return request["header"]["msg_id"]
+
+    def test_the_kernel_sends_the_stale_cells(self):
+        comm = {"comm_id": "marks", "target_name": "taper.stale", "data": {"cells": ["a", "b"]}}
+        opened = self.kernel.wait_for_output(self.send("comm_open", comm), "comm_msg")
+        knows = os.environ.get("TAPER_ENGINE") == "taper"
+        self.assertEqual(opened["content"], {"comm_id": "marks", "data": {"stale": [] if knows else None}})
+        for cell, code in [("a", "let width = 1;"), ("b", "width + 1"), ("a", "let width = 2;")]:
+            content = {"code": code, "silent": False, "store_history": True}
+            ran = self.kernel.finish(self.send("execute_request", content, {"cellId": cell}))
+        state = [message["content"]["data"] for message in ran.published if message["msg_type"] == "comm_msg"]
+        if knows:
+            [stale] = state[0].pop("stale")
+            number = ran.reply["execution_count"]
+            self.assertEqual((stale["id"], stale["number"], stale["line"]), ("b", number - 1, "width + 1"))
+            self.assertEqual(stale["reasons"], [f"`width` was defined again by cell [{number}]"])
+        else:
+            self.assertEqual(state, [{"stale": None}])
+        self.send("comm_close", {"comm_id": "marks", "data": {}})
+        self.assertNotIn("comm_msg", [kind for kind, *_ in self.kernel.run("width").outline()])
 
     def test_the_panel_lists_the_variables(self):
         self.kernel.run("let rate = 0.5; let name = String::from(\"a\");")

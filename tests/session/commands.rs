@@ -258,7 +258,15 @@ fn types_variables_and_documentation_are_shown() {
     );
     assert_eq!(session.run("commands_ok?"), [value("7")]);
     assert!(text_of(&session.run(":help")).contains("%timeit [-n LOOPS]"));
-    for wrong in [":timing", "no_such_name?", "%timeit", ":vars x"] {
+    let ran = session.run(":timing\n:opt 2\n1 + 1");
+    let ignored = "`:timing` is an option of evcxr. It was ignored.\n`:opt 2` is an option of evcxr. It was ignored.\n";
+    assert_eq!(ran, [err(ignored), value("2")]);
+    assert!(text_of(&session.run(":show_deps")).contains("taper = "));
+    session.run("let commands_y: i32 = \"1\";");
+    assert!(
+        text_of(&session.run(":explain")).contains("Expected type did not match the received type")
+    );
+    for wrong in [":quit", "no_such_name?", "%timeit", ":vars x"] {
         let ran = session.run(wrong);
         assert_eq!(ran[0]["name"], "UsageError", "{ran:?}");
     }

@@ -12,5 +12,7 @@ mod input;
 mod marks;
 mod mistakes;
 mod output;
+mod split;
+mod stale;
 mod stopping;
 mod values;

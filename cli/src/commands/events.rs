@@ -5,7 +5,8 @@
 //! milliseconds after its cell began: `{"code": "loop {}", "interrupt_after": 500}`; or as soon as
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that reads standard
 //! input receives `"input"` of the request, then the end of the file. The request `{"interrupt": true}`
-//! stops the cell that is running when the request arrives.
+//! stops the cell that is running when the request arrives. A request with the id of a cell, `"cell": "a"`, runs that cell of a
+//! notebook, for `:stale`.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use taper_evaluator::{Evaluator, Event, Front, Interrupt};
+use taper_evaluator::{CellName, Evaluator, Event, Front, Interrupt};
 use taper_host::process;
 use taper_host::progress::Console;
 use taper_session::workspace::Workspace;
@@ -28,6 +29,7 @@ struct Request {
     interrupt_after: Option<u64>,
     interrupt_at: Option<String>,
     input: Option<String>,
+    cell: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,8 +52,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => taper_session::start_or_defer(work, || ())?,
         false => Box::new(taper_session::start_session(work, &mut Console::new())?),
     };
-    for request in requests(session.interrupter()) {
+    for (number, request) in (1..).zip(requests(session.interrupter())) {
         let request = request?;
+        if let Some(id) = request.cell {
+            session.begin_cell(&CellName {
+                id: Some(id),
+                number,
+            });
+        }
         if let Some(milliseconds) = request.interrupt_after {
             let interrupter = session.interrupter();
             std::thread::spawn(move || {

@@ -43,14 +43,18 @@ fn configuration(folder: &Path, packages: Option<&Path>) -> Result<Config> {
         sysroot,
         target,
         flags: vec!["--edition=2024".into()],
+        search: Vec::new(),
         environment: Vec::new(),
         packages: match packages {
             Some(folder) => libraries(folder)?,
             None => Vec::new(),
         },
         folder: folder.to_owned(),
+        shared: folder.to_owned(),
+        cache: None,
         program: std::env::current_exe()?,
         cell_environment: Vec::new(),
+        immutable_types: Vec::new(),
         question_mark: None,
     })
 }

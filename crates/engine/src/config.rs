@@ -13,19 +13,28 @@ pub struct Config {
     pub sysroot: PathBuf,
     /// The target for which cells are compiled, such as `x86_64-unknown-linux-gnu`.
     pub target: String,
-    /// Flags of rustc for all cells, such as `--edition=2024` and `-L dependency=…`.
+    /// Flags of rustc for all cells, such as `--edition=2024`, but for the level of optimization, which the engine chooses.
     pub flags: Vec<OsString>,
+    /// Folders with what the packages use.
+    pub search: Vec<PathBuf>,
     /// Environment variables of rustc.
     pub environment: Vec<(OsString, OsString)>,
     /// The packages that cells can use.
     pub packages: Vec<Package>,
     /// A folder of the engine's own, for the sources and the libraries of cells.
     pub folder: PathBuf,
+    /// A folder for what is compiled once for all cells. Another engine with the same compiler may use a copy of it.
+    pub shared: PathBuf,
+    /// A folder in which compiled cells are kept for other engines, at most 200 MB.
+    pub cache: Option<PathBuf>,
     /// The program that runs the cells, which calls [`hook`](crate::hook()) first. Usually this program.
     pub program: PathBuf,
     /// Environment variables of the process that runs the cells, which has this program's otherwise; `None`
     /// removes a variable.
     pub cell_environment: Vec<(OsString, Option<OsString>)>,
+    /// The names of types of packages whose values do not change while they are borrowed with `&`. A value of any other
+    /// type of a package may.
+    pub immutable_types: Vec<String>,
     /// The path of a function that receives the error of a `?` that ends a cell, as a `T: Display` by value, and is
     /// `#[track_caller]`. Without it, the error is shown with `{:?}`.
     pub question_mark: Option<String>,

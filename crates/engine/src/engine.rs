@@ -1,11 +1,15 @@
 //! The engine: its state between cells, and what is done with it.
 
+use crate::cache::Cache;
+use crate::cell::work::Work;
 use crate::compile::{Compiler, Messages, types};
 use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
+use crate::effects::Effects;
 use crate::error::{Failure, Result};
 use crate::interrupt::{Control, Interrupter};
 use crate::items::Items;
+use crate::known::Known;
 use crate::process::Process;
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
@@ -66,6 +70,8 @@ pub struct Outcome {
     pub lost: Vec<String>,
     /// Variables that stay as they are from now on, because others borrow from them.
     pub frozen: Vec<String>,
+    /// What the cell used and changed, if it has run.
+    pub effects: Option<Effects>,
     /// How long rustc and the linker took, with all attempts.
     pub compilation: Duration,
     /// How long the cell ran.
@@ -86,11 +92,18 @@ pub struct Engine {
     pub(crate) paths: HashMap<String, String>,
     /// Finds the paths of the types that the last cell's variables have.
     pub(crate) checking: Option<Checking>,
+    /// What was compiled before, also by other engines.
+    pub(crate) known: Known,
+    /// The cells by the names of their files: the last number with this text, and the text.
+    pub(crate) sources: HashMap<String, (u32, Arc<str>)>,
+    /// The files with items that are in the folder.
+    pub(crate) written: HashSet<String>,
 }
 
 /// A check in the background: see [`types`].
 pub(crate) struct Checking {
     source: Source,
+    key: String,
     messages: JoinHandle<Result<Messages>>,
 }
 
@@ -113,9 +126,12 @@ impl Engine {
             number: 0,
             paths: HashMap::new(),
             checking: None,
+            known: Known::new(Cache::new(config.cache.clone())),
+            sources: HashMap::new(),
+            written: HashSet::new(),
             config,
         };
-        engine.compiler.prepare(1);
+        engine.compiler.prepare(&[Work::Little]);
         engine.start_process()?;
         Ok(engine)
     }
@@ -123,6 +139,11 @@ impl Engine {
     /// Returns the number of the next evaluation.
     pub fn next_number(&self) -> u32 {
         self.number + 1
+    }
+
+    /// Returns how many sources were compiled or checked.
+    pub fn compilations(&self) -> u64 {
+        self.compiler.count()
     }
 
     /// Returns the variables that a cell can use.
@@ -207,6 +228,32 @@ impl Engine {
         self.variables.clear()
     }
 
+    /// Returns what the result of a compilation depends on, as a digest. `text` includes the files of the source.
+    pub(crate) fn key(&self, work: Work, source: &Source, text: &str) -> String {
+        let files = source
+            .files
+            .iter()
+            .flat_map(|file| [&*file.name, &*file.text]);
+        let texts: Vec<&str> = std::iter::once(text).chain(files).collect();
+        self.compiler.key(work, &source.attributes, &texts)
+    }
+
+    /// Writes the files of a cell. Those with items do not change.
+    pub(crate) fn write(&mut self, source: &Source) -> Result<()> {
+        let Some((statements, items)) = source.files.split_last() else {
+            return Ok(());
+        };
+        for file in items.iter().chain([statements]) {
+            if !self.written.contains(&file.name) {
+                let path = self.config.folder.join(&file.name);
+                std::fs::write(&path, &file.text).map_err(crate::Error::file("write", path))?;
+            }
+        }
+        self.written
+            .extend(items.iter().map(|file| file.name.clone()));
+        Ok(())
+    }
+
     pub(crate) fn start_process(&mut self) -> Result<()> {
         let support = [self.compiler.support().to_owned()].into_iter();
         let packages = self.config.packages.iter();
@@ -244,21 +291,44 @@ impl Engine {
         for (name, path) in paths {
             self.variables.set_path(&name, path);
         }
-        if !unknown.is_empty() {
-            let messages = self.compiler.check(source.with_decoys(&unknown));
-            self.checking = messages.ok().map(|messages| Checking { source, messages });
+        if unknown.is_empty() {
+            return;
         }
+        let text = source.with_decoys(&unknown);
+        let key = self.key(Work::Little, &source, &text);
+        if let Some((kinds, _)) = self.known.cache.read(&key) {
+            self.learn_paths(kinds);
+            return;
+        }
+        // The files of a cell that was compiled before may be missing.
+        let messages = self.write(&source).and_then(|()| self.compiler.check(text));
+        self.checking = messages.ok().map(|messages| Checking {
+            source,
+            key,
+            messages,
+        });
     }
 
     /// Waits for the paths of the types that the last cell's variables have.
     pub(crate) fn settle(&mut self) {
-        let Some(Checking { source, messages }) = self.checking.take() else {
+        let Some(Checking {
+            source,
+            key,
+            messages,
+        }) = self.checking.take()
+        else {
             return;
         };
         let Ok(Ok(messages)) = messages.join() else {
             return;
         };
-        for (name, kind) in source.kinds(&messages) {
+        let kinds: Vec<(String, String)> = source.kinds(&messages).collect();
+        self.known.cache.write(&key, &kinds, &[]);
+        self.learn_paths(kinds);
+    }
+
+    fn learn_paths(&mut self, kinds: Vec<(String, String)>) {
+        for (name, kind) in kinds {
             self.paths.extend(types::paths_in(&kind));
             self.variables.set_path(&name, kind);
         }

@@ -41,6 +41,9 @@ pub enum Error {
     /// A compiled cell could not be loaded.
     #[error("cannot load the compiled cell: {0}")]
     Load(String),
+    /// The process that runs the cells does not start. Holds what it printed.
+    #[error("the process that runs the cells does not start: {0}")]
+    Start(String),
     /// The process that runs the cells sent something unexpected.
     #[error("the process that runs the cells sent an invalid message: {0}")]
     Protocol(String),
@@ -122,6 +125,8 @@ pub struct Fault {
     pub message: String,
     /// Where it happened, if that is in a cell.
     pub place: Option<Place>,
+    /// Whether a package explains it: see [`Host::is_error`](crate::Host::is_error).
+    pub is_error: bool,
 }
 
 /// A position in a cell.

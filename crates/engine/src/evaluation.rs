@@ -1,47 +1,82 @@
 //! The path of one cell.
 
+use crate::cell::work::Work;
 use crate::cell::{self, Parsed, words};
 use crate::compile::{Task, types};
-use crate::diagnostic::Diagnostic;
 use crate::engine::{Engine, Event, Outcome};
 use crate::error::{Error, Failure, Fault, Place, Refusal};
+use crate::file::file_of_cell;
 use crate::items::Items;
+use crate::known::{Compiled, Learned};
 use crate::process::wire::{self, Report, Request};
 use crate::process::{self, Ran};
 use crate::repair::Repairs;
-use crate::source::{Parts, Source, Used, cell_of_file};
+use crate::source::{FUNCTION, Parts, Source, Used};
 use crate::variables::Variable;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How often a cell is compiled until it is known what it moves and borrows.
 const ATTEMPTS: usize = 8;
 
-/// A cell that compiled.
-struct Compiled {
-    source: Source,
-    library: PathBuf,
-    repairs: Repairs,
-    /// The types of the new variables.
-    kinds: HashMap<String, String>,
-    warnings: Vec<Diagnostic>,
+/// What is evaluated.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    source: &'a str,
+    arguments: &'a [String],
+    /// Whether a library that the process has loaded already may run again.
+    is_repeated: bool,
 }
 
 /// A cell, and what it would change.
-struct Plan<'a> {
-    source: &'a str,
-    cell: Option<Parsed>,
-    items: Items,
+pub(crate) struct Plan<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) is_repeated: bool,
+    pub(crate) work: Work,
+    pub(crate) cell: Option<Parsed>,
+    pub(crate) items: Items,
     /// Variables whose type changes.
-    lost: Vec<String>,
+    pub(crate) lost: Vec<String>,
     /// Earlier variables that the cell mentions.
-    used: Vec<String>,
+    pub(crate) used: Vec<String>,
 }
 
 impl Engine {
     /// Evaluates a cell. `listen` receives what happens meanwhile.
     pub fn evaluate(&mut self, source: &str, listen: &mut dyn FnMut(Event)) -> Outcome {
+        self.evaluate_input(
+            Input {
+                source,
+                arguments: &[],
+                is_repeated: false,
+            },
+            listen,
+        )
+    }
+
+    /// Evaluates a cell of the host's own that is evaluated often. It reads `arguments` with `::cell_support::argument(0)`
+    /// and so on. The first time it is compiled; then its code runs again, and nothing is compiled or loaded, until an item
+    /// or a variable that it uses has changed. Statics of it keep their values.
+    ///
+    /// If it uses no variable, it cannot use items and imports of other cells either.
+    pub fn repeat(
+        &mut self,
+        source: &str,
+        arguments: &[String],
+        listen: &mut dyn FnMut(Event),
+    ) -> Outcome {
+        self.evaluate_input(
+            Input {
+                source,
+                arguments,
+                is_repeated: true,
+            },
+            listen,
+        )
+    }
+
+    fn evaluate_input(&mut self, input: Input, listen: &mut dyn FnMut(Event)) -> Outcome {
         let control = self.control.clone();
         let _busy = control.begin();
         self.number += 1;
@@ -49,7 +84,7 @@ impl Engine {
             number: self.number,
             ..Outcome::default()
         };
-        let result = self.try_evaluate(source, &mut outcome, listen);
+        let result = self.try_evaluate(input, &mut outcome, listen);
         outcome.failure = match result {
             _ if control.is_killed() => Some(Failure::Interrupted { is_killed: true }),
             Err(Failure::Compile(_) | Failure::Engine(_)) if control.is_asked_to_stop() => {
@@ -61,7 +96,7 @@ impl Engine {
             result => result.err(),
         };
         if self.process.is_some() {
-            self.compiler.prepare(self.number + 1);
+            self.compiler.prepare(&[Work::Little, Work::Loops]);
         }
         cell::forget_sources();
         outcome
@@ -69,13 +104,16 @@ impl Engine {
 
     fn try_evaluate(
         &mut self,
-        source: &str,
+        input: Input,
         outcome: &mut Outcome,
         listen: &mut dyn FnMut(Event),
     ) -> Result<(), Failure> {
         self.read_output(listen)?;
         self.settle();
-        let plan = self.plan(source);
+        let plan = self.plan(input);
+        let name = file_of_cell(input.source);
+        self.sources
+            .insert(name, (self.number, input.source.into()));
         let began = Instant::now();
         let compiled = self.compile(&plan);
         outcome.compilation = began.elapsed();
@@ -89,10 +127,11 @@ impl Engine {
         if self.process.is_none() {
             self.start_process()?;
         }
-        self.compiler.prepare(self.number + 1);
+        self.compiler.prepare(&[Work::Little]);
         let request = Request::Run {
             library: compiled.library.clone(),
-            function: compiled.source.function.clone(),
+            function: FUNCTION.to_owned(),
+            arguments: input.arguments.to_vec(),
             is_global: plan.items.defines_statics(),
             forget: plan.lost.clone(),
         };
@@ -113,37 +152,32 @@ impl Engine {
 
     /// Returns the text of a line of a cell, as far as the cell is still in use.
     pub fn line(&self, place: Place) -> Option<String> {
-        let name = format!("cell-{}", place.cell);
-        let files = [".items", ".macros", ""].map(|end| format!("{name}{end}"));
-        let mut texts = files.iter().filter_map(|file| {
-            let text = std::fs::read_to_string(self.config.folder.join(file)).ok()?;
-            let line = text
-                .lines()
-                .nth(place.line.checked_sub(1)?)?
-                .trim()
-                .to_owned();
-            (!line.is_empty()).then_some(line)
-        });
-        texts.next()
+        let mut sources = self.sources.values();
+        let (_, text) = sources.find(|(number, _)| *number == place.cell)?;
+        let line = text.lines().nth(place.line.checked_sub(1)?)?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
     }
 
     /// Returns the type of an expression, or `None` if it does not compile. Nothing is evaluated.
     pub fn type_of(&mut self, expression: &str) -> Option<String> {
         self.settle();
-        // A number of its own: the files of the last cell may still be needed.
-        self.number += 1;
         let source = format!("let taper_value = {{ {expression} }};");
-        let plan = self.plan(&source);
-        let source = self.write(&plan, &Repairs::default()).ok()?;
+        let plan = self.plan(Input {
+            source: &source,
+            arguments: &[],
+            is_repeated: false,
+        });
+        let source = self.source(&plan, &Repairs::default());
+        self.write(&source).ok()?;
         let messages = self.compiler.check(source.text.clone()).ok()?;
         let messages = messages.join().ok()?.ok()?;
         cell::forget_sources();
-        self.compiler.prepare(self.number + 1);
         source.kinds(&messages).next().map(|(_, kind)| kind)
     }
 
     /// Finds out what a cell consists of and what it changes.
-    fn plan<'a>(&self, source: &'a str) -> Plan<'a> {
+    fn plan<'a>(&self, input: Input<'a>) -> Plan<'a> {
+        let source = input.source;
         let macros = self.items.macros_of_items();
         let cell = cell::parse(source, &|name| macros.contains(name));
         let (items, changed) = match &cell {
@@ -158,10 +192,16 @@ impl Engine {
         let is_used = |variable: &&Variable| {
             mentions.contains(&variable.name) && !lost.contains(&variable.name)
         };
-        let used = self.variables.iter().filter(is_used);
+        let used: Vec<&Variable> = self.variables.iter().filter(is_used).collect();
+        let kinds = used.iter().flat_map(|it| words::in_text(&it.kind));
+        let mut names: HashSet<String> = kinds.map(str::to_owned).collect();
+        names.extend(mentions);
+        let work = cell.as_ref().map_or(Work::Little, |cell| cell.work);
         Plan {
-            used: used.map(|variable| variable.name.clone()).collect(),
+            work: work.max(items.work(names)),
+            used: used.iter().map(|it| it.name.clone()).collect(),
             source,
+            is_repeated: input.is_repeated,
             cell,
             items,
             lost,
@@ -170,33 +210,43 @@ impl Engine {
 
     fn compile(&mut self, plan: &Plan) -> Result<Compiled, Failure> {
         let mut repairs = Repairs::default();
+        let mut source = self.source(plan, &repairs);
+        let key = self.key(plan.work, &source, &source.text);
+        let library = self.config.folder.join(format!("cell-{}.so", self.number));
+        let is_repeated = plan.is_repeated && !plan.items.defines_statics();
+        if let Some((learned, library)) = self.known.recall(&key, library, is_repeated) {
+            let source = self.source(plan, &learned.repairs);
+            return Ok(Compiled::new(source, learned, library));
+        }
         for _ in 0..ATTEMPTS {
-            let source = self.write(plan, &repairs)?;
+            self.write(&source)?;
             let task = Task {
-                number: self.number,
+                work: plan.work,
                 attributes: plan.items.attributes(),
                 text: &source.text,
                 contains: &|text| source.contains(text),
             };
             let control = self.control.clone();
-            let (mut messages, library) = self.compiler.compile(&task, &control)?;
-            if let Some(library) = library {
+            let compiled = self.compiler.compile(&task, &control)?;
+            let mut messages = compiled.messages;
+            let lints = source.lints(&mut messages);
+            if let Some(library) = compiled.library {
                 let kinds = source.kinds(&messages).collect();
+                check(plan, &kinds)?;
                 messages
                     .diagnostics
                     .retain(|it| types::of_warning(it).is_none());
-                return self.check(
-                    plan,
-                    Compiled {
-                        warnings: source.warnings(messages),
-                        source,
-                        library,
-                        repairs,
-                        kinds,
-                    },
-                );
+                let learned = Learned {
+                    repairs,
+                    kinds,
+                    lints,
+                    warnings: messages.diagnostics,
+                };
+                self.known.keep(key, &learned, &library, is_repeated);
+                return Ok(Compiled::new(source, learned, library.path));
             }
             repairs.learn(messages, &source)?;
+            source = self.source(plan, &repairs);
         }
         let output = "the cell's variables could not be sorted out".to_owned();
         Err(Error::Compiler {
@@ -206,52 +256,36 @@ impl Engine {
         .into())
     }
 
-    /// Writes the files of a cell.
-    fn write(&self, plan: &Plan, repairs: &Repairs) -> Result<Source, Error> {
+    /// Returns the source of a cell.
+    pub(crate) fn source(&self, plan: &Plan, repairs: &Repairs) -> Source {
+        let none = Items::default();
         let used = self
             .variables
             .iter()
             .filter(|it| plan.used.contains(&it.name));
+        let is_certain = |name: &str| plan.cell.as_ref().is_none_or(|it| it.uses.is_used(name));
         let parts = Parts {
             number: self.number,
             source: plan.source,
             cell: plan.cell.as_ref(),
-            items: &plan.items,
+            items: match plan.is_repeated && plan.used.is_empty() {
+                true => &none,
+                false => &plan.items,
+            },
             used: used
                 .map(|variable| Used {
                     name: &variable.name,
                     kind: self.variables.path(variable),
                     is_mutable: variable.is_mutable,
+                    is_certain: is_certain(&variable.name),
                 })
                 .collect(),
             moved: &repairs.moved,
+            used_up: &repairs.used_up,
             question_mark: self.config.question_mark.as_deref(),
             frozen: &repairs.frozen,
         };
-        let source = Source::new(&parts, &self.config.folder);
-        for file in &source.files {
-            let path = self.config.folder.join(&file.name);
-            std::fs::write(&path, &file.text).map_err(Error::file("write", path))?;
-        }
-        Ok(source)
-    }
-
-    /// Refuses a cell with a variable whose type later cells could not write.
-    fn check(&self, plan: &Plan, compiled: Compiled) -> Result<Compiled, Failure> {
-        let bindings = plan.cell.iter().flat_map(|cell| &cell.bindings);
-        for binding in bindings {
-            if let Some(kind) = compiled
-                .kinds
-                .get(&binding.name)
-                .filter(|it| !types::has_a_name(it))
-            {
-                return Err(Failure::Refused(Refusal::NamelessType {
-                    variable: binding.name.clone(),
-                    kind: kind.clone(),
-                }));
-            }
-        }
-        Ok(compiled)
+        Source::new(&parts, &self.config.folder)
     }
 
     /// Runs a compiled cell. Returns how the request ended, and why the cell did not come to its end.
@@ -260,6 +294,8 @@ impl Engine {
         request: &Request,
         listen: &mut dyn FnMut(Event),
     ) -> Result<(Ran, Option<Failure>), Error> {
+        let sources = &self.sources;
+        let fault = |it| fault(it, sources);
         let mut failure = None;
         // A panic that may or may not end the cell.
         let mut panic: Option<Fault> = None;
@@ -294,8 +330,9 @@ impl Engine {
 
     /// Takes over what a cell has changed. A cell that failed has defined its items, but no variable.
     fn commit(&mut self, plan: Plan, compiled: Compiled, is_done: bool, outcome: &mut Outcome) {
+        outcome.effects = Some(self.effects(&plan, &compiled, is_done));
         self.items = plan.items;
-        self.items.set_loaded(self.number);
+        self.items.set_loaded();
         self.paths
             .retain(|name, _| !self.items.names().contains(&**name));
         for name in &plan.lost {
@@ -343,13 +380,32 @@ impl Engine {
     }
 }
 
-fn fault(fault: wire::Fault) -> Fault {
-    let place = cell_of_file(&fault.file).map(|cell| Place {
-        cell,
+/// Refuses a cell with a variable whose type later cells could not write.
+fn check(plan: &Plan, kinds: &HashMap<String, String>) -> Result<(), Failure> {
+    let bindings = plan.cell.iter().flat_map(|cell| &cell.bindings);
+    for binding in bindings {
+        let kind = kinds.get(&binding.name);
+        if let Some(kind) = kind.filter(|it| !types::has_a_name(it)) {
+            return Err(Failure::Refused(Refusal::NamelessType {
+                variable: binding.name.clone(),
+                kind: kind.clone(),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Finds the cell in which a fault happened.
+fn fault(fault: wire::Fault, sources: &HashMap<String, (u32, Arc<str>)>) -> Fault {
+    let file = fault.file.rsplit('/').next().unwrap_or_default();
+    let cell = sources.get(file.split('.').next().unwrap_or_default());
+    let place = cell.map(|(cell, _)| Place {
+        cell: *cell,
         line: fault.line,
     });
     Fault {
         message: fault.message,
         place,
+        is_error: fault.is_error,
     }
 }

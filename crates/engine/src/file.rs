@@ -3,6 +3,12 @@
 use crate::cell::text;
 use std::ops::Range;
 
+/// Returns the name of a cell's file in messages of the compiler and in panics; other files of the cell begin with it.
+/// It depends on the source alone, so that the same cell is compiled once.
+pub fn file_of_cell(source: &str) -> String {
+    format!("cell-{}", &taper_host::digest::of(source.as_bytes())[..8])
+}
+
 /// A line and a column of a cell.
 pub(crate) type Position = (usize, usize);
 

@@ -21,6 +21,12 @@ pub trait Host {
 
     /// Is called after each cell.
     fn end_cell(&self) {}
+
+    /// Returns whether the panic that begins on this thread is an error that a package explains. Is called once for
+    /// each panic, on its thread.
+    fn is_error(&self) -> bool {
+        false
+    }
 }
 
 /// A process to which nothing is added.
@@ -42,6 +48,7 @@ impl Calls {
             start: Box::new(|| host.start()),
             begin_cell: Box::new(|| host.begin_cell()),
             end_cell: Box::new(|| host.end_cell()),
+            is_error: Box::new(|| host.is_error()),
         }
     }
 }

@@ -3,8 +3,11 @@
 use crate::cell::imports::Import;
 use crate::cell::keys::Key;
 use crate::cell::text;
-use crate::cell::{Parsed, ParsedItem};
-use crate::file::{Edit, File};
+use crate::cell::uses::Uses;
+use crate::cell::words;
+use crate::cell::work::Work;
+use crate::cell::{Content, Parsed, ParsedItem};
+use crate::file::{Edit, File, file_of_cell};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,6 +20,8 @@ pub(crate) struct Items {
     imports: Vec<Import>,
     /// Attributes of the crate, such as `#![recursion_limit = "256"]`.
     attributes: Vec<String>,
+    /// How many cells with statics the process has loaded.
+    loads: u32,
 }
 
 /// What is left of the items of a cell.
@@ -154,12 +159,17 @@ impl Items {
         }
     }
 
-    /// Marks the statics as part of the process, after the cell with this number was loaded.
-    pub(crate) fn set_loaded(&mut self, number: u32) {
+    /// Marks the statics as part of the process, after a cell was loaded.
+    pub(crate) fn set_loaded(&mut self) {
+        if !self.defines_statics() {
+            return;
+        }
+        self.loads += 1;
+        let load = self.loads;
         for cell in &mut self.cells {
             for (index, kept) in cell.items.iter_mut().enumerate() {
                 for (place, symbol) in kept.symbols.iter_mut().enumerate() {
-                    symbol.get_or_insert_with(|| symbol_of(number, cell.number, index, place));
+                    symbol.get_or_insert_with(|| symbol_of(load, &cell.source, index, place));
                 }
             }
         }
@@ -167,15 +177,42 @@ impl Items {
 
     /// Forgets where the statics are, after the process has ended.
     pub(crate) fn set_unloaded(&mut self) {
+        self.loads = 0;
         for kept in self.cells.iter_mut().flat_map(|cell| &mut cell.items) {
             kept.symbols.fill(None);
         }
     }
 
-    /// Returns whether the cell with this number would define statics.
+    /// Returns whether the next cell would define statics.
     pub(crate) fn defines_statics(&self) -> bool {
         let mut items = self.cells.iter().flat_map(|cell| &cell.items);
         items.any(|kept| kept.symbols.iter().any(Option::is_none))
+    }
+
+    /// Returns how much the items that these names reach may compute.
+    pub(crate) fn work(&self, mut names: HashSet<String>) -> Work {
+        let mut rest: Vec<&ParsedItem> = self
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.items)
+            .map(|kept| &*kept.item)
+            .collect();
+        let mut work = Work::Little;
+        if rest.iter().all(|item| item.work == work) {
+            return work;
+        }
+        loop {
+            let (reached, others): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|item| item.is_reached(&names));
+            if reached.is_empty() {
+                return work;
+            }
+            for item in reached {
+                work = work.max(item.work);
+                names.extend(item.mentions.iter().cloned());
+            }
+            rest = others;
+        }
     }
 
     /// Returns the attributes of the crate.
@@ -194,6 +231,36 @@ impl Items {
         types
             .chain(self.imports.iter().map(|import| &*import.name))
             .collect()
+    }
+
+    /// Returns what each definition uses, with a number that changes with its source.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Key, &(Uses, u64))> {
+        self.cells.iter().flat_map(CellItems::parts)
+    }
+
+    /// Returns the definitions of the cell with this number.
+    pub(crate) fn parts_of(&self, number: u32) -> impl Iterator<Item = (&Key, &(Uses, u64))> {
+        let cells = self.cells.iter().filter(move |cell| cell.number == number);
+        cells.flat_map(CellItems::parts)
+    }
+
+    /// Returns all items, each with the number of its cell.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &ParsedItem)> {
+        self.cells.iter().flat_map(|cell| {
+            let number = cell.number;
+            cell.items.iter().map(move |kept| (number, &*kept.item))
+        })
+    }
+
+    /// Returns what a type of the notebook contains.
+    pub(crate) fn content(&self, name: &str) -> Option<&Content> {
+        let key = Key::Type(name.to_owned());
+        self.find(&key)?.content.as_ref()
+    }
+
+    /// Returns the names that are imported.
+    pub(crate) fn import_names(&self) -> impl Iterator<Item = &str> {
+        self.imports.iter().map(|import| &*import.name)
     }
 
     /// Returns the names of macros that expand to items.
@@ -232,42 +299,83 @@ impl Items {
         earlier.map(|import| import.item() + "\n").collect()
     }
 
+    /// Returns the items of the cells before the one with this number as they were written, macros first.
+    pub(crate) fn text_before(&self, number: u32) -> String {
+        let cells = self.cells.iter().filter(|cell| cell.number != number);
+        let mut texts = [String::new(), String::new()];
+        for (cell, kept) in cells.flat_map(|cell| cell.items.iter().map(move |kept| (cell, kept))) {
+            let text = &mut texts[usize::from(!kept.item.is_macro)];
+            for part in text::outside(kept.item.range.clone(), &kept.removed) {
+                text.push_str(&cell.source[part]);
+            }
+            text.push('\n');
+        }
+        texts.concat()
+    }
+
     /// Returns the files with the items, macros first: a macro must be before all that use it. `number` is that of
     /// the cell which is compiled, `imports` are its own.
     pub(crate) fn files(&self, number: u32, imports: &[Range<usize>]) -> Vec<File> {
         let macros = self.cells.iter().filter_map(CellItems::macros);
         let items = self.cells.iter().filter_map(|cell| {
             let imports = if cell.number == number { imports } else { &[] };
-            cell.file(number, imports)
+            cell.file(self.loads + 1, imports)
         });
         macros.chain(items).collect()
     }
 }
 
 impl CellItems {
+    /// Returns the definitions that no later cell has replaced, with what they use.
+    fn parts(&self) -> impl Iterator<Item = (&Key, &(Uses, u64))> {
+        self.items.iter().flat_map(|kept| {
+            let parts = kept.item.keys.iter().zip(&kept.item.parts);
+            let left = parts.filter(|((_, range), _)| !kept.removed.contains(range));
+            left.map(|((key, _), part)| (key, part))
+        })
+    }
+
     /// Returns the file with the macros, if there are any.
     fn macros(&self) -> Option<File> {
         let macros = self.items.iter().filter(|kept| kept.item.is_macro);
         let ranges: Vec<Range<usize>> = macros.map(|kept| kept.item.range.clone()).collect();
-        let name = format!("cell-{}.macros", self.number);
-        (!ranges.is_empty())
-            .then(|| File::new(name, self.number, &self.source, &ranges, Vec::new()))
+        (!ranges.is_empty()).then(|| self.named(&ranges, Vec::new()))
     }
 
-    /// Returns the file with the other items, as they are in the cell with this number.
-    fn file(&self, number: u32, imports: &[Range<usize>]) -> Option<File> {
+    /// Returns the file with the other items. `load` counts the cells with statics.
+    fn file(&self, load: u32, imports: &[Range<usize>]) -> Option<File> {
         let (mut ranges, mut edits) = (imports.to_vec(), Vec::new());
         for (index, kept) in self.items.iter().enumerate() {
             if !kept.item.is_macro {
                 ranges.extend(text::outside(kept.item.range.clone(), &kept.removed));
                 kept.edit(&mut edits, |place| {
-                    symbol_of(number, self.number, index, place)
+                    symbol_of(load, &self.source, index, place)
                 });
             }
         }
         ranges.sort_by_key(|range| range.start);
-        let name = format!("cell-{}.items", self.number);
-        (!ranges.is_empty()).then(|| File::new(name, self.number, &self.source, &ranges, edits))
+        (!ranges.is_empty()).then(|| self.named(&ranges, edits))
+    }
+
+    /// Returns a file of the cell whose name depends on its content, so that it is written once.
+    fn named(&self, ranges: &[Range<usize>], edits: Vec<Edit>) -> File {
+        let mut file = File::new(String::new(), self.number, &self.source, ranges, edits);
+        let digest = taper_host::digest::of(file.text.as_bytes());
+        file.name = format!("{}.{}", file_of_cell(&self.source), &digest[..8]);
+        file
+    }
+}
+
+impl ParsedItem {
+    /// Returns whether code with these names may use the item.
+    fn is_reached(&self, names: &HashSet<String>) -> bool {
+        self.keys.iter().any(|(key, _)| match key {
+            Key::Type(name) | Key::Value(name) | Key::Macro(name) => names.contains(name),
+            Key::Implementation(_, of) | Key::Method(of, _) => {
+                words::in_text(of).any(|word| names.contains(word))
+            }
+            Key::MacroCall(_) => true,
+        })
     }
 }
 
@@ -297,9 +405,11 @@ impl KeptItem {
     }
 }
 
-/// Returns the name under which the process knows a static.
-fn symbol_of(number: u32, cell: u32, index: usize, place: usize) -> String {
-    format!("taper_static_{number}_{cell}_{index}_{place}")
+/// Returns the name under which the process knows a static. It depends on what was evaluated and not on when, so that
+/// a compiled cell can be kept.
+fn symbol_of(load: u32, source: &str, index: usize, place: usize) -> String {
+    let cell = file_of_cell(source).replace('-', "_");
+    format!("taper_static_{load}_{cell}_{index}_{place}")
 }
 
 /// Returns the file of a module, which is beside the notebook: `name.rs` or `name/mod.rs`.
@@ -323,7 +433,7 @@ mod tests {
         for (number, source) in (1..).zip(cells) {
             let cell = parse(source, &|_| false).expect("it is valid");
             (items, changed) = items.with(number, source, &cell);
-            items.set_loaded(number);
+            items.set_loaded();
         }
         (items, changed)
     }
@@ -359,7 +469,10 @@ mod tests {
     #[test]
     fn a_static_belongs_to_the_cell_that_defines_it() {
         let (items, _) = after(&["static HITS: u8 = 1;\nfn hit() {}", "1"]);
-        let imported = "unsafe extern \"C\" { #[link_name = \"taper_static_1_1_0_0_HITS\"]  safe static HITS: u8; }";
+        let cell = file_of_cell("static HITS: u8 = 1;\nfn hit() {}").replace('-', "_");
+        let imported = format!(
+            "unsafe extern \"C\" {{ #[link_name = \"taper_static_1_{cell}_0_0_HITS\"]  safe static HITS: u8; }}"
+        );
         assert_eq!(text(&items), format!("{imported}\nfn hit() {{}}\n"));
         assert!(!items.defines_statics());
     }
@@ -371,6 +484,18 @@ mod tests {
         assert!(changed.is_empty(), "{changed:?}");
         let (_, changed) = after(&[first, "struct P { x: i64 }"]);
         assert_eq!(changed, HashSet::from(["P".to_owned(), "Q".to_owned()]));
+    }
+
+    #[test]
+    fn the_work_of_a_cell_is_that_of_the_items_it_reaches() {
+        let (items, _) = after(&[
+            "fn sum(n: u64) -> u64 { let mut s = 0; for i in 0..n { s += i; } s }",
+            "fn twice(n: u64) -> u64 { 2 * sum(n) }\nstruct Net;\nimpl Net { fn go(&self) { g(|| 1) } }",
+        ]);
+        let work = |name: &str| items.work(HashSet::from([name.to_owned()]));
+        assert_eq!(work("twice"), Work::TightLoops);
+        assert_eq!(work("Net"), Work::Loops);
+        assert_eq!(work("other"), Work::Little);
     }
 
     #[test]

@@ -8,10 +8,10 @@
 //! # The path of a cell
 //!
 //! ```text
-//! text ─ parse ─┬─ items ──────────────────┐
-//!               └─ statements, last value ─┴─ write ─ rustc ─ linker ─ load, call ─ events
-//!                      ▲                                │                    │
-//!                      └── types of the variables ──────┘     values stay in the process
+//! text ─ parse ─┬─ items ──────────────────┐        ┌─────── cache ──────┐
+//!               └─ statements, last value ─┴─ write ┴── rustc ─ linker ──┴ load, call ─ events
+//!                      ▲                                  │                    │
+//!                      └── types of the variables ────────┘     values stay in the process
 //! ```
 //!
 //! 1. **Parse** (`cell`). A cell is a list of statements, as in the body of a function. Items are taken out of it;
@@ -25,15 +25,19 @@
 //! 3. **Write** (`source`, `file`). The parts of a cell become files in which the other parts are blanked out. So
 //!    lines and columns in rustc's messages, in panics and in `dbg!` are those of the cell. Around them is a
 //!    function that takes the variables which the cell mentions out of their slots, and puts them back.
-//! 4. **Compile** (`compile`). rustc was started when the last cell ended, has loaded the metadata of all packages,
+//! 4. **Look** (`cache`). What was compiled before, with the same sources, compiler and packages, is not compiled again,
+//!    in no session: nothing in a cell's source depends on when it is evaluated.
+//! 5. **Compile** (`compile`). rustc was started when the last cell ended, has loaded the metadata of all packages,
 //!    and waits within `include!` for the source. An interrupt kills it. The object file becomes a shared library
-//!    without any library to link to: the process that loads it has them all.
-//! 5. **Learn** (`repair`, `compile/types.rs`). The compiler knows best what a cell moves, what borrows from what,
+//!    without any library to link to: the process that loads it has them all. How well it is compiled depends on what
+//!    the cell contains (`cell/work.rs`).
+//! 6. **Learn** (`repair`, `compile/types.rs`, `question`). The compiler knows best what a cell moves, what borrows from what,
 //!    and which types its variables have. So the source asks: a variable that cannot be put back has been moved away,
 //!    and the next attempt leaves it out; a variable that others borrow from is *frozen* by the next attempt, which
 //!    means that its value stays where it is until the process ends; and a lint says the type of each new variable, which
-//!    the next cell needs in order to mention it.
-//! 6. **Run** (`process`). A second process, this program again ([`hook()`]), loads the library and calls the
+//!    the next cell needs in order to mention it. Two more lints say which earlier variables the cell changes and does
+//!    not use: from these [`Effects`], a [`Graph`] finds the cells that are stale.
+//! 7. **Run** (`process`). A second process, this program again ([`hook()`]), loads the library and calls the
 //!    function. It reports over a socket, in typed messages of limited size; what the cell prints goes through
 //!    pipes, and is only text, whatever it looks like. If the process ends, the next cell gets another one.
 //!
@@ -53,36 +57,53 @@
 //! | `cell/` | splits a cell, and finds names, keys and statics in it |
 //! | `file.rs` | a part of a cell as a file |
 //! | `items.rs`, `variables.rs` | what all cells so far have defined |
+//! | `cache.rs` | compiled cells on disk |
 //! | `interrupt.rs` | stops a compiler or a cell |
 //! | `compile/` | rustc and the linker |
 //! | `source.rs` | writes a cell's crate, and finds the cell in messages about it |
 //! | `repair.rs` | learns from an attempt to compile |
+//! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
 //! | `process/` | the process that runs the cells, from both sides |
+//! | `known.rs` | uses what was compiled before |
 //! | `hook.rs` | what this program does as that process |
+//! | `question.rs`, `interior.rs`, `reach.rs`, `observe.rs` | what a cell uses and changes |
 //! | `engine.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
+//! | `surroundings.rs` | what a cell can use, for an editor |
 //! | `../support.rs` | what is compiled for the cells: slots, panics, values |
 
+mod cache;
 mod cell;
 mod compile;
 mod config;
 mod diagnostic;
+mod effects;
 mod engine;
 mod error;
 mod evaluation;
 mod file;
 mod hook;
+mod interior;
 mod interrupt;
 mod items;
+mod known;
+mod observe;
 mod process;
+mod question;
+mod reach;
 mod repair;
 mod source;
+mod stale;
+mod surroundings;
 mod variables;
 
 pub use config::{Config, Package};
 pub use diagnostic::{Code, Diagnostic, Expansion, Level, Line, Span};
+pub use effects::{Access, Effects};
 pub use engine::{Engine, Event, Outcome};
 pub use error::{Error, Failure, Fault, Place, Refusal};
+pub use file::file_of_cell;
 pub use hook::{Host, hook};
 pub use interrupt::Interrupter;
-pub use source::cell_of_file;
+pub use stale::{Cell, Graph, How, Reason, Stale};
+pub use surroundings::Surroundings;
 pub use variables::Variable;

@@ -8,17 +8,22 @@ use crate::compile::Messages;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Refusal};
 use crate::source::{Glue, Source};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// What is known about a cell's variables after some attempts.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Repairs {
     /// Why the cell would be refused, if what is borrowed could not stay where it is.
+    #[serde(skip)]
     refusal: Option<Refusal>,
     /// Whether an attempt left something where it is.
+    #[serde(skip)]
     has_frozen: bool,
-    /// Variables that the cell moves away.
+    /// Variables of earlier cells that the cell moves away.
     pub(crate) moved: HashSet<String>,
+    /// New variables that the cell itself moves away.
+    pub(crate) used_up: HashSet<String>,
     /// Variables that others borrow from.
     pub(crate) frozen: HashSet<String>,
 }
@@ -30,6 +35,11 @@ struct Found {
 }
 
 impl Repairs {
+    /// Returns how much is known.
+    fn count(&self) -> usize {
+        self.moved.len() + self.used_up.len() + self.frozen.len()
+    }
+
     /// Learns from the errors of an attempt.
     ///
     /// # Errors
@@ -44,13 +54,24 @@ impl Repairs {
             })
             .collect();
         let before = self.frozen.clone();
-        let count = self.moved.len() + self.frozen.len();
+        let count = self.count();
         let mut others = Vec::new();
         let mut refusal = None;
+        for moved in errors.iter().filter_map(Found::moved) {
+            match moved {
+                Glue::Keep(name) => self.used_up.insert(name.clone()),
+                Glue::Put(name) => self.moved.insert(name.clone()),
+                Glue::Take(_) | Glue::Question(_) | Glue::Other => false,
+            };
+        }
         for error in errors {
-            if let Some(name) = error.moved() {
-                self.moved.insert(name);
+            if error.moved().is_some() {
+                continue;
             } else if let Some(borrower) = error.borrower() {
+                if self.used_up.contains(&borrower) {
+                    // The next attempt does not keep it.
+                    continue;
+                }
                 let from = error.borrowed();
                 let name = from.clone().filter(|name| !before.contains(name));
                 let refused = Refusal::Borrows {
@@ -80,7 +101,7 @@ impl Repairs {
         self.has_frozen = !self.frozen.is_empty();
         match refusal {
             Some(refusal) => Err(Failure::Refused(refusal)),
-            None if count == self.moved.len() + self.frozen.len() => {
+            None if count == self.count() => {
                 Err(Failure::Compile(messages.errors().cloned().collect()))
             }
             None => Ok(()),
@@ -89,8 +110,8 @@ impl Repairs {
 }
 
 impl Found {
-    /// Returns the variable that cannot be kept because it was moved away, or may have no value.
-    fn moved(&self) -> Option<String> {
+    /// Returns the line of the variable that cannot be kept because it was moved away, or may have no value.
+    fn moved(&self) -> Option<&Glue> {
         let is_about_values = ["E0381", "E0382"]
             .iter()
             .any(|code| self.diagnostic.has_code(code));
@@ -137,11 +158,10 @@ impl Found {
         })
     }
 
-    /// Returns the variable in whose line the error is.
-    fn primary(&self) -> Option<String> {
-        self.glue.iter().find_map(|(is_primary, glue)| match glue {
-            Glue::Keep(name) | Glue::Put(name) if *is_primary => Some(name.clone()),
-            _ => None,
-        })
+    /// Returns the line of a variable in which the error is.
+    fn primary(&self) -> Option<&Glue> {
+        let mut glue = self.glue.iter().filter(|(is_primary, _)| *is_primary);
+        let is_variable = |glue: &&Glue| matches!(glue, Glue::Keep(_) | Glue::Put(_));
+        glue.find_map(|(_, glue)| Some(glue).filter(is_variable))
     }
 }

@@ -9,12 +9,15 @@ use crate::cell::text;
 use crate::cell::{Binding, Parsed};
 use crate::compile::{Messages, SUPPORT, types};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::file::{Edit, File, Position};
+use crate::file::{Edit, File, Position, file_of_cell};
 use crate::items::Items;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
+
+/// The function of a cell that the process calls.
+pub(crate) const FUNCTION: &str = "taper_cell";
 
 /// The name that the text on standard input has in rustc's messages.
 const STDIN: &str = "/dev/stdin";
@@ -28,6 +31,8 @@ pub(crate) enum Glue {
     Keep(String),
     /// Puts an earlier variable back.
     Put(String),
+    /// Asks whether the cell uses an earlier variable; a line without a name completes the question.
+    Question(Option<String>),
     /// Anything else.
     Other,
 }
@@ -37,6 +42,8 @@ pub(crate) struct Used<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) is_mutable: bool,
+    /// Whether the syntax shows that the cell uses it.
+    pub(crate) is_certain: bool,
 }
 
 /// What the source of a cell consists of.
@@ -49,6 +56,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) used: Vec<Used<'a>>,
     /// Variables that the cell moves away, so that they cannot be kept.
     pub(crate) moved: &'a HashSet<String>,
+    /// New variables that the cell moves away itself.
+    pub(crate) used_up: &'a HashSet<String>,
     /// The function that receives the error of a `?`.
     pub(crate) question_mark: Option<&'a str>,
     /// Variables that stay where they are until the process ends, because others borrow from them.
@@ -57,12 +66,12 @@ pub(crate) struct Parts<'a> {
 
 /// The source of a cell's crate.
 pub(crate) struct Source {
+    /// Attributes of the crate.
+    pub(crate) attributes: String,
     /// The text for rustc's standard input, which includes the files.
     pub(crate) text: String,
     /// The last one contains the statements of the cell.
     pub(crate) files: Vec<File>,
-    /// The function to call.
-    pub(crate) function: String,
     /// Where the expression at the end of the cell begins and ends.
     tail: Option<(Position, Position)>,
     /// What the lines of the text are for, counted from 1.
@@ -89,9 +98,8 @@ impl Source {
             let _ = writeln!(text, "{};", include(&file.name));
         }
         let (statements, after) = statements(parts, cell);
-        let function = format!("taper_cell_{}", parts.number);
         let mut glue = BTreeMap::new();
-        for (line, kind) in lines(parts, cell, &function, &include(&statements.name)) {
+        for (line, kind) in lines(parts, cell, &include(&statements.name)) {
             let _ = writeln!(text, "{line}");
             glue.insert(text.matches('\n').count(), kind);
         }
@@ -100,9 +108,9 @@ impl Source {
         let tail = cell.tail.as_ref();
         Source {
             tail: tail.map(|tail| (position(tail.start), position(tail.end))),
+            attributes: parts.items.attributes(),
             text,
             files,
-            function,
             glue,
             after,
         }
@@ -110,6 +118,7 @@ impl Source {
 
     /// Returns the source with names defined a second time: see [`types`].
     pub(crate) fn with_decoys(&self, names: &HashSet<String>) -> String {
+        let names: std::collections::BTreeSet<&String> = names.iter().collect();
         let decoys: String = names
             .iter()
             .map(|name| format!("pub struct {name}; "))
@@ -134,9 +143,9 @@ impl Source {
     }
 
     /// Returns the warnings about the cell that is compiled.
-    pub(crate) fn warnings(&self, messages: Messages) -> Vec<Diagnostic> {
+    pub(crate) fn warnings(&self, warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let number = self.files.last().map(|file| file.cell);
-        let located = messages.diagnostics.into_iter().map(|mut message| {
+        let located = warnings.into_iter().map(|mut message| {
             self.locate(&mut message);
             message
         });
@@ -188,7 +197,7 @@ impl Source {
     }
 
     /// Returns what a span in the engine's own lines is about.
-    fn glue(&self, span: &Span) -> Option<&Glue> {
+    pub(crate) fn glue(&self, span: &Span) -> Option<&Glue> {
         if span.file_name == STDIN {
             return self.glue.get(&span.line_start);
         }
@@ -203,7 +212,7 @@ impl Source {
         };
         if span.line_start > file.lines {
             // The cell ends too early: rustc has found the line that follows.
-            if self.after.get(&span.line_start) == Some(&Glue::Other) {
+            if span.is_primary && self.after.get(&span.line_start) == Some(&Glue::Other) {
                 span.cell = Some(file.cell);
                 (span.line_start, span.column_start) = file.end;
                 (span.line_end, span.column_end) = file.end;
@@ -234,12 +243,6 @@ fn leave_closure(diagnostic: &mut Diagnostic) {
     }
 }
 
-/// Returns the number of the evaluation, if a path in a panic or a message is that of its cell.
-pub fn cell_of_file(path: &str) -> Option<u32> {
-    let name = path.rsplit('/').next()?.strip_prefix("cell-")?;
-    name.split('.').next()?.parse().ok()
-}
-
 /// Returns the file with the statements of a cell, a block, and what its last lines are for.
 fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
     let source = parts.source;
@@ -265,7 +268,7 @@ fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
         }
     }
     let ranges = text::outside(0..source.len(), &others);
-    let name = format!("cell-{}", parts.number);
+    let name = file_of_cell(source);
     let mut file = File::new(name, parts.number, source, &ranges, edits);
     let mut glue = BTreeMap::new();
     for (index, (line, kind)) in last_lines(parts, cell).into_iter().enumerate() {
@@ -284,7 +287,7 @@ fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
     let kept = cell
         .bindings
         .iter()
-        .filter(|it| !parts.moved.contains(&it.name));
+        .filter(|it| !parts.used_up.contains(&it.name));
     for Binding { name, .. } in kept {
         let kind = format!("{{ #[warn(trivial_casts)] let _ = &{name} as &_; }}");
         let keep = format!("{kind} ::{SUPPORT}::keep({name:?}, {name});");
@@ -320,9 +323,9 @@ fn failure_type(parts: &Parts, cell: &Parsed) -> Option<String> {
 }
 
 /// Returns the lines of the function that the process calls.
-fn lines(parts: &Parts, cell: &Parsed, function: &str, include: &str) -> Vec<(String, Glue)> {
+fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> {
     let start = format!(
-        "#[unsafe(no_mangle)] pub extern \"C\" fn {function}() {{ ::{SUPPORT}::guard(|| {{"
+        "#[unsafe(no_mangle)] pub extern \"C\" fn {FUNCTION}() {{ ::{SUPPORT}::guard(|| {{"
     );
     let failure = failure_type(parts, cell).into_iter();
     let mut lines: Vec<(String, Glue)> = failure
@@ -333,23 +336,23 @@ fn lines(parts: &Parts, cell: &Parsed, function: &str, include: &str) -> Vec<(St
         name,
         kind,
         is_mutable,
+        ..
     } in &parts.used
     {
-        let mutable = if *is_mutable { "mut " } else { "" };
+        let mutable = if *is_mutable {
+            "#[warn(unused_mut)] let mut"
+        } else {
+            "let"
+        };
         let mut line =
-            format!("let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
+            format!("{mutable} {name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
         if parts.frozen.contains(*name) {
             line += &freeze(name);
         }
         lines.push((line, Glue::Take((*name).to_owned())));
     }
-    let run = match (cell.has_try, cell.has_await) {
-        (false, false) => format!("run(|| {include})"),
-        (true, false) => format!("run_fallible(|| {include})"),
-        (false, true) => format!("run_future(async {{ {include} }})"),
-        (true, true) => format!("run_fallible_future(async {{ {include} }})"),
-    };
-    lines.push((format!("let taper_done = ::{SUPPORT}::{run};"), Glue::Other));
+    let run = run(cell, include);
+    lines.push((format!("let taper_done = {run};"), Glue::Other));
     for Used { name, .. } in parts
         .used
         .iter()
@@ -368,6 +371,50 @@ fn lines(parts: &Parts, cell: &Parsed, function: &str, include: &str) -> Vec<(St
         lines.push((put, Glue::Put((*name).to_owned())));
     }
     lines.push(("}); }".to_owned(), Glue::Other));
+    lines.extend(question(parts, cell, include));
+    lines
+}
+
+/// Returns the call that runs the statements.
+fn run(cell: &Parsed, include: &str) -> String {
+    let call = match (cell.has_try, cell.has_await) {
+        (false, false) => format!("run(|| {include})"),
+        (true, false) => format!("run_fallible(|| {include})"),
+        (false, true) => format!("run_future(async {{ {include} }})"),
+        (true, true) => format!("run_fallible_future(async {{ {include} }})"),
+    };
+    format!("::{SUPPORT}::{call}")
+}
+
+/// Returns a function that is never called. It does not put the variables back, so that rustc says which of them the
+/// statements do not use, where the syntax leaves that in doubt.
+fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> {
+    let is_doubtful = |used: &&Used| !used.is_certain && !parts.frozen.contains(used.name);
+    // What must be unique in a crate cannot be there twice.
+    let is_unique = |word: &str| ["impl", "no_mangle", "export_name"].contains(&word);
+    let contains_unique = cell.mentions.iter().any(|word| is_unique(word));
+    if contains_unique || parts.used.iter().find(is_doubtful).is_none() {
+        return Vec::new();
+    }
+    let mut lines = vec![("fn taper_uses() {".to_owned(), Glue::Question(None))];
+    for used in &parts.used {
+        let Used { name, kind, .. } = used;
+        let lint = if is_doubtful(&used) {
+            "#[warn(unused_variables)] "
+        } else {
+            ""
+        };
+        let mutable = if used.is_mutable { "mut " } else { "" };
+        let mut line = format!(
+            "{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};"
+        );
+        if parts.frozen.contains(*name) {
+            line += &freeze(name);
+        }
+        lines.push((line, Glue::Question(Some((*name).to_owned()))));
+    }
+    let run = run(cell, include);
+    lines.push((format!("let _ = {run}; }}"), Glue::Question(None)));
     lines
 }
 

@@ -53,6 +53,9 @@ fn variables_are_kept_changed_moved_and_shadowed() {
             "other = 5;",
             "error at 10:1:1: cannot assign to `other`, as it is not declared as mutable",
         ),
+        ("let text = String::from(\"a\");", ""),
+        ("let text = vec![text, \"b\".to_owned()];", ""),
+        ("text", "= [\"a\", \"b\"]"),
         ("let (x, mut y) = (1u8, vec![2]); y.push(3);", ""),
         ("y.push(i32::from(x)); y", "= [2, 3, 1]"),
     ]);
@@ -237,7 +240,7 @@ fn errors_are_at_their_place_in_the_cell() {
             "\nlet t = \"a\".parse::<i32>()?;",
             "failed at 10:2: ParseIntError { kind: InvalidDigit }",
         ),
-        ("dbg!(1 + 1);", "[cell-11:1:2] 1 + 1 = 2"),
+        ("dbg!(1 + 1);", "[cell-39febf72:1:2] 1 + 1 = 2"),
     ]);
 }
 
@@ -299,6 +302,18 @@ fn references_live_on() {
             .variables()
             .any(|it| it.name == "text" && it.is_frozen)
     );
+}
+
+#[test]
+fn a_borrowing_variable_that_the_cell_uses_up_freezes_nothing() {
+    check_each(&[
+        ("let mut a = vec![1.0, 2.0];\nlet b = vec![1.0, 2.5];", ""),
+        (
+            "let pairs = a.iter().zip(&b);\npairs.map(|(a, b)| b - a).sum::<f64>()",
+            "= 0.5",
+        ),
+        ("a.push(3.0);\na.len()", "= 3"),
+    ]);
 }
 
 #[test]
@@ -421,4 +436,60 @@ fn types_that_show_themselves_are_preferred() {
         ),
         ("Box::new(Some(\"a\"))", "= Some(\"a\")"),
     ]);
+}
+
+#[test]
+fn a_cell_that_opens_all_files_is_followed_by_others() {
+    check_each(&[
+        (
+            "use std::fs::File;\nunsafe extern \"C\" { fn setrlimit(kind: i32, limit: *const [u64; 2]) -> i32; }\nlet kept = 41;",
+            "",
+        ),
+        (
+            "let limit = [300, 300];\nunsafe { setrlimit(7, &limit) };\nlet mut files = Vec::new();\n\
+             while let Ok(file) = File::open(\"/dev/null\") { files.push(file); }",
+            "",
+        ),
+        ("kept + i32::from(!files.is_empty())", "= 42"),
+        ("files.clear(); kept", "= 41"),
+    ]);
+}
+
+#[test]
+fn what_a_cell_has_started_ends_with_the_engine() {
+    let mut cells = Cells::start();
+    let started =
+        "let child = std::process::Command::new(\"sleep\").arg(\"1000\").spawn()?;\nchild.id()";
+    let shown = cells.run(started);
+    let id: i32 = shown
+        .trim_start_matches("= ")
+        .trim()
+        .parse()
+        .expect("a number");
+    let lives =
+        || std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|it| !it.contains(") Z "));
+    assert!(lives());
+    drop(cells);
+    let mut looks = (0..100).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+    assert!(looks.any(|()| !lives()));
+}
+
+#[test]
+fn a_process_that_was_killed_while_idle_is_named_once() {
+    let mut cells = Cells::start();
+    cells.run("fn f() -> i32 { 2 }");
+    let id = cells.run("std::process::id()");
+    let id = id.trim_start_matches("= ").trim();
+    let killed = Command::new("kill")
+        .args(["-9", id])
+        .status()
+        .expect("kill starts");
+    assert!(killed.success());
+    let (_, outcome) = cells.evaluate("1 + 1");
+    assert!(
+        matches!(&outcome.failure, Some(Failure::Ended(end)) if end.signal == Some(9)),
+        "{:?}",
+        outcome.failure
+    );
+    cells.check("f()", "= 2");
 }

@@ -1,6 +1,7 @@
 //! The traits between the fronts (the Jupyter kernel, the runner of notebook files) and the evaluators.
 
 use crate::event::{CellError, Event, MimeBundle};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Evaluates cells, one after the other. Variables are kept from cell to cell.
@@ -10,6 +11,23 @@ pub trait Evaluator: Send {
     /// # Errors
     /// Returns an error if the cell fails. The front has already received this error as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
+
+    /// Sets which cell the next [`Evaluator::execute`] runs. Without it, the code is not that of a cell.
+    fn begin_cell(&mut self, cell: &CellName) {
+        // Most evaluators do not compare cells.
+        let _ = cell;
+    }
+
+    /// Returns the cells that no longer show what a run from the top would show, in their order; `None` if the
+    /// evaluator does not know.
+    fn stale(&mut self) -> Option<Vec<StaleCell>> {
+        None
+    }
+
+    /// Sets the order of the cells in the notebook, by their ids.
+    fn set_order(&mut self, cells: &[String]) {
+        let _ = cells;
+    }
 
     /// Runs the callback of a control that the user has moved to `value`, as [`Evaluator::execute`] runs a
     /// cell.
@@ -62,6 +80,30 @@ pub trait Interrupt: Send + Sync {
     /// Asks the cell to stop, which keeps all variables. A second call, or a few seconds in which the cell
     /// does not stop, ends the process that runs it.
     fn interrupt(&self);
+}
+
+/// How a front names a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CellName {
+    /// The id of the cell in the notebook, which stays when the cell is edited.
+    pub id: Option<String>,
+    /// The execution count.
+    pub number: usize,
+}
+
+/// A cell that no longer shows what a run from the top would show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleCell {
+    /// The id of the cell in the notebook.
+    pub id: Option<String>,
+    /// The execution count of its last run.
+    pub number: usize,
+    /// Its first line.
+    pub line: String,
+    /// Whether this is certain. Some types do not show whether a value has changed.
+    pub certain: bool,
+    /// Why, as sentences without a full stop.
+    pub reasons: Vec<String>,
 }
 
 /// A variable of the cells.

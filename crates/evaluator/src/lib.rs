@@ -42,5 +42,6 @@ pub mod evaluator;
 pub mod event;
 pub mod record;
 
-pub use evaluator::{Completeness, Completion, Completions, Evaluator, Front, Interrupt, Variable};
+pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator};
+pub use evaluator::{Front, Interrupt, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};

@@ -2,10 +2,10 @@
 
 use super::request::Request;
 use super::shared::Shared;
-use super::variables;
+use super::{stale, variables};
 use jupyter_protocol::{
-    CodeMirrorMode, CommClose, HelpLink, InterruptReply, IsCompleteReply, JupyterMessageContent,
-    KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
+    CodeMirrorMode, CommClose, CommInfo, HelpLink, InterruptReply, IsCompleteReply,
+    JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
 };
 use taper_host::mutex::lock;
 use taper_host::toolchain;
@@ -29,15 +29,27 @@ pub(super) fn answer(request: Request, shared: &Shared) {
             request.reply(history);
         }
         JupyterMessageContent::IsCompleteRequest(_) => request.reply(IsCompleteReply::unknown()),
-        JupyterMessageContent::CommInfoRequest(_) => request.reply(shared.widgets.info()),
+        JupyterMessageContent::CommInfoRequest(_) => {
+            let mut info = shared.widgets.info();
+            let target_name = stale::TARGET.to_owned();
+            let open = shared.stale.ids().into_iter();
+            info.comms.extend(open.map(|id| {
+                let target_name = target_name.clone();
+                (id, CommInfo { target_name })
+            }));
+            request.reply(info);
+        }
         JupyterMessageContent::CommMsg(message) => {
             if let Some(state) = shared.widgets.requested_state(message) {
                 request.publish(state);
             }
         }
-        JupyterMessageContent::CommClose(close) => shared.widgets.close(&close.comm_id),
+        JupyterMessageContent::CommClose(close) => {
+            shared.widgets.close(&close.comm_id);
+            shared.stale.close(&close.comm_id);
+        }
         JupyterMessageContent::CommOpen(open) => {
-            // The protocol requires that a comm with an unknown target is closed. Only cells open known ones.
+            // The protocol requires that a comm with an unknown target is closed.
             let comm_id = open.comm_id.clone();
             request.publish(CommClose {
                 comm_id,

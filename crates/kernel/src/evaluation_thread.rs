@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::outgoing::OutboxSender;
 use super::request::Request;
 use super::shared::Shared;
-use super::{execute, introspect};
+use super::{execute, introspect, marks};
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -63,6 +63,16 @@ fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
         }
         JupyterMessageContent::IsCompleteRequest(asked) => {
             Some(introspect::is_complete(evaluation, asked).into())
+        }
+        JupyterMessageContent::CommOpen(open) => {
+            marks::answer(evaluation, &request, &open.comm_id, &open.data);
+            None
+        }
+        JupyterMessageContent::CommMsg(message)
+            if evaluation.shared.stale.contains(&message.comm_id) =>
+        {
+            marks::answer(evaluation, &request, &message.comm_id, &message.data);
+            None
         }
         JupyterMessageContent::CommMsg(_) => {
             execute::update_widgets(evaluation, &request, job.ticket);

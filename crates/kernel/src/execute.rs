@@ -2,6 +2,7 @@
 
 use super::evaluation::{Evaluation, caught, cell_error};
 use super::expressions::evaluate;
+use super::marks;
 use super::media::media;
 use super::request::Request;
 use super::shared::Shared;
@@ -57,7 +58,12 @@ pub(super) fn execute(
         _ if is_too_long => Err(too_long(cell.code.len())),
         (_, true) => Ok(()),
         (Err(error), _) => Err(error.clone()),
-        (Ok(evaluator), _) => caught(|| evaluator.execute(&cell.code, &mut front)).flatten(),
+        (Ok(evaluator), _) => {
+            if cell.store_history && !cell.silent {
+                evaluator.begin_cell(&marks::cell(request, evaluation.count));
+            }
+            caught(|| evaluator.execute(&cell.code, &mut front)).flatten()
+        }
     };
     let (outcome, result, next_input) = front.finish(outcome);
     let values = match &outcome {
@@ -65,6 +71,7 @@ pub(super) fn execute(
         Err(_) => HashMap::new(),
     };
     keep_variables(evaluation);
+    marks::publish(evaluation, request);
     shared.end_cell(outcome.is_err() && cell.stop_on_error);
     if cell.store_history && !cell.silent && !is_blank(&cell.code) && !is_too_long {
         lock(&shared.history).push(evaluation.count, &cell.code, result);

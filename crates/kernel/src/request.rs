@@ -35,6 +35,11 @@ impl Request {
         &self.message.content
     }
 
+    /// Returns the metadata of the request.
+    pub(super) fn metadata(&self) -> &Value {
+        &self.message.metadata
+    }
+
     /// Publishes `content` to all front ends, with this request as the parent.
     pub(super) fn publish(&self, content: impl Into<JupyterMessageContent>) {
         let message = JupyterMessage::new(content, Some(&self.message));

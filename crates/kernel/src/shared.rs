@@ -2,6 +2,7 @@
 
 use super::history::History;
 use super::prompts::Prompts;
+use super::stale::Comms;
 use super::stop::Stop;
 use super::widgets::Widgets;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +16,8 @@ pub(super) struct Shared {
     pub(super) history: Mutex<History>,
     pub(super) prompts: Prompts,
     pub(super) widgets: Widgets,
+    /// The front ends that show which cells are stale.
+    pub(super) stale: Comms,
     /// The variables after the last cell.
     pub(super) variables: Mutex<Vec<Variable>>,
     /// Whether a front end shows the variables.

@@ -6,6 +6,7 @@ use super::inbox::Inbox;
 use super::outgoing::OutboxSender;
 use super::request::Request;
 use super::shared::Shared;
+use super::stale;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use jupyter_zmq_client::RouterRecvConnection;
 use std::sync::Arc;
@@ -42,7 +43,10 @@ fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
         | JupyterMessageContent::CompleteRequest(_)
         | JupyterMessageContent::InspectRequest(_) => true,
         JupyterMessageContent::IsCompleteRequest(_) => shared.idle(),
-        JupyterMessageContent::CommMsg(message) => shared.widgets.update(message),
+        JupyterMessageContent::CommOpen(open) => open.target_name == stale::TARGET,
+        JupyterMessageContent::CommMsg(message) => {
+            shared.stale.contains(&message.comm_id) || shared.widgets.update(message)
+        }
         _ => false,
     }
 }

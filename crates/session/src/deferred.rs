@@ -11,7 +11,8 @@ use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use taper_evaluator::{
-    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Variable,
+    CellError, CellName, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    StaleCell, Variable,
 };
 use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
@@ -106,6 +107,22 @@ impl Evaluator for Deferred {
         };
         front.event(Event::Error(error.clone()));
         Err(error)
+    }
+
+    fn begin_cell(&mut self, cell: &CellName) {
+        if let Some(session) = self.session() {
+            session.begin_cell(cell);
+        }
+    }
+
+    fn stale(&mut self) -> Option<Vec<StaleCell>> {
+        self.session()?.stale()
+    }
+
+    fn set_order(&mut self, cells: &[String]) {
+        if let Some(session) = self.session() {
+            session.set_order(cells);
+        }
     }
 
     fn update_widget(

@@ -129,7 +129,10 @@ pub enum Error {
         /// Why it failed.
         source: Box<CellError>,
     },
-    /// evcxr does not start.
+    /// The variable that chooses the engine has another value.
+    #[error("TAPER_ENGINE is {0:?}: expected `taper` or `evcxr`")]
+    Engine(OsString),
+    /// The engine does not start.
     #[error("the compiler of cells does not start: {0}")]
     Start(String),
     /// A folder cannot be part of a list of paths, because its own path contains the separator.

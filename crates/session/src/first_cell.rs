@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::session::{Session, Silent, Start};
-use crate::{compile, workspace};
+use crate::{compile, image, workspace};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_evaluator::Evaluator;
@@ -23,13 +23,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         std::env::set_var(compile::KEEP_CELLS, "1");
     }
     let mut session = Session::start(&Start {
+        library: image::library(&work)?,
         work: &work,
         taper: PathBuf::from(taper),
         features: features
             .iter()
             .map(|f| f.to_string_lossy().into_owned())
             .collect(),
-        library: None,
     })?;
     let result = session.execute(CELL, &mut Silent);
     result.map_err(Error::own_cell(CELL))

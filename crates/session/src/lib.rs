@@ -27,8 +27,9 @@
 //! # Two engines
 //!
 //! With `TAPER_ENGINE=taper`, the crate `taper-engine` takes the place of evcxr, of this program in place of cargo, and
-//! of the relay (`session/engine/own`). It has no completion and no documentation of code yet; a value that others borrow
-//! from is kept where it is, and redirected standard streams come back after the cell.
+//! of the relay (`session/engine/own`). Completion and documentation come from rust-analyzer in a thread of its own
+//! (`analysis`); a value that others borrow from is kept where it is, and redirected standard streams come back after the
+//! cell.
 //!
 //! # The start of a session
 //!
@@ -55,10 +56,12 @@
 //! | `workspace.rs` | a session's folder, its environment variables, cargo's configuration |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
 //! | `compile/` | replaces cargo, rustup and the source of the standard library for evcxr |
+//! | `analysis/` | completes names and shows documentation, with rust-analyzer as a library |
 //! | `relay/` | runs the cells and turns their output into records |
 //! | `session/` | the evaluator: cells, variables, completions, interrupts |
 //! | `session/diagnostics/` | error messages |
 
+mod analysis;
 mod compile;
 mod deferred;
 mod error;

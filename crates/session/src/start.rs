@@ -1,7 +1,7 @@
 //! Starts a session from the checkout in which this build of Taper lives.
 
 use crate::error::{Error, Result};
-use crate::image::{Condition, Image, Key};
+use crate::image::{self, Condition, Image, Key};
 use crate::session::{Session, Start};
 use crate::workspace::Workspace;
 use std::cell::Cell;
@@ -24,7 +24,7 @@ pub fn image_key() -> Result<Key> {
 ///
 /// # Errors
 ///
-/// When the image cannot be built, or evcxr does not start.
+/// When the image cannot be built, or the engine does not start.
 pub fn start_session(work: Workspace, progress: &mut dyn Progress) -> Result<Session> {
     let built = build(&work, progress)?;
     start_built(work, built)
@@ -64,7 +64,7 @@ pub(crate) fn start_built(work: Workspace, built: Built) -> Result<Session> {
         work: &work.path(),
         taper: key.taper,
         features: key.features,
-        library: image.library(&work.path()),
+        library: image::library(&work.path())?,
     };
     Ok(Session::start(&start)?.keeping(work, used))
 }

@@ -16,6 +16,11 @@ pub(crate) struct Import {
 }
 
 impl Import {
+    /// Returns a number that changes with what is imported.
+    pub(crate) fn version(&self) -> u64 {
+        super::keys::version(&self.tree)
+    }
+
     /// Returns the import as an item.
     pub(crate) fn item(&self) -> String {
         format!("{}use {};", self.attributes, self.tree)

@@ -2,6 +2,7 @@
 
 use super::text::range;
 use proc_macro2::TokenStream;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, ForeignItem, ImplItem, Item, ItemImpl};
@@ -21,6 +22,35 @@ pub(crate) enum Key {
     Implementation(String, String),
     /// A method or another part of a type's own implementation.
     Method(String, String),
+}
+
+impl Key {
+    /// Returns the name by which a user knows it.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Key::Type(name) | Key::Value(name) => name.clone(),
+            Key::Macro(name) => format!("{name}!"),
+            Key::MacroCall(call) => call.chars().take(40).take_while(|&c| c != '\n').collect(),
+            Key::Implementation(name, of) => format!("impl {} for {}", compact(name), compact(of)),
+            Key::Method(of, name) => format!("{}::{name}", compact(of)),
+        }
+    }
+}
+
+/// Removes the spaces between tokens, but for those between two words.
+fn compact(text: &str) -> String {
+    let mut words = text.split(' ').peekable();
+    let mut compact = String::new();
+    while let Some(word) = words.next() {
+        compact += word;
+        let is_word =
+            |it: &str, end: Option<char>| !it.is_empty() && end.is_some_and(char::is_alphanumeric);
+        let next = words.peek().copied().unwrap_or_default();
+        if is_word(word, word.chars().last()) && is_word(next, next.chars().next()) {
+            compact.push(' ');
+        }
+    }
+    compact
 }
 
 /// Returns what an item defines, each with the part of the source that does.
@@ -108,6 +138,24 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Mod(it) => &it.attrs,
         _ => &[],
     }
+}
+
+/// Returns a number that changes with what the source does, and not with comments and spaces.
+pub(super) fn version(source: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut tokens: Vec<String> = Vec::new();
+    if let Ok(stream) = source.parse::<TokenStream>() {
+        for token in stream {
+            let token = token.to_string();
+            if token.starts_with("[doc =") {
+                tokens.pop();
+            } else {
+                tokens.push(token);
+            }
+        }
+    }
+    tokens.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns source without comments and with one space between tokens.

@@ -1,21 +1,26 @@
 //! What a cell consists of: items, statements, and the expression whose value is shown.
 //!
 //! - [`mod@parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables;
-//! - [`words`] says which names a piece of source mentions;
+//! - [`words`] says which names a piece of source mentions, [`uses`] what they are there; [`work`] how much it may
+//!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
-//!   value between cells;
+//!   value between cells, [`content`] the types in a type;
 //! - [`text`] cuts and blanks out text without moving the rest.
 
 mod bindings;
+mod content;
 mod flow;
 pub(crate) mod imports;
 pub(crate) mod keys;
 mod parse;
 pub(crate) mod statics;
 pub(crate) mod text;
+pub(crate) mod uses;
 pub(crate) mod words;
+pub(crate) mod work;
 
 pub(crate) use bindings::Binding;
+pub(crate) use content::Content;
 pub(crate) use parse::{Parsed, ParsedItem, parse};
 
 /// Frees the sources that were parsed on this thread. Nothing that was parsed must be looked at any more.

@@ -1,15 +1,19 @@
 //! Splits the source of a cell.
 
 use super::bindings::{self, Binding};
+use super::content::{self, Content};
 use super::flow::{self, Flow};
 use super::imports::{self, Import};
 use super::keys::{self, Key};
 use super::statics::{self, Static};
 use super::text::range;
+use super::uses::Uses;
 use super::words;
+use super::work::{self, Work};
 use std::collections::HashSet;
 use std::ops::Range;
 use syn::parse::Parser;
+use syn::visit::Visit;
 use syn::{Attribute, Block, Expr, Item, Local, Macro, Stmt};
 
 /// A cell that Rust's grammar accepts.
@@ -27,10 +31,18 @@ pub(crate) struct Parsed {
     pub(crate) bindings: Vec<Binding>,
     /// The names that the statements mention before the cell defines them itself.
     pub(crate) mentions: HashSet<String>,
+    /// What the statements use.
+    pub(crate) uses: Uses,
+    /// Variables that a statement assigns to before the cell mentions them otherwise.
+    pub(crate) overwrites: HashSet<String>,
+    /// The names that the value of each new variable mentions.
+    pub(crate) origins: Vec<(String, HashSet<String>)>,
     /// Whether a `?` can end the cell.
     pub(crate) has_try: bool,
     /// Whether the cell waits for a future.
     pub(crate) has_await: bool,
+    /// How much the statements may compute.
+    pub(crate) work: Work,
 }
 
 /// An item of a cell.
@@ -42,6 +54,10 @@ pub(crate) struct ParsedItem {
     pub(crate) keys: Vec<(Key, Range<usize>)>,
     /// The names that it mentions.
     pub(crate) mentions: HashSet<String>,
+    /// What the parts of the item that define its keys use, and what changes with their source.
+    pub(crate) parts: Vec<(Uses, u64)>,
+    /// The types in a type.
+    pub(crate) content: Option<Content>,
     /// What keeps its value over cells.
     pub(crate) statics: Vec<Static>,
     /// The definition without comments, attributes and spaces, to tell whether it has changed.
@@ -54,6 +70,8 @@ pub(crate) struct ParsedItem {
     pub(crate) makes_items: Option<String>,
     /// Whether this is a macro, which must be before all that use it.
     pub(crate) is_macro: bool,
+    /// How much it may compute.
+    pub(crate) work: Work,
 }
 
 /// Splits the source of a cell; returns `None` if it is not valid Rust, which rustc explains better.
@@ -72,6 +90,9 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
     let last = statements.len().wrapping_sub(1);
     for (index, statement) in statements.iter().enumerate() {
         let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
+        if !matches!(statement, Stmt::Item(_)) {
+            parsed.work = parsed.work.max(work::of(&source[range(statement)]));
+        }
         match statement {
             Stmt::Item(Item::Use(import)) => {
                 parsed.imports.push((range(import), imports::of(import)));
@@ -86,19 +107,34 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                 parsed.items.push(macro_call(call, source));
             }
             Stmt::Local(local) => {
-                parsed.mention(words_of_initializer(local, source));
-                bindings::collect(&local.pat, range(local).end, &mut parsed.bindings);
+                let mentions = words_of_initializer(local, source);
+                let mut uses = Uses::default();
+                if let Some(init) = &local.init {
+                    uses.visit_local_init(init);
+                }
+                uses.add_pattern(&local.pat);
+                let mut new = Vec::new();
+                bindings::collect(&local.pat, range(local).end, &mut new);
+                let names = new.iter().map(|it| (it.name.clone(), mentions.clone()));
+                parsed.origins.extend(names);
+                parsed.mention(mentions, uses);
+                parsed.bindings.append(&mut new);
                 parsed.add(&flow::of(statement));
             }
             Stmt::Expr(expression, semicolon) => {
-                parsed.mention(words::of(&source[range(statement)]));
+                parsed.assign(expression, source);
+                let mut uses = Uses::default();
+                uses.visit_expr(expression);
+                parsed.mention(words::of(&source[range(statement)]), uses);
                 parsed.add(&flow::of(statement));
-                if semicolon.is_none() && index == last && !is_verbatim(expression) {
+                if semicolon.is_none() && index == last && has_value(expression) {
                     parsed.tail = Some(range(expression));
                 }
             }
             Stmt::Macro(call) => {
-                parsed.mention(words::of(&source[range(statement)]));
+                let mut uses = Uses::default();
+                uses.visit_macro(&call.mac);
+                parsed.mention(words::of(&source[range(statement)]), uses);
                 parsed.add(&flow::of(statement));
                 if call.semi_token.is_none() && index == last {
                     parsed.tail = Some(range(call));
@@ -117,10 +153,23 @@ impl Parsed {
     }
 
     /// Adds names that are not those of the cell's own variables.
-    fn mention(&mut self, names: HashSet<String>) {
-        let is_own = |name: &String| self.bindings.iter().any(|own| own.name == *name);
-        let names: Vec<String> = names.into_iter().filter(|name| !is_own(name)).collect();
-        self.mentions.extend(names);
+    fn mention(&mut self, names: HashSet<String>, uses: Uses) {
+        let is_own = |name: &str| self.bindings.iter().any(|own| own.name == name);
+        self.mentions
+            .extend(names.into_iter().filter(|name| !is_own(name)));
+        self.uses.add_statement(uses, &is_own);
+    }
+
+    /// Notes that a statement assigns to a variable which the cell has not mentioned yet.
+    fn assign(&mut self, statement: &Expr, source: &str) {
+        if let Expr::Assign(it) = statement
+            && let Expr::Path(path) = &*it.left
+            && let Some(name) = path.path.get_ident().map(ToString::to_string)
+            && !self.mentions.contains(&name)
+            && !words::of(&source[range(&it.right)]).contains(&name)
+        {
+            self.overwrites.insert(name);
+        }
     }
 }
 
@@ -132,8 +181,9 @@ fn words_of_initializer(local: &Local, source: &str) -> HashSet<String> {
     }
 }
 
-fn is_verbatim(expression: &Expr) -> bool {
-    matches!(expression, Expr::Verbatim(_))
+/// Returns whether an expression can have a value to show.
+fn has_value(expression: &Expr) -> bool {
+    !matches!(expression, Expr::Verbatim(_) | Expr::Assign(_))
 }
 
 fn is_item(call: &Macro, makes_items: &dyn Fn(&str) -> bool) -> bool {
@@ -146,6 +196,9 @@ fn item_of(item: &Item, source: &str) -> ParsedItem {
     ParsedItem {
         keys: keys::of(item),
         mentions: words::of(&source[whole.clone()]),
+        parts: parts_of(item, source),
+        content: content::of(item),
+        work: work::of(&source[whole.clone()]),
         statics: statics::of(item),
         digest: keys::digest(item),
         file: file_of(item),
@@ -156,12 +209,25 @@ fn item_of(item: &Item, source: &str) -> ParsedItem {
     }
 }
 
+fn parts_of(item: &Item, source: &str) -> Vec<(Uses, u64)> {
+    let versions = keys::of(item).into_iter();
+    let versions = versions.map(|(_, range)| keys::version(&source[range]));
+    Uses::of_parts(item).into_iter().zip(versions).collect()
+}
+
 fn macro_call(call: &syn::StmtMacro, source: &str) -> ParsedItem {
     let whole = range(call);
     let key = Key::MacroCall(source[whole.clone()].to_owned());
     ParsedItem {
         keys: vec![(key, whole.clone())],
         mentions: words::of(&source[whole.clone()]),
+        parts: {
+            let mut uses = Uses::default();
+            uses.visit_macro(&call.mac);
+            vec![(uses, keys::version(&source[whole.clone()]))]
+        },
+        content: None,
+        work: work::of(&source[whole.clone()]),
         statics: statics::of_call(call),
         digest: call.mac.tokens.to_string(),
         file: None,

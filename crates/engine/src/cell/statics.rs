@@ -30,6 +30,15 @@ struct Declared {
 }
 
 impl Static {
+    /// Returns the names and types; `None` in place of the type where the value can change whatever the type is.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let can_change = |it: &Declared| self.is_thread_local || it.is_mutable;
+        let kind = move |it: &'_ Declared| (!can_change(it)).then_some(());
+        self.declared
+            .iter()
+            .map(move |it| (&*it.name, kind(it).map(|()| &*it.kind)))
+    }
+
     /// Returns what to write before and after the item in the cell that defines it.
     pub(crate) fn exported(&self, symbol: &str) -> (String, String) {
         if !self.is_thread_local {

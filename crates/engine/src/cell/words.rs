@@ -33,6 +33,23 @@ fn add_tokens(tokens: TokenStream, found: &mut HashSet<String>) {
     }
 }
 
+/// Returns the variables that a text to format names in its braces.
+pub(crate) fn in_format(text: &str) -> Vec<String> {
+    let text = text.replace("{{", "");
+    let inside = text
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split('}').next());
+    let names = inside.flat_map(|inside| {
+        let (name, format) = inside.split_once(':').unwrap_or((inside, ""));
+        let widths = format.split(['.', '>', '<', '^', '+', '#']);
+        let widths = widths.filter_map(|part| part.trim_start_matches('0').strip_suffix('$'));
+        std::iter::once(name.trim()).chain(widths)
+    });
+    let is_name = |name: &&str| in_text(name).eq([*name]);
+    names.filter(is_name).map(str::to_owned).collect()
+}
+
 /// Returns all words of a text.
 pub(crate) fn in_text(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
@@ -51,5 +68,11 @@ mod tests {
         }
         assert!(!found.contains("a") && !found.contains("d"));
         assert!(of("let a = (b").contains("b"), "also if it is not valid");
+    }
+
+    #[test]
+    fn a_text_to_format_names_variables() {
+        let found = in_format("{a} {b:?} {{c}} {:>d$} {e:.f$} {0:x}");
+        assert_eq!(found, ["a", "b", "d", "e", "f"]);
     }
 }

@@ -13,4 +13,4 @@ mod support;
 pub(crate) mod types;
 
 pub(crate) use call::SUPPORT;
-pub(crate) use rustc::{Compiler, Messages, Task};
+pub(crate) use rustc::{Compiler, Library, Messages, Task};

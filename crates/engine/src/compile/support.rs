@@ -5,12 +5,12 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
-const SOURCE: &str = include_str!("../../support.rs");
+pub(super) const SOURCE: &str = include_str!("../../support.rs");
 
-/// Compiles the library in the engine's folder, unless that is done, and returns its path.
+/// Compiles the library in the shared folder, unless that is done, and returns its path.
 pub(super) fn compile(config: &Config) -> Result<PathBuf> {
-    let source = config.folder.join("support.rs");
-    let library = config.folder.join(format!(
+    let source = config.shared.join("support.rs");
+    let library = config.shared.join(format!(
         "{}{SUPPORT}{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
@@ -20,6 +20,7 @@ pub(super) fn compile(config: &Config) -> Result<PathBuf> {
     }
     // A library that exists is complete, and belongs to the source beside it.
     let _ = std::fs::remove_file(&library);
+    std::fs::create_dir_all(&config.shared).map_err(Error::file("create", &config.shared))?;
     let new = library.with_extension("new");
     std::fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
     let output = call::rustc(config)

@@ -5,7 +5,7 @@
 
 use super::wire::{self, Fault, Report, Request};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio;
 use std::fs::File;
 use std::io;
@@ -34,7 +34,12 @@ const PATIENCE: usize = 10_000;
 
 static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
 static SUPPORT: OnceLock<Support> = OnceLock::new();
+static CALLS: OnceLock<Calls> = OnceLock::new();
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// A file that is closed while a library is loaded: after cells that have left no descriptor, a cell that closes files
+/// can still run.
+static RESERVE: Mutex<Option<File>> = Mutex::new(None);
 
 /// A function of the program that was started.
 type Call<T = ()> = Box<dyn Fn() -> T + Send + Sync>;
@@ -44,12 +49,14 @@ pub(crate) struct Calls {
     pub(crate) start: Call<io::Result<()>>,
     pub(crate) begin_cell: Call,
     pub(crate) end_cell: Call,
+    pub(crate) is_error: Call<bool>,
 }
 
 /// Functions of `support.rs`.
 struct Support {
     flush: extern "C" fn(),
     forget: unsafe extern "C" fn(Text),
+    pass: unsafe extern "C" fn(*const Text, usize),
 }
 
 /// A text of another copy of Rust's library.
@@ -59,21 +66,31 @@ struct Text {
     length: usize,
 }
 
+impl Text {
+    fn of(text: &str) -> Text {
+        Text {
+            start: text.as_ptr(),
+            length: text.len(),
+        }
+    }
+}
+
 /// Answers requests until the engine closes the socket.
 pub(crate) fn run(calls: Calls) -> ExitCode {
-    match serve(&calls) {
+    match serve(CALLS.get_or_init(|| calls)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("the process that runs the cells failed: {error}");
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
 }
 
 fn serve(calls: &Calls) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    taper_host::process::when_parent_ends(|| std::process::abort());
+    // With what the cells have started.
+    taper_host::process::when_parent_ends(|| {
+        let _ = kill_current_process_group(Signal::KILL);
+    });
     ignore_interrupts();
     let streams = Streams::take()?;
     let mut socket = UnixStream::from(duplicate(stdio::stdin())?);
@@ -104,12 +121,14 @@ fn answer(request: &Request, calls: &Calls) -> Result<(), libloading::Error> {
         Request::Run {
             library,
             function,
+            arguments,
             is_global,
             forget,
         } => {
             for name in forget {
                 forget_variable(name);
             }
+            pass_arguments(arguments);
             let library = load(library, if *is_global { RTLD_GLOBAL } else { RTLD_LOCAL })?;
             // SAFETY: the engine has written the function with this type.
             let cell = unsafe { library.get::<extern "C" fn()>(function.as_bytes()) }?;
@@ -130,9 +149,12 @@ fn load(
     library: &Path,
     visibility: i32,
 ) -> Result<std::mem::ManuallyDrop<Library>, libloading::Error> {
+    let mut reserve = lock(&RESERVE);
+    reserve.take();
     // SAFETY: the library was compiled from the cell, which the user has asked to run, or is a package.
-    let library = unsafe { Library::open(Some(library), RTLD_NOW | visibility) }?;
-    Ok(std::mem::ManuallyDrop::new(library))
+    let library = unsafe { Library::open(Some(library), RTLD_NOW | visibility) };
+    *reserve = File::open("/dev/null").ok();
+    Ok(std::mem::ManuallyDrop::new(library?))
 }
 
 /// Connects `support.rs`, if this library is it.
@@ -147,6 +169,7 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
         let support = Support {
             flush: *library.get(b"taper_support_flush")?,
             forget: *library.get(b"taper_support_forget")?,
+            pass: *library.get(b"taper_support_pass")?,
         };
         attach(receive);
         let _ = SUPPORT.set(support);
@@ -169,13 +192,17 @@ fn flush() {
 }
 
 fn forget_variable(name: &str) {
-    let text = Text {
-        start: name.as_ptr(),
-        length: name.len(),
-    };
     if let Some(support) = SUPPORT.get() {
         // SAFETY: the text is valid UTF-8 and lives during the call.
-        unsafe { (support.forget)(text) };
+        unsafe { (support.forget)(Text::of(name)) };
+    }
+}
+
+fn pass_arguments(arguments: &[String]) {
+    let texts: Vec<Text> = arguments.iter().map(|text| Text::of(text)).collect();
+    if let Some(support) = SUPPORT.get() {
+        // SAFETY: the texts are valid UTF-8 and live during the call.
+        unsafe { (support.pass)(texts.as_ptr(), texts.len()) };
     }
 }
 
@@ -237,6 +264,7 @@ fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
         message: texts.next()?,
         file: texts.next()?,
         line: texts.next()?.parse().unwrap_or(0),
+        is_error: topic != 1 && CALLS.get().is_some_and(|calls| (calls.is_error)()),
     };
     match topic {
         1 => Some(Report::Failed(fault)),

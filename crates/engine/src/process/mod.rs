@@ -106,7 +106,7 @@ impl Process {
         )? {
             Ran::Ended(_) => Ok(process),
             Ran::NotLoaded(why) => Err(Error::Load(why)),
-            Ran::Gone(_) => Err(Error::Load(said)),
+            Ran::Gone(_) => Err(Error::Start(said.trim().to_owned())),
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Request {
         library: PathBuf,
         /// The function in it.
         function: String,
+        /// What the cell reads with `argument`.
+        arguments: Vec<String>,
         /// Whether later cells link to it.
         is_global: bool,
         /// Variables to drop before.
@@ -67,6 +69,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) file: String,
     pub(crate) line: usize,
+    pub(crate) is_error: bool,
 }
 
 /// Writes a message.

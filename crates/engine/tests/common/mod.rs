@@ -1,6 +1,9 @@
 //! An engine for tests, and what its cells do, as lines of text.
 
-use std::path::PathBuf;
+// Each file of tests uses a part of it.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use taper_engine::{Config, Engine, Event, Failure, Outcome, Package, Refusal};
@@ -18,6 +21,15 @@ impl Cells {
     }
 
     pub(crate) fn with_packages(packages: Vec<Package>) -> Cells {
+        Self::new(packages, None)
+    }
+
+    /// Starts an engine that keeps compiled cells in this folder.
+    pub(crate) fn with_cache(folder: &Path) -> Cells {
+        Self::new(Vec::new(), Some(folder.to_owned()))
+    }
+
+    fn new(packages: Vec<Package>, cache: Option<PathBuf>) -> Cells {
         let folder = tempfile::tempdir().expect("a folder");
         let sysroot = sysroot();
         let config = Config {
@@ -25,11 +37,15 @@ impl Cells {
             sysroot: sysroot.clone(),
             target: rustc(&["--print", "host-tuple"]),
             flags: vec!["--edition=2024".into()],
+            search: Vec::new(),
             environment: Vec::new(),
             packages,
             folder: folder.path().join("cells"),
+            shared: folder.path().join("support"),
+            cache,
             program: example(),
             cell_environment: Vec::new(),
+            immutable_types: Vec::new(),
             question_mark: None,
         };
         Cells {

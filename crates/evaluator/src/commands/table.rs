@@ -12,7 +12,7 @@ pub struct Command {
 }
 
 /// All commands.
-pub const COMMANDS: [Command; 17] = [
+pub const COMMANDS: [Command; 18] = [
     command(":help", "lists the commands"),
     command(
         "NAME?",
@@ -26,6 +26,10 @@ pub const COMMANDS: [Command; 17] = [
     command(
         ":vars",
         "lists the variables with type, shape, device, size and value",
+    ),
+    command(
+        ":stale",
+        "lists the cells that would show something else if all cells ran from the top, and why",
     ),
     command(
         "!COMMAND",

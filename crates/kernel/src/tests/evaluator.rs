@@ -3,22 +3,30 @@
 use serde_json::{Map, Value};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
-use taper_evaluator::Variable;
 use taper_evaluator::evaluator::{
-    Completeness, Completion, Completions, Evaluator, Front, Interrupt,
+    CellName, Completeness, Completion, Completions, Evaluator, Front, Interrupt, StaleCell,
+    Variable,
 };
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 
 /// Creates a fake evaluator, and a sender that opens its `gate`s.
 pub(super) fn fake() -> (Box<dyn Evaluator>, Sender<()>) {
     let (open, gate) = channel();
-    let interrupts = Arc::default();
-    (Box::new(Fake { gate, interrupts }), open)
+    let fake = Fake {
+        gate,
+        interrupts: Arc::default(),
+        cell: CellName::default(),
+        order: Vec::new(),
+    };
+    (Box::new(fake), open)
 }
 
 struct Fake {
     gate: Receiver<()>,
     interrupts: Arc<Interrupts>,
+    /// The last cell, which is the stale one.
+    cell: CellName,
+    order: Vec<String>,
 }
 
 /// Counts the interrupts since the cell began.
@@ -53,6 +61,24 @@ impl Evaluator for Fake {
             }
         }
         Ok(())
+    }
+
+    fn begin_cell(&mut self, cell: &CellName) {
+        self.cell = cell.clone();
+    }
+
+    fn stale(&mut self) -> Option<Vec<StaleCell>> {
+        Some(vec![StaleCell {
+            id: self.cell.id.clone(),
+            number: self.cell.number,
+            line: String::new(),
+            certain: true,
+            reasons: self.order.clone(),
+        }])
+    }
+
+    fn set_order(&mut self, cells: &[String]) {
+        self.order = cells.to_vec();
     }
 
     fn update_widget(

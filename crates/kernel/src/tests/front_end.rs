@@ -300,6 +300,10 @@ fn describe(content: &JupyterMessageContent) -> String {
                 error.ename, error.evalue, error.traceback
             )
         }
+        Content::CommMsg(message) if message.data.contains_key("stale") => {
+            let cell = &message.data["stale"][0];
+            format!("{} [{}] {}", cell["id"], cell["number"], cell["reasons"])
+        }
         other => other.message_type().to_owned(),
     }
 }

@@ -5,6 +5,7 @@ mod evaluator;
 mod front_end;
 mod requests;
 mod shutdown;
+mod stale;
 mod widgets;
 
 use std::future::Future;

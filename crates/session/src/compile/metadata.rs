@@ -1,11 +1,8 @@
 //! `cargo metadata` without the packages that no cell sees.
 
+use crate::analysis::SEEN_BELOW_TAPER;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-
-/// The dependencies of `taper` whose types a variable of a cell can have. Of packages that a student
-/// adds with `:dep`, all dependencies are kept.
-const SEEN_BELOW_TAPER: [&str; 4] = ["candle-core", "candle-nn", "half", "taper-macros"];
 
 /// Returns the output of `cargo metadata` without the packages that no cell sees, or `None` if `output`
 /// is something else.

@@ -36,13 +36,13 @@ pub(crate) fn compile<T>(
         command.arg("--offline");
     }
     let platform = format!("--filter-platform={}", toolchain::host()?);
-    let metadata = metadata(work, &platform)?;
+    let metadata = metadata(work, &[&platform])?;
     run_cargo(command, &metadata, started, progress)
 }
 
 /// Returns whether cargo's cache contains all packages that the crate in `work` needs.
 pub(crate) fn resolves_offline(work: &Path) -> bool {
-    metadata(work, "--offline").is_ok()
+    metadata(work, &["--offline"]).is_ok()
 }
 
 /// Returns a call of cargo with the folders and flags that evcxr uses, so that cargo finds the image's
@@ -228,9 +228,9 @@ fn count_units(metadata: &Metadata) -> usize {
 }
 
 /// Asks cargo which packages the crate in `work` needs.
-pub(super) fn metadata(work: &Path, option: &str) -> Result<Metadata> {
+pub(super) fn metadata(work: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = cargo_command(work, "metadata")?;
-    command.args(["--format-version=1", option]);
+    command.arg("--format-version=1").args(options);
     let output = command.output().starting("cargo")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

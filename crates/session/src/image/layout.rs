@@ -1,10 +1,16 @@
 //! Which files of a work directory belong to an image, and where they are.
 
 use crate::compile;
-use std::path::{Component, Path};
+use crate::error::Result;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::{Component, Path, PathBuf};
+use taper_host::toolchain;
 
 /// evcxr's work directory within the image's folder.
 pub(super) const WORK: &str = "work";
+
+/// The folder of what our own engine compiles once for all cells.
+pub(crate) const SUPPORT: &str = "support";
 
 /// Returns whether a file or folder below the work directory belongs to the image. Each session
 /// creates the files of evcxr's own crate `ctx` itself.
@@ -21,7 +27,7 @@ pub(crate) fn belongs_to_image(path: &Path) -> bool {
         || name.starts_with("libctx")
         || name.starts_with("libcode_")
         || name == "ready-for-records";
-    let kept = ["target", "Cargo.lock", compile::ANSWERS];
+    let kept = ["target", "Cargo.lock", compile::ANSWERS, SUPPORT];
     let kept_at_top = matches!(top, Some(Component::Normal(n)) if kept.iter().any(|k| n == *k));
     kept_at_top && !is_of_cells
 }
@@ -31,11 +37,10 @@ pub(crate) fn is_of_cargo(path: &Path) -> bool {
     path.starts_with("target")
 }
 
-/// Returns whether the file is the library `taper` that cells load: the copy in `debug`, where cargo
-/// puts it whatever the layout of its build directory.
-pub(crate) fn is_library(path: &Path) -> bool {
-    let name = path.file_name().and_then(|n| n.to_str());
-    path.parent()
-        .is_some_and(|folder| folder.ends_with("debug"))
-        && matches!(name, Some("libtaper.so" | "libtaper.dylib"))
+/// Returns the library `taper` that cells load: the copy in `debug`, where cargo puts it whatever the layout of its
+/// build directory.
+pub(crate) fn library(work: &Path) -> Result<PathBuf> {
+    let name = format!("{DLL_PREFIX}taper{DLL_SUFFIX}");
+    let target = work.join("target").join(toolchain::host()?);
+    Ok(target.join("debug").join(name))
 }

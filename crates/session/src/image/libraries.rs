@@ -2,7 +2,7 @@
 
 use super::cargo::{cargo_command, metadata};
 use crate::error::{Error, Result};
-use cargo_metadata::{Artifact, Message, PackageId};
+use cargo_metadata::{Artifact, Message, Metadata, PackageId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use taper_host::error::Context as _;
@@ -13,7 +13,11 @@ use taper_host::toolchain;
 pub(crate) fn of(work: &Path) -> Result<Vec<(String, Vec<PathBuf>)>> {
     let mut command = cargo_command(work, "build")?;
     let output = command
-        .args(["--offline", "--message-format=json", "--target"])
+        .args([
+            "--offline",
+            "--message-format=json-render-diagnostics",
+            "--target",
+        ])
         .arg(toolchain::host()?)
         .output()
         .starting("cargo")?;
@@ -35,7 +39,7 @@ pub(crate) fn of(work: &Path) -> Result<Vec<(String, Vec<PathBuf>)>> {
             files.entry(artifact.package_id).or_default().extend(names);
         }
     }
-    let metadata = metadata(work, "--offline")?;
+    let metadata = metadata(work, &["--offline"])?;
     let resolve = metadata
         .resolve
         .unwrap_or_else(|| unreachable!("cargo has resolved the packages"));
@@ -47,6 +51,12 @@ pub(crate) fn of(work: &Path) -> Result<Vec<(String, Vec<PathBuf>)>> {
     Ok(named
         .filter_map(|used| Some((used.name, files.remove(&used.pkg)?)))
         .collect())
+}
+
+/// Returns what cargo says about the packages of the crate in `work`, which are compiled already; `None` if it fails.
+pub(crate) fn metadata_of(work: &Path) -> Option<Metadata> {
+    let platform = format!("--filter-platform={}", toolchain::host().ok()?);
+    metadata(work, &["--offline", &platform]).ok()
 }
 
 fn is_library(artifact: &Artifact) -> bool {

@@ -28,6 +28,7 @@ pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use build::write_crate;
 pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
+pub(crate) use layout::{SUPPORT, library};
 use manifest::Manifest;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
@@ -184,15 +185,6 @@ impl Image {
         let mut files = self.manifest.files().filter(is_wanted);
         files.try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))?;
         Ok(())
-    }
-
-    /// Returns the path of the library `taper` in a copy of this image.
-    pub(crate) fn library(&self, work: &Path) -> Option<PathBuf> {
-        let library = self
-            .manifest
-            .files()
-            .find(|file| layout::is_library(file))?;
-        Some(work.join(library))
     }
 
     fn work(&self) -> PathBuf {

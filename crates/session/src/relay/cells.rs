@@ -8,6 +8,7 @@ use super::library::TaperLibrary;
 use super::limit;
 use super::pipes::Pipes;
 use super::protocol::SECRET_VARIABLE;
+use super::stop;
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::c_void;
@@ -35,6 +36,7 @@ fn run_all() -> Result<()> {
     // Kept here: a cell may remove the variable.
     let mut pipes = Pipes::new(std::env::var(SECRET_VARIABLE).unwrap_or_default())?;
     TaperLibrary::load_at_start();
+    stop::install();
     let mut variables = std::ptr::null_mut();
     while let Some(instruction) = pipes.instruction() {
         pipes.begin_cell()?;
@@ -58,8 +60,10 @@ fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     if let Some(taper) = taper {
         taper.begin_cell();
     }
+    stop::set_cell_runs(true);
     // SAFETY: evcxr's code in the cell expects what the previous cell returned, or null before the first.
     let after = unsafe { cell(variables) };
+    stop::set_cell_runs(false);
     if let Some(taper) = taper {
         taper.flush();
     }

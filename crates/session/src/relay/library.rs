@@ -9,6 +9,7 @@ use std::time::Duration;
 pub(super) struct TaperLibrary {
     begin_cell: extern "C" fn(),
     flush: extern "C" fn(),
+    panic_is_error: extern "C" fn() -> bool,
 }
 
 static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
@@ -28,8 +29,8 @@ impl TaperLibrary {
     /// Looks the functions up in `library` and its dependencies, unless they are known already.
     pub(super) fn find(library: &Library) -> Option<&'static TaperLibrary> {
         if TAPER.get().is_none() {
-            // SAFETY: the crate `taper` defines these symbols as safe functions without arguments and
-            // result, and the library is never unloaded.
+            // SAFETY: the crate `taper` defines these symbols as safe functions of these types, and the library is
+            // never unloaded.
             let found = unsafe {
                 let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
                 (|| {
@@ -37,13 +38,18 @@ impl TaperLibrary {
                         *symbol(b"taper_attach")?,
                         *symbol(b"taper_begin_cell")?,
                         *symbol(b"taper_flush")?,
+                        *library.get(b"taper_panic_is_error").ok()?,
                     ))
                 })()
             };
-            if let Some((attach, begin_cell, flush)) = found {
+            if let Some((attach, begin_cell, flush, panic_is_error)) = found {
                 // This is the thread that runs the cells, as the function requires.
                 attach();
-                let _ = TAPER.set(TaperLibrary { begin_cell, flush });
+                let _ = TAPER.set(TaperLibrary {
+                    begin_cell,
+                    flush,
+                    panic_is_error,
+                });
                 std::thread::spawn(flush_periodically);
             }
         }
@@ -57,6 +63,11 @@ impl TaperLibrary {
     pub(super) fn flush(&self) {
         (self.flush)();
     }
+}
+
+/// Returns whether the panic that begins on this thread is an error of `taper`.
+pub(super) fn panic_is_error() -> bool {
+    TAPER.get().is_some_and(|taper| (taper.panic_is_error)())
 }
 
 /// Begins a cell.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The variable with the limit: a positive integer with the unit `M` or `G`.
-pub(super) const VARIABLE: &str = "TAPER_MEMORY";
+pub(crate) const VARIABLE: &str = "TAPER_MEMORY";
 
 /// Limits this process and those that it starts, if the variable is set.
 pub(super) fn apply() -> Result<()> {

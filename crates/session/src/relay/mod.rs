@@ -17,6 +17,7 @@
 //! - [`pipes`]: its connection to the session, which a cell cannot close by accident;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
+//! - [`stop`]: ends cells that print or sleep and were interrupted;
 //! - [`translator`]: turns bytes into records for the session and lines for evcxr;
 //! - [`process`]: the relay itself;
 //! - [`own`]: what a session adds to the cells process of our own engine, which needs no relay;
@@ -32,8 +33,10 @@ mod own;
 mod pipes;
 pub(crate) mod process;
 mod protocol;
+mod stop;
 mod translator;
 
+pub(crate) use limit::VARIABLE as MEMORY;
 pub(crate) use own::OwnCells;
 pub(crate) use process::prepare_cells;
 pub(crate) use protocol::{

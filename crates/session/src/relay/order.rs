@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interpose {
+    use crate::relay::stop;
     use std::ffi::{c_int, c_long, c_void};
     use std::os::fd::BorrowedFd;
     use std::sync::atomic::{AtomicI32, Ordering};
@@ -32,6 +33,11 @@ mod interpose {
     /// As for `write(2)`: `buffer` points to `count` readable bytes.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
+        if matches!(fd, 1 | 2) && stop::fails() {
+            // SAFETY: errno is the calling thread's.
+            unsafe { *libc::__errno_location() = libc::ECANCELED };
+            return -1;
+        }
         let output = OUTPUT.load(Ordering::Relaxed);
         if output >= 0 {
             match fd {

@@ -4,7 +4,7 @@
 use super::announcer::Announcer;
 use super::library::{self, TaperLibrary};
 use super::protocol::{ANSWERS_VARIABLE, SECRET_VARIABLE};
-use super::{input, limit, order, pipes};
+use super::{input, limit, order, pipes, stop};
 use crate::error::{Error, Result};
 use rustix::stdio;
 use std::io;
@@ -21,12 +21,18 @@ impl taper_engine::Host for OwnCells {
 
     fn begin_cell(&self) {
         input::set_cell_runs(true);
+        stop::set_cell_runs(true);
         library::begin_cell();
     }
 
     fn end_cell(&self) {
+        stop::set_cell_runs(false);
         library::flush();
         input::set_cell_runs(false);
+    }
+
+    fn is_error(&self) -> bool {
+        library::panic_is_error()
     }
 }
 
@@ -44,5 +50,6 @@ fn start() -> Result<()> {
     let answers = unsafe { BorrowedFd::borrow_raw(answers) };
     input::attach(pipes::duplicate(answers)?, announcer)?;
     TaperLibrary::load_at_start();
+    stop::install();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Improves evcxr's completions: sorts them, adds the signatures of functions, and removes what would not
+//! Improves an engine's completions: sorts them, adds the signatures of functions, and removes what would not
 //! compile.
 
 use super::receiver::dot_access;
@@ -78,10 +78,24 @@ pub(crate) fn ask(
     found
 }
 
-/// Sorts completions by use, removes private fields of other crates' types, which evcxr lists too, and
-/// describes the first ones. `documentation` returns the plain text of the documentation for the code at a byte
-/// offset.
-pub(crate) fn fill_in(
+/// Sorts completions by use.
+pub(crate) fn sort(found: &mut Completions, code: &str) {
+    // Such as `iter().le(other)`: methods of another type.
+    found.items.retain(|item| !item.text.contains(")."));
+    if code
+        .get(..found.start)
+        .is_some_and(|before| before.ends_with('.'))
+    {
+        found
+            .items
+            .sort_by_key(|item| (rank(item), item.text.clone()));
+    }
+    found.items.dedup_by(|a, b| a.text == b.text);
+}
+
+/// Removes private fields of other crates' types, and describes the first completions, for an engine whose completions
+/// do not say it. `documentation` returns the plain text of the documentation for the code at a byte offset.
+pub(crate) fn ask_for_documentation(
     found: &mut Completions,
     code: &str,
     mut documentation: impl FnMut(&str, usize) -> Option<String>,
@@ -89,8 +103,6 @@ pub(crate) fn fill_in(
     let (Some(before), Some(after)) = (code.get(..found.start), code.get(found.end..)) else {
         return;
     };
-    // Such as `iter().le(other)`: methods of another type.
-    found.items.retain(|item| !item.text.contains(")."));
     if before.ends_with('.') {
         found.items.retain(|item| {
             let completed = format!("{before}{}{after}", item.text);
@@ -98,11 +110,7 @@ pub(crate) fn fill_in(
             item.kind != "instance"
                 || !documentation(&completed, at).is_some_and(|text| is_private(&text))
         });
-        found
-            .items
-            .sort_by_key(|item| (rank(item), item.text.clone()));
     }
-    found.items.dedup_by(|a, b| a.text == b.text);
     let begin = Instant::now();
     let is_short = found.items.len() <= SIGNATURES;
     for item in &mut found.items {
@@ -113,6 +121,12 @@ pub(crate) fn fill_in(
                 describe(item, &name, &text);
             }
         }
+    }
+}
+
+/// Leaves it to the user to type the arguments of functions.
+pub(crate) fn leave_arguments_open(found: &mut Completions) {
+    for item in &mut found.items {
         item.text = inserted(item);
     }
 }
@@ -121,14 +135,19 @@ pub(crate) fn fill_in(
 fn describe(item: &mut Completion, name: &str, documentation: &str) {
     if let Some(signature) = signature(documentation, name) {
         item.label = format!("{name}{}", signature.trim_start_matches("fn"));
-        item.kind = kind(&signature);
+        item.kind = kind_of(&signature);
         let from = documentation.find(&format!("fn {name}")).unwrap_or(0);
         let mut paragraphs = documentation[from..].split("\n\n").skip(1).map(str::trim);
         let first = paragraphs.find(|paragraph| !paragraph.is_empty());
-        let first = first.unwrap_or_default().replace('\n', " ");
-        let sentence = first.split_inclusive(". ").next().unwrap_or_default();
-        sentence.trim().clone_into(&mut item.documentation);
+        item.documentation = first_sentence(first.unwrap_or_default());
     }
+}
+
+/// Returns the first sentence of a paragraph.
+pub(crate) fn first_sentence(paragraph: &str) -> String {
+    let paragraph = paragraph.replace('\n', " ");
+    let sentence = paragraph.split_inclusive(". ").next().unwrap_or_default();
+    sentence.trim().to_owned()
 }
 
 /// Returns the sort key of a completion: first fields, then methods that are used often, then others,
@@ -183,7 +202,7 @@ fn is_private(documentation: &str) -> bool {
 
 /// Returns the result type for JupyterLab, which has room for a few words after the label with the
 /// arguments. It would break the line at a space, and show only the first part.
-fn kind(signature: &str) -> String {
+pub(crate) fn kind_of(signature: &str) -> String {
     match signature.rsplit_once(" -> ") {
         Some((_, result)) => format!("fn -> {result}").replace(' ', "\u{a0}"),
         None => "fn".to_owned(),
@@ -237,6 +256,16 @@ mod tests {
         assert!(!is_private("litres: f64"));
     }
 
+    fn complete(
+        found: &mut Completions,
+        code: &str,
+        documentation: impl FnMut(&str, usize) -> Option<String>,
+    ) {
+        sort(found, code);
+        ask_for_documentation(found, code, documentation);
+        leave_arguments_open(found);
+    }
+
     #[test]
     fn functions_get_signatures_and_method_chains_are_left_out() {
         let item = |text: &str, kind: &str| Completion {
@@ -255,7 +284,7 @@ mod tests {
             ],
         };
         let mut asked = Vec::new();
-        fill_in(&mut found, "x.ma + 1", |code, at| {
+        complete(&mut found, "x.ma + 1", |code, at| {
             asked.push((code.to_owned(), at));
             Some(MATMUL.to_owned())
         });
@@ -297,13 +326,13 @@ mod tests {
     #[test]
     fn completions_are_sorted_by_use_and_wait_for_their_arguments() {
         let mut found = offered(&["into()", "apply(f)", "try_into()", "matmul(rhs)", "dims()"]);
-        fill_in(&mut found, "x.", |_, _| None);
+        complete(&mut found, "x.", |_, _| None);
         assert_eq!(
             texts(&found),
             ["dims()", "matmul(", "apply(", "into()", "try_into()"]
         );
         let mut found = offered(&["println!()", "vec![]", "with_capacity(capacity)"]);
-        fill_in(&mut found, "p ", |_, _| None);
+        complete(&mut found, "p ", |_, _| None);
         assert_eq!(texts(&found), ["println!(", "vec![", "with_capacity("]);
     }
 

@@ -10,6 +10,8 @@ use taper_evaluator::evaluator::Interrupt;
 
 /// How long a cell may take to notice that it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How soon after an interrupt another one is an impatient user's, who clicks twice.
+const DOUBLE_CLICK: Duration = Duration::from_secs(1);
 /// How often a cell is interrupted again: a cell that has just been compiled forgets an interrupt from
 /// before it began.
 const REMINDER: Duration = Duration::from_millis(100);
@@ -41,6 +43,15 @@ struct Cell {
     /// Whether its own code runs.
     begun: bool,
     stopped: Option<Stopped>,
+    /// When the user first asked it to stop.
+    asked: Option<Instant>,
+}
+
+impl Cell {
+    fn is_double_click(&self) -> bool {
+        self.asked
+            .is_some_and(|asked| asked.elapsed() < DOUBLE_CLICK)
+    }
 }
 
 impl Interrupter {
@@ -110,6 +121,7 @@ impl Interrupt for Interrupter {
             (None, _) => {}
             // Another thread follows the cell already.
             (Some(_), false) => return,
+            (Some(_), true) if cell.is_double_click() => return,
             (Some(_), true) => {
                 cell.stopped = Some(Stopped::Killed);
                 self.target.signal(libc::SIGKILL);
@@ -117,6 +129,7 @@ impl Interrupt for Interrupter {
             }
         }
         cell.stopped = Some(Stopped::Politely);
+        cell.asked = Some(Instant::now());
         if cell.begun {
             self.target.signal(libc::SIGINT);
         }

@@ -1,6 +1,6 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
-//! - [`engine`] hides evcxr; nothing else names it;
+//! - [`engine`] evaluates Rust;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`], [`redefinition`] and [`variables`] track variables and types, to keep cells sound and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
@@ -33,7 +33,7 @@ mod tokens;
 mod variables;
 mod warm_up;
 
-use crate::compile::{Compilation, Early};
+use crate::compile::Compilation;
 use crate::error::{Error, Result};
 use crate::relay::Answer;
 use crate::workspace::Workspace;
@@ -57,24 +57,32 @@ use std::time::SystemTime;
 use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
-    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
-    Variable,
+    CellError, CellName, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    StaleCell, Stream, Variable,
 };
 use taper_host::lock::Lock;
 
-/// One evcxr context and the process in which its cells run.
+/// The cell that sets the value of a control, where the engine compiles it once.
+const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::argument(0), \
+     ::cell_support::argument(1).parse().unwrap_or_default());";
+
+/// An engine, the process in which its cells run, and what is known about them.
 pub struct Session {
     engine: Box<dyn Engine>,
     preloaded: PreloadedCrate,
     types: redefinition::Types,
     names: Names,
     interrupter: Arc<Interrupter>,
-    /// evcxr's work directory.
+    /// The folder in which packages are compiled.
     folder: PathBuf,
-    /// The library `taper` in the work directory.
-    library: Option<PathBuf>,
+    /// The library `taper` in it.
+    library: PathBuf,
+    /// The cell of the notebook that runs.
+    cell: Option<CellName>,
     /// How long the last cell took.
     times: Option<Times>,
+    /// The code of the last compile error, such as `E0308`.
+    last_error: Option<String>,
     /// The session's folder. It is removed when this is dropped, after the engine.
     work: Option<Workspace>,
     /// Keeps the image from being removed.
@@ -98,7 +106,7 @@ impl Session {
             compilation,
             engine.given_up(),
         ));
-        let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
+        let preloaded = PreloadedCrate::new(start.taper.clone());
         let mut session = Session {
             engine,
             preloaded,
@@ -107,25 +115,40 @@ impl Session {
             interrupter,
             folder: start.work.to_owned(),
             library: start.library.clone(),
+            cell: None,
             times: None,
+            last_error: None,
             work: None,
             image: None,
         };
-        let first_cell = session.preloaded.first_cell();
+        let first_cell = session.first_cell();
         let result = session.run(&first_cell, &mut Silent);
         result.map_err(Error::own_cell(&first_cell))?;
         Ok(session)
     }
 
+    fn first_cell(&self) -> String {
+        self.engine.first_cell(preloaded::PRELUDE)
+    }
+
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        self.run_with(code, None, front)
+    }
+
+    /// Runs a cell; with arguments, a cell of the session's own that runs often.
+    fn run_with(
+        &mut self,
+        code: &str,
+        arguments: Option<&[String]>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         if let Some(error) = diagnostics::dropped(code, &self.names) {
             return Err(error);
         }
-        let _compiler = Early::start(code, &self.folder);
         let (mut failure, mut end, mut times) = (None, None, None);
         let interrupter = self.interrupter.clone();
         interrupter.set_begun(false);
-        let result = self.engine.execute(code, &mut |event| match event {
+        let mut listen = |event| match event {
             EngineEvent::Warnings(warnings) => {
                 for warning in warnings {
                     front.event(diagnostics::warning(warning, code));
@@ -150,7 +173,11 @@ impl Session {
                     None => Answer::End,
                 })
             }
-        });
+        };
+        let result = match arguments {
+            Some(arguments) => self.engine.repeat(code, arguments, &mut listen),
+            None => self.engine.execute(code, &mut listen),
+        };
         self.times = times;
         let source = self.engine.last_source();
         let source = SourceMap::new(&source, code);
@@ -169,6 +196,27 @@ impl Session {
                 Err(failure.unwrap_or_else(explain))
             }
         }
+    }
+
+    /// Reports why a request failed, or that it was stopped.
+    fn end_request(
+        &mut self,
+        result: Result<(), CellError>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        let result = match (self.interrupter.end_cell(), result) {
+            (None, result) => result,
+            (Some(stopped), result) => Err(interrupted(stopped, result.err())),
+        };
+        if let Err(error) = &result {
+            let code = error.message.strip_prefix('[');
+            let code = code.and_then(|text| text.split_once(']'));
+            self.last_error = code
+                .map(|(code, _)| code.to_owned())
+                .or(self.last_error.take());
+            front.event(Event::Error(error.clone()));
+        }
+        result
     }
 
     /// Runs a cell of Rust, shell commands and commands of evcxr.
@@ -221,12 +269,18 @@ impl Session {
                 return Err(refused);
             }
             self.prepare(&cell.dependencies, front);
+            if self.interrupter.is_asked_to_stop() {
+                return Err(diagnostics::error("Interrupted", "", None));
+            }
         }
         let rest = self.run_lines(&cell.rest, front)?;
         if rest.trim().is_empty() {
             return Ok(());
         }
         let mut old = self.drop_redefined(&rest);
+        if let Some(cell) = self.cell.take() {
+            self.engine.begin_cell(cell);
+        }
         let result = self.run(&rest, front);
         old.extend(self.engine.lost().unwrap_or_default());
         if !self.engine.is_idle() {
@@ -240,14 +294,14 @@ impl Session {
             self.types.record(&rest);
         }
         if cell.clear && result.is_ok() {
-            return self.run(&self.preloaded.first_cell(), &mut Silent);
+            return self.run(&self.first_cell(), &mut Silent);
         }
         result
     }
 
     /// Ends the cells process, and shows the user the reason `why` and that all variables are lost.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
-        self.end_cells_process();
+        let _ = self.engine.end_process();
         let left = self.variables();
         self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
         front.event(Event::Text {
@@ -296,8 +350,7 @@ impl Session {
 
     /// Returns when the library `taper` was compiled.
     fn library_modified(&self) -> Option<SystemTime> {
-        let library = std::fs::metadata(self.library.as_ref()?);
-        library.ok()?.modified().ok()
+        std::fs::metadata(&self.library).ok()?.modified().ok()
     }
 
     fn run_shell(&self, script: &shell::Script, front: &mut dyn Front) -> Result<(), CellError> {
@@ -312,14 +365,20 @@ impl Evaluator for Session {
         }
         self.interrupter.begin_cell();
         let result = self.run_request(code, front);
-        let result = match (self.interrupter.end_cell(), result) {
-            (None, result) => result,
-            (Some(stopped), result) => Err(interrupted(stopped, result.err())),
-        };
-        if let Err(error) = &result {
-            front.event(Event::Error(error.clone()));
-        }
-        result
+        self.cell = None;
+        self.end_request(result, front)
+    }
+
+    fn begin_cell(&mut self, cell: &CellName) {
+        self.cell = Some(cell.clone());
+    }
+
+    fn stale(&mut self) -> Option<Vec<StaleCell>> {
+        self.engine.stale()
+    }
+
+    fn set_order(&mut self, cells: &[String]) {
+        self.engine.set_order(cells);
     }
 
     fn update_widget(
@@ -328,10 +387,14 @@ impl Evaluator for Session {
         value: f64,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
-        self.execute(
-            &format!("taper::notebook::update_widget({id:?}, {value:?});"),
-            front,
-        )
+        if !self.engine.can_repeat() {
+            let update = format!("taper::notebook::update_widget({id:?}, {value:?});");
+            return self.execute(&update, front);
+        }
+        self.interrupter.begin_cell();
+        let arguments = [id.to_owned(), value.to_string()];
+        let result = self.run_with(UPDATE_WIDGET, Some(&arguments), front);
+        self.end_request(result, front)
     }
 
     fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
@@ -342,17 +405,22 @@ impl Evaluator for Session {
         if let Some(found) = paths::complete(code, cursor) {
             return found;
         }
+        if limits::refusal(code).is_some() {
+            return Completions::none(cursor);
+        }
         let code = self.preloaded.without_reloading(code);
         let code = without_command(&code);
         let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
-        completions::fill_in(&mut found, &code, |code, at| {
-            let shown = self.engine.inspect(code, at)?;
-            Some(shown.get("text/plain")?.as_str()?.to_owned())
-        });
+        completions::sort(&mut found, &code);
+        self.engine.describe(&mut found, &code);
+        completions::leave_arguments_open(&mut found);
         found
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        if limits::refusal(code).is_some() {
+            return None;
+        }
         let code = self.preloaded.without_reloading(code);
         self.engine.inspect(&without_command(&code), cursor)
     }

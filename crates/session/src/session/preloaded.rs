@@ -8,33 +8,16 @@ use toml::Value;
 const NAME: &str = "taper";
 
 /// The import that the session makes.
-const PRELUDE: &str = "use taper::prelude::*;";
+pub(super) const PRELUDE: &str = "use taper::prelude::*;";
 
-/// A statement from which evcxr learns that cells use `?`. Otherwise it learns this from a compile error
-/// in the first cell with `?`, and mistakes that error for one about the display of the cell's value.
-const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
-
-/// Where the crate is, and how it was compiled.
+/// Where the crate is.
 pub(crate) struct PreloadedCrate {
     folder: PathBuf,
-    /// The features with which the image was built.
-    features: Vec<String>,
 }
 
 impl PreloadedCrate {
-    pub(crate) fn new(folder: PathBuf, features: Vec<String>) -> Self {
-        PreloadedCrate { folder, features }
-    }
-
-    /// Returns the cell that loads the crate. The cell sets the linker: if evcxr chose one from the
-    /// PATH, all packages would be compiled again in kernels with another PATH.
-    pub(crate) fn first_cell(&self) -> String {
-        let taper = crate::workspace::dependency(&self.folder, &self.features);
-        let home = crate::compile::cargo_home().unwrap_or_default();
-        let home = home.to_string_lossy();
-        format!(
-            ":build_env CARGO_HOME={home}\n:linker system\n:dep {taper}\n{PRELUDE}\n{QUESTION_MARK}"
-        )
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        PreloadedCrate { folder }
     }
 
     /// Blanks the lines that load the crate again. The other lines do not move, so errors still
@@ -99,7 +82,7 @@ mod tests {
     fn lines_that_load_taper_again_become_blank() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = folder.path().canonicalize().expect("the folder exists");
-        let loaded = PreloadedCrate::new(folder.clone(), vec![]);
+        let loaded = PreloadedCrate::new(folder.clone());
         let cell = format!(
             ":dep taper = {{ path = \"{}\" }}\nuse taper::prelude::*;\nlet x = 1;",
             folder.display()
@@ -121,7 +104,7 @@ mod tests {
     fn the_loaded_crate_is_meant_where_there_is_no_other() {
         let (ours, other) = (crate_named("taper"), crate_named("own"));
         let folder = ours.path().canonicalize().expect("the folder exists");
-        let loaded = PreloadedCrate::new(folder.clone(), vec![]);
+        let loaded = PreloadedCrate::new(folder.clone());
         for line in [
             ":dep taper".to_owned(),
             ":dep taper = { path = \"/no/such/folder\" }".to_owned(),
@@ -135,7 +118,7 @@ mod tests {
     #[test]
     fn another_taper_is_still_loaded() {
         let other = crate_named("taper");
-        let loaded = PreloadedCrate::new("/our/taper".into(), vec![]);
+        let loaded = PreloadedCrate::new("/our/taper".into());
         let path = format!("{{ path = {:?} }}", other.path());
         let folder = other.path().canonicalize().ok();
         assert_eq!(loaded.other("taper", &path), folder);

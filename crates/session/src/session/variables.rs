@@ -31,7 +31,7 @@ impl Session {
         let cell = format!("println!(\"{{}}\", {}.values());", descriptions(variables));
         let mut printed = Printed::default();
         // A failure leaves the values empty.
-        let _ = self.run(&cell, &mut printed);
+        let _ = self.run_with(&cell, Some(&[]), &mut printed);
         serde_json::from_str(&printed.0).unwrap_or_default()
     }
 
@@ -61,14 +61,27 @@ impl Session {
         let lost = old.iter().filter(|name| !present.contains(*name));
         let lost: Vec<&str> = lost.map(String::as_str).collect();
         if !lost.is_empty() {
+            let makers = lost.iter().map(|name| self.engine.maker(name));
+            let makers: Option<BTreeSet<usize>> = makers.collect();
             let text = format!(
-                "lost, because the type was redefined: {}. Run the cells that define them again.\n",
-                lost.join(", ")
+                "lost, because the type was redefined: {}. Run {} again.\n",
+                lost.join(", "),
+                match makers {
+                    Some(makers) => cells(&makers),
+                    None => "the cells that define them".to_owned(),
+                }
             );
             let stream = Stream::Stderr;
             front.event(Event::Text { stream, text });
         }
     }
+}
+
+/// Returns cells in words: `cell [2]`, `the cells [2], [3]`.
+fn cells(numbers: &BTreeSet<usize>) -> String {
+    let all: Vec<String> = numbers.iter().map(|number| format!("[{number}]")).collect();
+    let name = if all.len() == 1 { "cell" } else { "the cells" };
+    format!("{name} {}", all.join(", "))
 }
 
 /// Returns the expression that describes variables, given by name and type. It does not begin with `::`,

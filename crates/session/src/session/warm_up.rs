@@ -18,7 +18,7 @@ impl Session {
             let _ = self.run(cell, &mut Silent);
         }
         let _ = self.engine.complete("Tensor::zero", 12);
-        self.end_cells_process();
+        let _ = self.engine.end_process();
     }
 
     /// Starts a new cells process in this process's current folder. The cells, and whatever else this session
@@ -26,7 +26,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session's folder cannot be written, or evcxr cannot start the process.
+    /// When the session's folder cannot be written, or the process cannot be started.
     pub fn adopt(
         &mut self,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -36,11 +36,5 @@ impl Session {
         let restart = ":restart";
         self.run(restart, &mut Silent)
             .map_err(Error::own_cell(restart))
-    }
-
-    /// Ends the cells process; evcxr starts a new one, without variables. After evcxr's `:restart` the next
-    /// cell would still look for the variables of the old process.
-    pub(super) fn end_cells_process(&mut self) {
-        let _ = self.run("std::process::exit(0);", &mut Silent);
     }
 }

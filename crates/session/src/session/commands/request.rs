@@ -33,7 +33,31 @@ pub(super) enum Line<'a> {
     Documentation(&'a str),
     Type(&'a str),
     Variables,
+    Stale,
+    Dependencies,
+    Explain,
+    /// An option of evcxr, which has no meaning here.
+    Option(&'a str),
 }
+
+/// Options of evcxr that say how it compiles and shows cells.
+const OPTIONS: [&str; 15] = [
+    ":allow_static_linking",
+    ":cache",
+    ":codegen_backend",
+    ":efmt",
+    ":fmt",
+    ":internal_debug",
+    ":linker",
+    ":offline",
+    ":opt",
+    ":preserve_vars_on_panic",
+    ":sccache",
+    ":time_passes",
+    ":timing",
+    ":toolchain",
+    ":types",
+];
 
 /// Returns what the cell asks for, or one sentence about a command that is used wrongly.
 pub(super) fn of(code: &str) -> Result<Request<'_>, String> {
@@ -148,9 +172,13 @@ pub(super) fn lines(rest: &str) -> Result<(Vec<Line<'_>>, String), String> {
         let command = match (name, argument.trim()) {
             (":help", "") => Line::Help,
             (":vars", "") => Line::Variables,
-            (":help" | ":vars" | ":show_deps" | ":explain" | ":restart" | ":clear", argument)
-                if !argument.is_empty() =>
-            {
+            (":stale", "") => Line::Stale,
+            (":show_deps", "") => Line::Dependencies,
+            (":explain", "") => Line::Explain,
+            (
+                ":help" | ":vars" | ":stale" | ":show_deps" | ":explain" | ":restart" | ":clear",
+                argument,
+            ) if !argument.is_empty() => {
                 return Err(format!("`{name}` takes no argument, found `{argument}`."));
             }
             (":doc", name) if !name.is_empty() => Line::Documentation(name),
@@ -162,7 +190,8 @@ pub(super) fn lines(rest: &str) -> Result<(Vec<Line<'_>>, String), String> {
             (":dep", "") => {
                 return Err("`:dep` needs a package: `:dep itertools = \"0.14\"`.".to_owned());
             }
-            (":dep" | ":show_deps" | ":explain" | ":restart" | ":clear", _) => continue,
+            (":dep" | ":restart" | ":clear", _) => continue,
+            (option, _) if OPTIONS.contains(&option) => Line::Option(text),
             _ => {
                 return Err(format!(
                     "`{name}` is not a command; `:help` lists the commands."
@@ -217,15 +246,7 @@ mod tests {
                 "{sentence}"
             );
         }
-        for code in [
-            ":nonsense",
-            ":type",
-            ":doc",
-            ":dep",
-            ":vars x",
-            ":timing",
-            ":quit",
-        ] {
+        for code in [":nonsense", ":type", ":doc", ":dep", ":vars x", ":quit"] {
             let sentence = lines(code).expect_err(code);
             assert!(
                 sentence.ends_with('.') && !sentence.contains('\n'),
@@ -265,6 +286,9 @@ mod tests {
         let (found, rest) = lines(":vars\n:dep a\n// b\n:type 1 + 1\nlet x\n:vars").unwrap();
         assert_eq!(found, [Line::Variables, Line::Type("1 + 1")]);
         assert_eq!(rest, "     \n:dep a\n// b\n           \nlet x\n:vars");
+        let (found, rest) = lines(":opt 2\nx").unwrap();
+        assert_eq!(found, [Line::Option(":opt 2")]);
+        assert_eq!(rest.trim(), "x");
         assert_eq!(lines("::std::mem::drop(1);").unwrap().0, []);
     }
 }

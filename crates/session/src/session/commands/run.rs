@@ -3,11 +3,14 @@
 use super::request::{self, Line, Request};
 use super::{files, format};
 use crate::session::variables::descriptions;
-use crate::session::{Session, Silent, diagnostics, shell};
+use crate::session::{Session, Silent, dependencies, diagnostics, shell};
 use serde_json::{Map, Value};
+use std::process::Command;
 use taper_evaluator::commands::table;
 use taper_evaluator::record::Times;
-use taper_evaluator::{CellError, Event, Front, MimeBundle, Stream};
+use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
+use taper_host::error::describe;
+use taper_host::toolchain;
 
 /// The name of the error of a command that is used wrongly.
 const USAGE_ERROR: &str = "UsageError";
@@ -71,9 +74,32 @@ impl Session {
                 Line::Documentation(name) => self.show_documentation(name, false, front)?,
                 Line::Type(expression) => self.show_type(expression, front)?,
                 Line::Variables => self.show_variables(front)?,
+                Line::Stale => print(&in_lines(self.engine.stale().as_deref()), front),
+                Line::Dependencies => print(&dependencies::list(&self.folder), front),
+                Line::Explain => print(&self.explanation()?, front),
+                Line::Option(text) => front.event(Event::Text {
+                    stream: Stream::Stderr,
+                    text: format!("`{text}` is an option of evcxr. It was ignored.\n"),
+                }),
             }
         }
         Ok(rest)
+    }
+
+    /// Returns what the compiler says about the last compile error.
+    fn explanation(&self) -> Result<String, CellError> {
+        let Some(code) = &self.last_error else {
+            return Err(usage_error(
+                "No cell has failed to compile with an error that has a code.".to_owned(),
+            ));
+        };
+        let toolchain = toolchain::get().map_err(|error| usage_error(describe(&error)))?;
+        let output = Command::new(&toolchain.rustc)
+            .args(["--explain", code])
+            .output();
+        let output =
+            output.map_err(|error| usage_error(format!("rustc does not start: {error}.")))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Returns whether `name?` is Rust's `?` operator: `name` has a type for which it is defined.
@@ -171,6 +197,22 @@ fn display(data: MimeBundle, front: &mut dyn Front) {
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Returns the lines of `:stale`: a cell each, and why it is stale.
+fn in_lines(stale: Option<&[StaleCell]>) -> String {
+    let Some(stale) = stale else {
+        return "This engine does not know which cells are stale; `TAPER_ENGINE=taper` chooses the one that does.\n"
+            .to_owned();
+    };
+    if stale.is_empty() {
+        return "No cell is stale.\n".to_owned();
+    }
+    let line = |cell: &StaleCell| {
+        let StaleCell { number, line, .. } = cell;
+        format!("[{number}] {line}\n    {}\n", cell.reasons.join("; "))
+    };
+    stale.iter().map(line).collect()
 }
 
 /// Returns the lines of `%time`, as IPython prints them.

@@ -118,7 +118,7 @@ const ADVICE: [(&str, &str); 12] = [
     ("index out of bounds", "Indices count from 0, so the last index is the length minus 1."),
     ("attempt to subtract with overflow", "Unsigned integers, such as `usize`, cannot go below 0. Convert first: `x as i64`."),
     ("attempt to divide by zero", "An integer cannot be divided by 0. Check the divisor first, or calculate with `f64`."),
-    (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, or `f64`."),
+    (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, `i128` or `f64`."),
     ("already borrowed", "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins."),
     ("already mutably borrowed", "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins."),
     ("is not a char boundary", "A character may be several bytes long, and a string is sliced by bytes. Use characters, with `.chars()`."),
@@ -167,14 +167,16 @@ pub(crate) fn compiler_failed(output: &str) -> String {
 const LAST_LINES: usize = 5;
 
 /// Says how the cells process ended. `status` is evcxr's text, for an end that the relay could not report.
-pub(crate) fn ended(end: Option<&End>, status: &str) -> String {
+/// `limit` is that of the memory that cells can use.
+pub(crate) fn ended(end: Option<&End>, status: &str, limit: Option<&str>) -> String {
     let what = match end {
         Some(End {
             allocation: Some(bytes),
             ..
         }) => format!(
-            "Out of memory: one value needed {}, and the process in which all cells run was ended. \
+            "Out of memory{}: one value needed {}, and the process in which all cells run was ended. \
              Check the sizes, use smaller batches, or drop variables with `drop(x)`.",
+            limit.map_or(String::new(), |limit| format!(" (TAPER_MEMORY={limit})")),
             readable(*bytes)
         ),
         Some(End {
@@ -273,7 +275,7 @@ mod tests {
             signal,
             allocation,
         };
-        let text = |end| ended(Some(&end), "");
+        let text = |end| ended(Some(&end), "", None);
         assert!(text(end(Some(3), None, None)).contains("exit status 3"));
         assert!(text(end(None, Some(libc::SIGSEGV), None)).contains("segmentation fault"));
         let full = text(end(None, Some(libc::SIGABRT), Some(1 << 45)));
@@ -281,6 +283,9 @@ mod tests {
             full.starts_with("Out of memory: one value needed 32.0 TiB"),
             "{full}"
         );
-        assert!(ended(None, "signal: 9").contains("(signal: 9)"));
+        let refused = end(None, Some(libc::SIGABRT), Some(1 << 30));
+        let limited = ended(Some(&refused), "", Some("512M"));
+        assert!(limited.starts_with("Out of memory (TAPER_MEMORY=512M): one value"));
+        assert!(ended(None, "signal: 9", None).contains("(signal: 9)"));
     }
 }

@@ -16,6 +16,7 @@ mod render;
 pub(super) mod rustc;
 
 use super::names::Names;
+use crate::relay::MEMORY;
 pub(super) use cell_error::PROCESS_ENDED;
 pub(crate) use cell_error::error;
 pub(super) use diagnostic::{Diagnostic, Label};
@@ -44,7 +45,11 @@ pub(super) fn explain(
 ) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
-        EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(end, &status), None),
+        EngineError::Ended(status) => {
+            let limit = std::env::var(MEMORY).ok();
+            let text = failure::ended(end, &status, limit.as_deref());
+            error(PROCESS_ENDED, &text, None)
+        }
         EngineError::Lost(variables) => {
             let variables = variables.join(", ");
             let what = format!("the type of {variables} was redefined, so the old values are lost");

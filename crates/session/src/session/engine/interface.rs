@@ -6,20 +6,20 @@ use crate::session::interrupt::Cells;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use taper_evaluator::evaluator::Completions;
+use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
-    /// evcxr's work directory, with the files of the image, or empty.
+    /// The folder in which packages are compiled, with the files of the image.
     pub(crate) work: &'a Path,
     /// The folder of the crate `taper`, loaded before the first cell.
     pub(crate) taper: PathBuf,
     /// The enabled features of that crate.
     pub(crate) features: Vec<String>,
-    /// The library `taper` in the work directory, if the image has it.
-    pub(crate) library: Option<PathBuf>,
+    /// The library `taper` in the work directory.
+    pub(crate) library: PathBuf,
 }
 
 /// An event while a cell is compiled and runs.
@@ -41,9 +41,32 @@ pub(crate) type Listen<'a> = dyn FnMut(EngineEvent) + 'a;
 
 /// Compiles and runs cells, and keeps their variables.
 pub(crate) trait Engine: Send {
+    /// Returns the first cell of a session, which makes this import.
+    fn first_cell(&self, import: &str) -> String {
+        import.to_owned()
+    }
+
     /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
     /// commands such as `:vars`.
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError>;
+
+    /// Ends the process in which cells run, and with it all variables.
+    fn end_process(&mut self) -> Result<(), EngineError>;
+
+    /// Returns whether [`Self::repeat`] compiles a cell only once.
+    fn can_repeat(&self) -> bool {
+        false
+    }
+
+    /// Runs a cell of the session's own that runs often. It reads `arguments` with `::cell_support::argument`.
+    fn repeat(
+        &mut self,
+        code: &str,
+        _arguments: &[String],
+        listen: &mut Listen,
+    ) -> Result<MimeBundle, EngineError> {
+        self.execute(code, listen)
+    }
 
     /// Returns the names and types of the variables.
     fn variables(&self) -> Vec<(String, String)>;
@@ -51,6 +74,22 @@ pub(crate) trait Engine: Send {
     /// Returns the variables that the last cell has lost because it changed their type; `None` if the engine does
     /// not notice such changes.
     fn lost(&mut self) -> Option<Vec<String>>;
+
+    /// Sets which cell of the notebook the next [`Engine::execute`] runs; other code is the session's own.
+    fn begin_cell(&mut self, _cell: CellName) {}
+
+    /// Returns the cells that are stale; `None` if the engine does not know.
+    fn stale(&self) -> Option<Vec<StaleCell>> {
+        None
+    }
+
+    /// Sets the order of the cells in the notebook, by their ids.
+    fn set_order(&mut self, _cells: &[String]) {}
+
+    /// Returns the execution count of the cell that defines a variable.
+    fn maker(&self, _variable: &str) -> Option<usize> {
+        None
+    }
 
     /// Returns the source of the last compilation.
     fn last_source(&self) -> String;
@@ -60,6 +99,9 @@ pub(crate) trait Engine: Send {
 
     /// Returns the completions at the byte `cursor`.
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
+
+    /// Adds signatures and documentation to completions of `code`, where [`Self::complete`] has not.
+    fn describe(&mut self, _found: &mut Completions, _code: &str) {}
 
     /// Returns the documentation of what is at the byte `cursor`.
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;

@@ -222,10 +222,19 @@ fn is_number(name: &str) -> bool {
 fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let label = diagnostic.primary()?;
     let says = |text: &str| label.text.contains(text) || diagnostic.message.contains(text);
-    if !says("is not a crate or module") && !says("unlinked crate") {
+    let is_declared = diagnostic.code.as_deref() == Some("E0463");
+    if !says("is not a crate or module") && !says("unlinked crate") && !is_declared {
         return None;
     }
-    let name = marked(label, cell);
+    let is_import = |note: &Note| note.edits.iter().any(|edit| edit.text.starts_with("use "));
+    if diagnostic.notes.iter().any(is_import) {
+        // A module of Rust's library: the compiler says how to import it.
+        return None;
+    }
+    let name = match is_declared {
+        true => quoted(&diagnostic.message),
+        false => marked(label, cell),
+    };
     Some(instead(format!(
         "no package `{name}` is loaded. The line `:dep {name} = \"*\"` at the top of the cell \
          downloads it from crates.io, if it has a package of this name."

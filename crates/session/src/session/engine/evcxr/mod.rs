@@ -3,15 +3,17 @@
 mod error;
 
 use super::input::{InputRequest, ask};
-use super::interface::{Engine, EngineEvent, Listen};
+use super::interface::{Engine, EngineEvent, Listen, Start};
+use crate::compile::Early;
 use crate::error::{Error, Result};
+use crate::session::completions;
 use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::failure::line_of_cell;
 use crate::session::diagnostics::rustc::{read_messages, warnings};
 use crate::session::documentation;
 use crate::session::interrupt::Cells;
 use crate::session::source_map::SourceMap;
-use crate::{heap::Heap, relay};
+use crate::{heap::Heap, relay, workspace};
 use crossbeam_channel::{Receiver, bounded, never, select, unbounded};
 use error::to_engine_error;
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
@@ -34,8 +36,16 @@ const STACK: usize = 64 << 20;
 /// How often to look whether an evaluation was given up.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// A statement from which evcxr learns that cells use `?`. Otherwise it learns this from a compile error
+/// in the first cell with `?`, and mistakes that error for one about the display of the cell's value.
+const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
+
 /// One evcxr context.
 pub(super) struct Evcxr {
+    /// The dependency on the crate `taper`, as a line of a manifest.
+    taper: String,
+    /// evcxr's work directory.
+    work: PathBuf,
     /// `None` while a thread evaluates, also after it was given up.
     context: Option<Box<CommandContext>>,
     /// Receives the context from a thread that was given up.
@@ -56,7 +66,8 @@ type Evaluated = (Box<CommandContext>, std::thread::Result<Outcome>);
 
 impl Evcxr {
     /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
-    pub(super) fn start(work: &Path, library: Option<&Path>) -> Result<Evcxr> {
+    pub(super) fn start(start: &Start) -> Result<Evcxr> {
+        let work = start.work;
         // evcxr reads the arguments of this process, and would panic.
         if let Some(odd) = std::env::args_os().find(|argument| argument.to_str().is_none()) {
             return Err(Error::Argument(odd));
@@ -73,9 +84,7 @@ impl Evcxr {
             uuid::Uuid::new_v4().simple().to_string(),
         );
         relay.env(relay::READY_VARIABLE, &ready);
-        if let Some(library) = library {
-            relay.env(relay::LIBRARY_VARIABLE, library);
-        }
+        relay.env(relay::LIBRARY_VARIABLE, &start.library);
         relay.env(LIBRARY_PATH, library_path(work)?);
         match std::env::var_os("RUST_BACKTRACE") {
             Some(value) => relay.env(relay::BACKTRACE_VARIABLE, value),
@@ -92,6 +101,8 @@ impl Evcxr {
         crate::compile::show_library(work)?;
         std::fs::write(&ready, "").on_file("write", &ready)?;
         Ok(Evcxr {
+            taper: workspace::dependency(&start.taper, &start.features),
+            work: work.to_owned(),
             context: Some(Box::new(CommandContext::with_eval_context(context))),
             busy: None,
             outputs,
@@ -146,7 +157,25 @@ impl Evcxr {
 }
 
 impl Engine for Evcxr {
+    /// The cell sets the linker: if evcxr chose one from the PATH, all packages would be compiled again in
+    /// kernels with another PATH.
+    fn first_cell(&self, import: &str) -> String {
+        let home = crate::compile::cargo_home().unwrap_or_default();
+        let home = home.to_string_lossy();
+        let taper = &self.taper;
+        format!(
+            ":build_env CARGO_HOME={home}\n:linker system\n:dep {taper}\n{import}\n{QUESTION_MARK}"
+        )
+    }
+
+    /// After evcxr's `:restart`, the next cell would still look for the variables of the old process.
+    fn end_process(&mut self) -> Result<(), EngineError> {
+        self.execute("std::process::exit(0);", &mut |_| {})
+            .map(drop)
+    }
+
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+        let _compiler = Early::start(code, &self.work);
         let messages = self.messages.clone();
         // The messages of an earlier cell.
         let _ = std::fs::remove_file(&messages);
@@ -220,6 +249,13 @@ impl Engine for Evcxr {
             end: found.end_offset,
             items: items.collect(),
         }
+    }
+
+    fn describe(&mut self, found: &mut Completions, code: &str) {
+        completions::ask_for_documentation(found, code, |code, at| {
+            let shown = self.inspect(code, at)?;
+            Some(shown.get("text/plain")?.as_str()?.to_owned())
+        });
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {

@@ -11,10 +11,16 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_engine::{Config, Package};
-use taper_host::toolchain;
+use taper_host::{cache, toolchain};
 
 /// The function of `taper` that shows the error of a `?`.
 const QUESTION_MARK: &str = "::taper::notebook::failure::failed";
+
+/// The types of `taper` whose values do not change once they are made.
+const IMMUTABLE: [&str; 4] = ["DType", "Device", "Shape", "Tensor"];
+
+/// The folder of compiled cells in Taper's cache.
+const CACHE: &str = "cells";
 
 /// Returns the configuration for the packages that are compiled in `work`. `secret` begins the records of cells.
 pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, Config)> {
@@ -25,21 +31,14 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
         work.join("target").join(target).join("debug/deps"),
         work.join("target/debug/deps"),
     ];
-    let folder = |path: &Path| {
-        let mut argument = OsString::from("dependency=");
-        argument.push(path);
-        ["-L".into(), argument]
-    };
-    let flags = ["--edition=2024", "-Copt-level=1", "-Cstrip=debuginfo"].map(OsString::from);
+    let flags = ["--edition=2024", "-Cstrip=debuginfo"].map(OsString::from);
     let answers = Answers::new()?;
     let config = Config {
         rustc: found.sysroot.join("bin/rustc"),
         sysroot: found.sysroot.clone(),
         target: target.to_owned(),
-        flags: flags
-            .into_iter()
-            .chain(dependencies.iter().flat_map(|path| folder(path)))
-            .collect(),
+        flags: flags.into(),
+        search: dependencies.to_vec(),
         environment: Vec::new(),
         packages: vec![Package {
             name: "taper".to_owned(),
@@ -47,8 +46,11 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
             library: Some(library.to_owned()),
         }],
         folder: session.join("cells"),
+        shared: work.join(image::SUPPORT),
+        cache: cache::folder().ok().map(|cache| cache.join(CACHE)),
         program: taper_host::process::program()?,
         cell_environment: environment(&answers, secret, library),
+        immutable_types: IMMUTABLE.map(str::to_owned).to_vec(),
         question_mark: Some(QUESTION_MARK.to_owned()),
     };
     Ok((answers, config))

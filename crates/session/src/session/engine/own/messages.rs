@@ -57,7 +57,7 @@ fn diagnostics(errors: &[taper_engine::Diagnostic], number: u32, code: &str) -> 
     let map = SourceMap::new(code, code);
     let read = |error: &taper_engine::Diagnostic| {
         let json = json(error, number);
-        rustc::read(
+        let mut diagnostic = rustc::read(
             CompilerMessage {
                 is_error: true,
                 message: json["message"].as_str().unwrap_or_default().to_owned(),
@@ -70,13 +70,38 @@ fn diagnostics(errors: &[taper_engine::Diagnostic], number: u32, code: &str) -> 
                 json: &json,
             },
             &map,
-        )
+        );
+        // A value on a later line is not to blame.
+        let mut lines = diagnostic.labels.iter().map(|label| label.start.0);
+        let first = lines.next();
+        let is_value = !diagnostic.message.contains("found keyword");
+        let is_missing = is_value && diagnostic.message.starts_with(SEMICOLON);
+        if is_missing && lines.any(|line| Some(line) != first) {
+            diagnostic.message.truncate(SEMICOLON.len());
+        }
+        if is_earlier(error, number) {
+            diagnostic.hint = Some(EARLIER.to_owned());
+        }
+        diagnostic
     };
     let mut errors: Vec<Diagnostic> = errors.iter().map(read).collect();
     if errors.iter().any(|error| !error.labels.is_empty()) {
         errors.retain(|error| !error.labels.is_empty());
     }
     errors
+}
+
+/// How rustc begins to say that a semicolon is missing.
+const SEMICOLON: &str = "expected `;`";
+
+/// What to do about an error in an item of an earlier cell.
+const EARLIER: &str = "this cell changes what that item uses. Change that cell and run it again, or give what this \
+                       cell defines another name.";
+
+/// Returns whether a message is about an item of an earlier cell.
+fn is_earlier(diagnostic: &taper_engine::Diagnostic, number: u32) -> bool {
+    let cell = diagnostic.primary().and_then(|span| span.cell);
+    cell.is_some_and(|cell| cell != number)
 }
 
 /// Returns the part of the cell that a span is about, within the arguments of a macro also.
@@ -99,14 +124,18 @@ fn json(diagnostic: &taper_engine::Diagnostic, number: u32) -> Value {
     let mut diagnostic = diagnostic.clone();
     let earlier = diagnostic
         .primary()
-        .filter(|span| span.cell.is_some_and(|cell| cell != number));
+        .filter(|_| is_earlier(&diagnostic, number));
     if let Some(line) = earlier.and_then(|span| span.text.first()) {
         let quote = format!(", in an item of an earlier cell: `{}`", line.text.trim());
         diagnostic.message += &quote;
     }
     diagnostic.for_each_span(&mut |span: &mut Span| {
+        let is_import = |text: &String| text.starts_with("use ");
         if span.cell == Some(number) {
             SOURCE_FILE.clone_into(&mut span.file_name);
+        } else if !span.suggested_replacement.as_ref().is_some_and(is_import) {
+            // No line of this cell.
+            (span.line_start, span.line_end) = (0, 0);
         }
     });
     serde_json::to_value(diagnostic).unwrap_or_default()
@@ -124,7 +153,7 @@ pub(super) fn panic(fault: Fault, number: u32, last: usize) -> Record {
         message: fault.message,
         file: line.map(|_| SOURCE_FILE.to_owned()),
         line,
-        is_error: false,
+        is_error: fault.is_error,
     }
 }
 
@@ -158,10 +187,11 @@ pub(super) fn short(kind: &str) -> String {
     short
 }
 
-/// Puts the place of a record into the cell, if it is there.
-pub(super) fn in_cell(mut record: Record, number: u32) -> Record {
+/// Puts the place of a record into the cell whose file has this name, if it is there.
+pub(super) fn in_cell(mut record: Record, name: &str) -> Record {
     if let Record::Failed { file, .. } | Record::Panic { file, .. } = &mut record {
-        let is_own = file.as_deref().and_then(taper_engine::cell_of_file) == Some(number);
+        let last = file.as_deref().and_then(|path| path.rsplit('/').next());
+        let is_own = last.is_some_and(|file| file.split('.').next() == Some(name));
         if is_own {
             *file = Some(SOURCE_FILE.to_owned());
         }

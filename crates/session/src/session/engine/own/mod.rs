@@ -1,26 +1,34 @@
 //! Our own engine, `taper-engine`, with what a session adds to it: `taper`'s records, input, and messages.
 //!
+//! - [`advice`] mends what rustc suggests;
 //! - [`configuration`] finds the compiled packages of the session;
+//! - [`editor`] completes names and shows documentation;
 //! - [`messages`] turns what the engine reports into the session's errors;
-//! - [`records`] turns what cells print into records.
+//! - [`records`] turns what cells print into records;
+//! - [`stale`] compares what cells have seen.
 
+mod advice;
 mod configuration;
+mod editor;
 mod messages;
 mod records;
+mod stale;
 
 use super::input::InputRequest;
 use super::interface::{Engine, EngineEvent, Listen, Start};
+use crate::analysis::Analysis;
 use crate::error::{Error, Result};
+use crate::image;
 use crate::session::dependencies;
 use crate::session::diagnostics::EngineError;
 use crate::session::interrupt::Cells;
-use crate::{image, workspace};
 use configuration::Answers;
 use records::{Piece, Records};
-use std::path::{Path, PathBuf};
+use stale::CellGraph;
+use std::path::PathBuf;
 use taper_engine::{Event, Failure, Outcome};
 use taper_evaluator::commands::{Cell, blank_out};
-use taper_evaluator::evaluator::Completions;
+use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
 
@@ -34,17 +42,19 @@ pub(super) struct Own {
     work: PathBuf,
     /// The shared library `taper`.
     library: PathBuf,
-    /// The dependency on the crate `taper`, as a line of a manifest.
-    taper: String,
     /// The source of the last cell.
     source: String,
     lost: Vec<String>,
+    /// The cell of the notebook that runs next.
+    cell: Option<CellName>,
+    cells: CellGraph,
+    analysis: Analysis,
 }
 
 impl Own {
     /// Starts the engine with the packages that are compiled in `work`.
-    pub(super) fn start(start: &Start, library: &Path) -> Result<Own> {
-        let work = start.work;
+    pub(super) fn start(start: &Start) -> Result<Own> {
+        let (work, library) = (start.work, &*start.library);
         configuration::write_manifest(start)?;
         let secret = uuid::Uuid::new_v4().simple().to_string();
         let (answers, config) = configuration::of(work, library, &secret)?;
@@ -55,9 +65,11 @@ impl Own {
             answers,
             work: work.to_owned(),
             library: library.to_owned(),
-            taper: workspace::dependency(&start.taper, &start.features),
             source: String::new(),
             lost: Vec::new(),
+            cell: None,
+            cells: CellGraph::default(),
+            analysis: editor::start(work),
         })
     }
 
@@ -65,16 +77,29 @@ impl Own {
     fn add_packages(&mut self, dependencies: &[(&str, &str)]) -> Result<(), EngineError> {
         let describe = |error: &Error| EngineError::Message(taper_host::error::describe(error));
         image::complete(&self.work).map_err(|error| describe(&error))?;
-        if dependencies::add(&self.work, dependencies).is_none() {
+        let Some(before) = dependencies::add(&self.work, dependencies) else {
             return Err(EngineError::Message(
                 "the line `:dep` is not valid".to_owned(),
             ));
-        }
-        let found = image::libraries::of(&self.work).map_err(|error| describe(&error))?;
+        };
+        let found = image::libraries::of(&self.work).map_err(|error| {
+            // A package that does not compile must not keep others from being added.
+            let _ = std::fs::write(self.work.join("Cargo.toml"), before);
+            describe(&error)
+        })?;
         let packages = configuration::packages(found, &self.library);
+        self.analysis.reload();
         self.engine
             .set_packages(packages)
             .map_err(messages::engine_error)
+    }
+
+    /// Starts the process that runs the cells again, with the session's current environment.
+    fn restart(&mut self) -> Result<(), taper_engine::Error> {
+        let environment =
+            configuration::environment(&self.answers, self.records.secret(), &self.library);
+        self.engine.set_cell_environment(environment);
+        self.engine.restart_process().map(drop)
     }
 
     /// Adds the line of an earlier cell to the source, where an item of that cell has panicked.
@@ -92,12 +117,13 @@ impl Own {
     fn command(&mut self, code: &str) -> Option<Result<MimeBundle, EngineError>> {
         let done = match code.trim().split(' ').next()? {
             ":restart" => {
-                let environment =
-                    configuration::environment(&self.answers, self.records.secret(), &self.library);
-                self.engine.set_cell_environment(environment);
-                self.engine.restart_process().map(drop)
+                self.cells.clear();
+                self.restart()
             }
-            ":clear" => self.engine.clear(),
+            ":clear" => {
+                self.cells.clear();
+                self.engine.clear()
+            }
             ":offline" => Ok(()),
             _ => return None,
         };
@@ -106,20 +132,15 @@ impl Own {
                 .map_err(messages::engine_error),
         )
     }
-}
 
-impl Engine for Own {
-    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+    /// Evaluates a cell; with arguments, a cell of the session's own that runs often.
+    fn evaluate(
+        &mut self,
+        code: &str,
+        arguments: Option<&[String]>,
+        listen: &mut Listen,
+    ) -> Result<MimeBundle, EngineError> {
         code.clone_into(&mut self.source);
-        if let Some(result) = self.command(code) {
-            return result;
-        }
-        let mut dependencies = Cell::new(code).dependencies;
-        // What the session itself has loaded needs no cargo.
-        dependencies.retain(|(name, value)| format!("{name} = {value}") != self.taper);
-        if !dependencies.is_empty() {
-            self.add_packages(&dependencies)?;
-        }
         let source = blank_out(code, is_option);
         let Own {
             engine,
@@ -128,7 +149,8 @@ impl Engine for Own {
             ..
         } = self;
         let number = engine.next_number();
-        let outcome = engine.evaluate(&source, &mut |event| {
+        let name = taper_engine::file_of_cell(&source);
+        let mut pass_on_event = |event| {
             match event {
                 Event::Begin => listen(EngineEvent::Record(Record::Begin)),
                 Event::Text { stream, text } => match stream {
@@ -150,19 +172,64 @@ impl Engine for Own {
                 }),
                 _ => {}
             }
-            pass_on(records, answers, number, listen);
-        });
+            pass_on(records, answers, &name, listen);
+        };
+        let mut outcome = match arguments {
+            Some(arguments) => engine.repeat(&source, arguments, &mut pass_on_event),
+            None => engine.evaluate(&source, &mut pass_on_event),
+        };
         if !matches!(
             outcome.failure,
             Some(Failure::Ended(_) | Failure::Interrupted { .. })
         ) {
             self.lost.clone_from(&outcome.lost);
         }
+        self.cells.record(self.cell.take(), &source, &mut outcome);
+        if let Some(Failure::Compile(errors)) = &mut outcome.failure {
+            for error in errors {
+                let variables = self.engine.variables().map(|variable| &*variable.name);
+                advice::mend(error, outcome.number, code, variables);
+            }
+        }
         self.quote(&outcome);
         let line = self.source.lines().count();
         let result = finish(&mut self.records, outcome, (code, line), listen);
-        pass_on(&mut self.records, &mut self.answers, number, listen);
+        pass_on(&mut self.records, &mut self.answers, &name, listen);
         result
+    }
+}
+
+impl Engine for Own {
+    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+        code.clone_into(&mut self.source);
+        if let Some(result) = self.command(code) {
+            return result;
+        }
+        let dependencies = Cell::new(code).dependencies;
+        if !dependencies.is_empty() {
+            self.add_packages(&dependencies)?;
+        }
+        self.analysis.note_cell();
+        let result = self.evaluate(code, None, listen);
+        self.analysis.note_cell();
+        result
+    }
+
+    fn can_repeat(&self) -> bool {
+        true
+    }
+
+    fn repeat(
+        &mut self,
+        code: &str,
+        arguments: &[String],
+        listen: &mut Listen,
+    ) -> Result<MimeBundle, EngineError> {
+        self.evaluate(code, Some(arguments), listen)
+    }
+
+    fn end_process(&mut self) -> Result<(), EngineError> {
+        self.restart().map_err(messages::engine_error)
     }
 
     fn variables(&self) -> Vec<(String, String)> {
@@ -176,6 +243,22 @@ impl Engine for Own {
         Some(std::mem::take(&mut self.lost))
     }
 
+    fn begin_cell(&mut self, cell: CellName) {
+        self.cell = Some(cell);
+    }
+
+    fn stale(&self) -> Option<Vec<StaleCell>> {
+        Some(self.cells.stale())
+    }
+
+    fn set_order(&mut self, cells: &[String]) {
+        self.cells.set_order(cells);
+    }
+
+    fn maker(&self, variable: &str) -> Option<usize> {
+        self.cells.maker(variable)
+    }
+
     fn last_source(&self) -> String {
         // Positions are in the cell already.
         self.source.clone()
@@ -185,12 +268,14 @@ impl Engine for Own {
         self.engine.type_of(&format!("{{ {code} }}")).is_some()
     }
 
-    fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
-        Completions::none(cursor)
+    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let source = editor::source(&mut self.engine, &blank_out(code, is_option));
+        editor::complete(&self.analysis, source, cursor)
     }
 
-    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
-        None
+    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        let source = editor::source(&mut self.engine, &blank_out(code, is_option));
+        editor::inspect(&self.analysis, source, cursor)
     }
 
     fn type_of(&mut self, expression: &str) -> Option<String> {
@@ -214,10 +299,10 @@ fn is_option(line: &str) -> bool {
 }
 
 /// Passes on what the records so far contain.
-fn pass_on(records: &mut Records, answers: &mut Answers, number: u32, listen: &mut Listen) {
+fn pass_on(records: &mut Records, answers: &mut Answers, name: &str, listen: &mut Listen) {
     for piece in records.take() {
         match piece {
-            Piece::Record(record) => listen(EngineEvent::Record(messages::in_cell(record, number))),
+            Piece::Record(record) => listen(EngineEvent::Record(messages::in_cell(record, name))),
             Piece::Input { prompt, password } => {
                 let (request, answer) = InputRequest::new(prompt, password);
                 listen(EngineEvent::InputRequest(request));

@@ -1,0 +1,198 @@
+use super::*;
+use taper_engine::{Surroundings, Variable};
+
+/// Analyses cells without any package, after the items and variables of earlier cells.
+struct Cells {
+    database: Database,
+    items: &'static str,
+    variables: &'static [(&'static str, &'static str)],
+}
+
+impl Cells {
+    fn after(items: &'static str, variables: &'static [(&'static str, &'static str)]) -> Cells {
+        Cells {
+            database: Database::load(&Packages::default()),
+            items,
+            variables,
+        }
+    }
+
+    fn source(&self, cell: &str) -> Source {
+        let variable = |(name, kind): &(&str, &str)| Variable {
+            name: (*name).to_owned(),
+            kind: (*kind).to_owned(),
+            is_mutable: false,
+            cell: 1,
+            is_frozen: false,
+        };
+        Source::new(cell, |_| Surroundings {
+            items: self.items.to_owned(),
+            variables: self.variables.iter().map(variable).collect(),
+        })
+    }
+
+    /// Completes at the `|` of a cell. Returns what is replaced, and the proposals.
+    fn complete(&mut self, cell: &str) -> (String, Vec<String>) {
+        let (cell, cursor) = without_cursor(cell);
+        let source = self.source(&cell);
+        let found = completion::at(&mut self.database, &source, cursor);
+        let found = found.unwrap_or_else(|| Completions::none(cursor));
+        let items = found.items.into_iter();
+        let texts =
+            items.map(|item| format!("{} | {} | {}", item.text, item.label, item.documentation));
+        (cell[found.start..found.end].to_owned(), texts.collect())
+    }
+
+    fn hover(&mut self, cell: &str) -> Option<Hover> {
+        let (cell, cursor) = without_cursor(cell);
+        let source = self.source(&cell);
+        hover::at(&mut self.database, &source, cursor)
+    }
+}
+
+fn without_cursor(cell: &str) -> (String, usize) {
+    let cursor = cell.find('|').expect("a cursor");
+    (cell.replacen('|', "", 1), cursor)
+}
+
+const KETTLE: &str = "/// Boils.\nstruct Kettle { litres: f64, own: fn() }\nimpl Kettle {\n/// Adds *water*.\nfn fill(&self, litres: f64) -> Kettle { loop {} }\nfn empty(self) {}\n}";
+
+#[test]
+fn a_position_of_a_cell_is_found_in_both_copies() {
+    let cells = Cells::after("struct A;", &[("a", "A")]);
+    let cell = "let é = 1;\nstruct B { é: A }\né + 2";
+    let source = cells.source(cell);
+    for cursor in [0, 13, 31] {
+        let at = source.offset(cursor);
+        assert_eq!(source.in_cell(at + 3, cursor), cursor + 3);
+        assert!(source.text[at..].starts_with(&cell[cursor..cursor + 4]));
+    }
+    assert_eq!(source.text.matches("struct B { é: A }").count(), 1);
+    assert_eq!(source.text.matches("é + 2").count(), 1);
+    assert!(source.text.contains("let a: A;"));
+}
+
+#[test]
+fn items_of_a_cell_that_is_being_written_are_found() {
+    let items = |cell: &str| -> Vec<String> {
+        let mut only = String::new();
+        let _ = Source::new(cell, |items| {
+            only = items.to_owned();
+            Surroundings::default()
+        });
+        only.split_whitespace().map(ToOwned::to_owned).collect()
+    };
+    assert_eq!(items("fn f() {}\nlet a = b."), ["fn", "f()", "{}"]);
+    assert_eq!(items("a.b\nstruct A;"), ["struct", "A;"]);
+    assert_eq!(items("struct A { x: "), ["struct", "A", "{", "x:"]);
+    assert!(items("let a = ;}").is_empty());
+    assert!(items("println!(").is_empty());
+}
+
+#[test]
+fn variables_items_and_fields_are_completed() {
+    let mut cells = Cells::after(KETTLE, &[("kettle", "Kettle"), ("kette", "()")]);
+    let litres = "litres | litres | ".to_owned();
+    assert_eq!(
+        cells.complete("kettle.li|"),
+        ("li".to_owned(), vec![litres])
+    );
+    let (replaced, found) = cells.complete("/* 🕯 */ let x = kett|; x");
+    assert_eq!(replaced, "kett");
+    assert_eq!(found, ["kette | kette | ", "kettle | kettle | "]);
+    let fill = "fill( | fill(&self, litres: f64) -> Kettle | Adds *water*.";
+    assert_eq!(cells.complete("漢; kettle.fi|").1, [fill]);
+    assert_eq!(cells.complete("kettle.em|").1, ["empty() | empty(self) | "]);
+    assert_eq!(cells.complete("kettle.ow|").1, ["own | own | "]);
+    assert_eq!(cells.complete("no_such_na|").1, [""; 0]);
+    assert!(cells.complete("taper_ce|").1.is_empty());
+}
+
+#[test]
+fn a_cell_that_is_not_valid_is_completed() {
+    let mut cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
+    for cell in [
+        "fn f() { kettle.\nlet a = Kettle { litres: 1.0, }; a.lit|",
+        "let b = kettle.lit|\nprintln!(\"{}\", b",
+        "while kettle.litres > 1.0 { kettle.lit|",
+        "struct P { x: f64 }\nimpl P { fn f(&self) -> Kettle { loop {} } }\nlet p: P; p.f().lit|",
+        "fn g(k: Kettle) -> f64 { k.lit| }",
+    ] {
+        let found = cells.complete(cell).1;
+        assert!(
+            found.iter().any(|it| it.starts_with("litres")),
+            "{cell}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_name_means_is_said() {
+    let mut cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
+    let signature = |it: Option<Hover>| it.map(|it| it.signature).unwrap_or_default();
+    let fill = cells
+        .hover("let é = kettle.fi|ll(1.0);")
+        .expect("it is known");
+    assert_eq!(fill.signature, "fn fill(&self, litres: f64) -> Kettle");
+    assert_eq!(fill.documentation, "Adds *water*.");
+    assert_eq!(signature(cells.hover("kettle|")), "let kettle: Kettle");
+    let fields = "struct Kettle {\n    litres: f64,\n    own: fn(),\n}";
+    assert_eq!(signature(cells.hover("let k: Kettle| = kettle;")), fields);
+    assert_eq!(
+        signature(cells.hover("let new = kettle.litres; new|")),
+        "let new: f64"
+    );
+    assert_eq!(signature(cells.hover("\"te|a\"")), "&'static str");
+    assert_eq!(cells.hover("no_such_name|"), None);
+}
+
+#[test]
+fn the_library_of_rust_is_known() {
+    let mut packages = Packages::default();
+    packages.add_library(&taper_host::library_source::find().expect("its source"));
+    packages.named = (0..packages.crates.len())
+        .map(|place| (packages.crates[place].name.clone(), place))
+        .collect();
+    let mut cells = Cells::after(
+        "use std::collections::BTreeMap;",
+        &[("words", "Vec<String>")],
+    );
+    cells.database = Database::load(&packages);
+    let (_, found) = cells.complete("words.is_em|");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("is_empty() | is_empty(&self) -> bool | Returns `true`"));
+    let (_, found) = cells.complete("for word in words { word.to_upper|");
+    assert!(found[0].starts_with("to_uppercase() | to_uppercase(&self) -> String"));
+    let insert = cells
+        .hover("BTreeMap::<u8, u8>::new().ins|ert(1, 2);")
+        .expect("it is known");
+    assert_eq!(
+        insert.path.as_deref(),
+        Some("alloc::collections::btree::map::BTreeMap")
+    );
+    assert!(
+        insert
+            .signature
+            .starts_with("pub fn insert(&mut self, key: K, value: V)")
+    );
+    let keyword = cells.hover("le|t x = 1;").expect("it is known");
+    assert!(
+        keyword
+            .documentation
+            .starts_with("Bind a value to a variable.")
+    );
+}
+
+#[test]
+fn requests_are_answered_after_a_panic_and_without_packages() {
+    let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
+    let analysis = Analysis::with(|| Some(Packages::default()));
+    assert_eq!(analysis.ask::<()>(|_| panic!("in rust-analyzer")), None);
+    let found = analysis.complete(cells.source("kettle.lit"), 10);
+    assert_eq!((found.start, found.end, found.items.len()), (7, 10, 1));
+    let nothing = Analysis::with(|| None);
+    assert_eq!(
+        nothing.complete(cells.source("kettle."), 7),
+        Completions::none(7)
+    );
+}
