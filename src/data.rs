@@ -26,12 +26,14 @@ mod table;
 mod text;
 pub mod transforms;
 
-pub(crate) use batch::{AnyBatch, typed};
-pub use batch::{Batch, BatchData};
+pub(crate) use batch::typed;
 #[doc(hidden)]
-pub use batch::{agreed, parts_of};
+pub use batch::{AnyBatch, agreed, parts_of};
+pub use batch::{Batch, BatchData};
 pub use dataset::{Dataset, TensorDataset};
-pub(crate) use loader::{AnyLoader, Share};
+#[doc(hidden)]
+pub use loader::AnyLoader;
+pub(crate) use loader::Share;
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;
 pub use samplers::{Sampler, StratifiedSampler, WeightedSampler};

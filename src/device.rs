@@ -22,8 +22,8 @@ pub(crate) use kernels::Keep;
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;
 
-use crate::error::{self, Problem};
-use candle_core::{Device, DeviceLocation, Result};
+use crate::error::{self, Problem, Result};
+use candle_core::{Device, DeviceLocation};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -164,10 +164,10 @@ pub fn device(name: &str) -> Result<Device> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn synchronize(device: &Device) -> Result<()> {
-    device.synchronize()
+    Ok(device.synchronize()?)
 }
 
-fn unknown_device(name: &str) -> candle_core::Error {
+fn unknown_device(name: &str) -> crate::error::Error {
     let known = ["cpu", "cuda", "cuda:1", "gpu", "gpu:1", "metal"];
     Problem::Name {
         kind: "device".to_owned(),

@@ -25,8 +25,7 @@ pub(crate) use communicator::Communicator;
 pub(crate) use place::{at, saved};
 pub use world::World;
 
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 use std::sync::Arc;
 
 /// Returns the rank of this process and the number of processes. The first call initialises MPI: make it
@@ -89,7 +88,7 @@ fn launched() -> Option<usize> {
     size.filter(|size| *size > 1)
 }
 
-fn alone_of(size: usize) -> candle_core::Error {
+fn alone_of(size: usize) -> crate::error::Error {
     match cfg!(feature = "mpi") {
         true => error::explain(
             format!(

@@ -1,32 +1,63 @@
-//! A box that hides the parts of a value from the cells of a notebook.
+//! A value that the cells of a notebook neither drop, clone nor print themselves.
 //!
-//! A cell that keeps a variable compiles its destructor, including those of all fields. For types with
-//! many fields that takes time in every cell; behind a trait object it is compiled once, in this crate.
+//! A cell that keeps a variable, or only gets a value, compiles how it is dropped, and that means all of its
+//! fields. So a type with many fields keeps them in an [`Erased`], and is cloned and printed by functions that
+//! are compiled once, in this crate.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-/// Like `Box<T>`, but the destructor of `T` is compiled only where the box is created.
-pub(crate) struct Erased<T: 'static>(Box<dyn Holds<T>>);
-
-trait Holds<T>: Send + Sync {
-    fn get(&self) -> &T;
-    fn get_mut(&mut self) -> &mut T;
+/// Like `T`, but how to drop it is compiled only where it is created.
+pub(crate) struct Erased<T> {
+    value: ManuallyDrop<T>,
+    drop: unsafe fn(*mut T),
 }
 
-impl<T: Send + Sync> Holds<T> for T {
-    fn get(&self) -> &T {
-        self
-    }
-
-    fn get_mut(&mut self) -> &mut T {
-        self
-    }
-}
-
-impl<T: Send + Sync> Erased<T> {
+impl<T> Erased<T> {
     pub(crate) fn new(value: T) -> Self {
-        Erased(Box::new(value))
+        Erased {
+            value: ManuallyDrop::new(value),
+            drop: std::ptr::drop_in_place::<T>,
+        }
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: neither `this` nor its field is used or dropped after this.
+        unsafe { ManuallyDrop::take(&mut this.value) }
+    }
+}
+
+impl<T> Drop for Erased<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the function drops a `T`, and the field is not used after this.
+        unsafe { (self.drop)(&mut *self.value) }
+    }
+}
+
+impl<T> From<T> for Erased<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Default> Default for Erased<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: PartialEq> PartialEq for Erased<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Clone> Clone for Erased<T> {
+    fn clone(&self) -> Self {
+        Self::new((**self).clone())
     }
 }
 
@@ -34,18 +65,67 @@ impl<T> Deref for Erased<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        (*self.0).get()
+        &self.value
     }
 }
 
 impl<T> DerefMut for Erased<T> {
     fn deref_mut(&mut self) -> &mut T {
-        (*self.0).get_mut()
+        &mut self.value
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Erased<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+/// Collects texts, so that a cell compiles only their conversion.
+#[inline(never)]
+pub(crate) fn texts(texts: &mut dyn Iterator<Item = String>) -> Vec<String> {
+    texts.collect()
+}
+
+/// Implements `Clone` or `Debug` like a derive, but by a function that is compiled in this crate and not in
+/// each cell that calls it.
+macro_rules! outlined {
+    (Clone for $type:ident { $($field:ident),* $(,)? }) => {
+        impl Clone for $type {
+            #[inline(never)]
+            fn clone(&self) -> Self {
+                Self { $($field: self.$field.clone()),* }
+            }
+        }
+    };
+    (Debug for $type:ident { $($field:ident),* $(,)? }) => {
+        impl std::fmt::Debug for $type {
+            #[inline(never)]
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    $(.field(stringify!($field), &self.$field))*
+                    .finish()
+            }
+        }
+    };
+}
+pub(crate) use outlined;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn the_value_is_dropped_once() {
+        let counted = Rc::new(7);
+        let mut erased = Erased::new(vec![counted.clone()]);
+        erased.push(counted.clone());
+        let copy = erased.clone();
+        assert_eq!(Rc::strong_count(&counted), 5);
+        drop(erased);
+        assert_eq!(format!("{copy:?}"), "[7, 7]");
+        drop(copy);
+        assert_eq!(Rc::strong_count(&counted), 1);
     }
 }

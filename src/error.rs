@@ -1,18 +1,18 @@
 //! Errors with two lines: what was expected and found, then what to do.
 //!
-//! What depends on files, data, devices or other processes returns Candle's [`Error`], so that `?` works for
-//! the errors of both crates. Taper's own errors are [`TaperError`]s inside an [`Error`]; [`of`] returns the one
-//! that an error contains.
+//! What depends on files, data, devices or other processes returns an [`Error`], to which `?` converts Candle's
+//! errors. Taper's own errors are [`TaperError`]s inside an [`Error`]; [`of`] returns the one that an error contains.
 //!
 //! Operations on tensors and layers panic with such an error; [`attempt`] returns it.
 
-use candle_core::{DType, Error};
+use candle_core::DType;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 mod advice;
 mod construct;
+mod opaque;
 mod raise;
 mod text;
 
@@ -20,10 +20,11 @@ pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
 };
+pub use opaque::Error;
 pub use raise::attempt;
 pub(crate) use raise::{OrRaise, is_error, raise};
 
-/// The result of a fallible function: `Result<Batch>` fails with Candle's [`Error`]. With two types
+/// The result of a fallible function: `Result<Batch>` fails with an [`Error`]. With two types
 /// it is Rust's own `Result`, so code that is written for that one compiles in a notebook too.
 ///
 /// ```
@@ -189,7 +190,7 @@ pub enum Problem {
     },
 }
 
-/// Returns the error of Taper inside one of Candle's; `None` if the error is not Taper's.
+/// Returns the error of Taper inside another error; `None` if the error is not Taper's.
 ///
 /// ```
 /// use taper::error::{self, Problem};
@@ -200,24 +201,37 @@ pub enum Problem {
 /// assert!(matches!(&error.problem, Problem::Name { name, .. } if name == "abacus"));
 /// assert!(error.advice.starts_with("Write \"cpu\""));
 ///
-/// let error = zeros(2, &cpu()).as_candle().matmul(zeros(3, &cpu()).as_candle()).unwrap_err();
-/// assert_eq!(error::of(&error), None); // one of Candle's own
+/// let error = Error::msg("torn");
+/// assert_eq!(error::of(&error), None); // none of Taper's
 /// ```
 pub fn of(error: &Error) -> Option<&TaperError> {
+    in_candles(error.as_candle())
+}
+
+/// Returns the error of Taper inside one of Candle's.
+pub(crate) fn in_candles(error: &candle_core::Error) -> Option<&TaperError> {
+    use candle_core::Error;
     match error {
         Error::Io(error) => error.get_ref()?.downcast_ref(),
         Error::Context { inner, .. }
         | Error::WithPath { inner, .. }
-        | Error::WithBacktrace { inner, .. } => of(inner),
+        | Error::WithBacktrace { inner, .. } => in_candles(inner),
         _ => None,
+    }
+}
+
+impl From<TaperError> for Error {
+    #[inline(never)]
+    fn from(error: TaperError) -> Error {
+        Error::from(candle_core::Error::from(error))
     }
 }
 
 /// Wraps Taper's error in Candle's `Error::Io`, the only variant that returns the wrapped error
 /// unchanged. It has no backtrace: the two lines are enough.
-impl From<TaperError> for Error {
-    fn from(error: TaperError) -> Error {
-        Error::Io(io::Error::new(error.problem.kind(), error))
+impl From<TaperError> for candle_core::Error {
+    fn from(error: TaperError) -> Self {
+        Self::Io(io::Error::new(error.problem.kind(), error))
     }
 }
 
@@ -265,9 +279,10 @@ mod tests {
             |error: &Error| of(error).is_some_and(|e| e.problem == Problem::Interrupted);
         let error = interrupted();
         assert!(is_interrupt(&error));
+        let error = candle_core::Error::from(error);
         let error = error.with_path("cup.png").context("reading the cup");
-        assert!(is_interrupt(&error));
-        assert_eq!(of(&Error::Io(io::Error::other("torn"))), None);
-        assert_eq!(of(&Error::Msg("interrupted".to_owned())), None);
+        assert!(is_interrupt(&error.into()));
+        assert_eq!(of(&Error::from(io::Error::other("torn"))), None);
+        assert_eq!(of(&Error::msg("interrupted")), None);
     }
 }

@@ -18,7 +18,7 @@ mod value;
 pub use answer::{Answer, Input, Lend, Output, Own, Plain};
 pub use value::Value;
 
-use candle_core::Result;
+use crate::error::Result;
 use library::Exercise;
 use progress::Progress;
 

@@ -42,8 +42,8 @@
 //! [`History`](train::History) of metrics, files that PyTorch reads, and figures.
 //!
 //! A [`Tensor`] is a Candle tensor behind a type with PyTorch's operators and methods; [`From`] converts in
-//! both directions without a copy, so that code for Candle works here. Devices, shapes and errors are
-//! Candle's own types.
+//! both directions without a copy, so that code for Candle works here. Devices and shapes are Candle's own
+//! types; an [`Error`] contains one of Candle's.
 //!
 //! # Errors and panics
 //!
@@ -106,6 +106,6 @@ pub mod tensor;
 pub mod tensorboard;
 pub mod train;
 
-pub use error::{Result, attempt};
+pub use error::{Error, Result, attempt};
 pub use notebook::{check_interrupt, interrupted};
 pub use tensor::Tensor;

@@ -22,7 +22,7 @@
 //!    that a cell of a notebook does not compile the operation.
 //! 2. The operation itself, such as `conv2d_as`, checks the inputs and returns a `Result`. Errors begin with
 //!    the name of the caller: the public function, or the layer that calls it (`check`).
-//! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
+//! 3. `dispatch::run` chooses. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
 //!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
 //!    (`engine`).
 //! 4. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle computes its
@@ -34,6 +34,7 @@
 mod activation;
 mod arithmetic;
 mod attention;
+mod autograd;
 #[cfg(test)]
 pub(crate) mod bad_inputs;
 mod batch_norm;
@@ -43,6 +44,7 @@ pub(crate) mod check;
 mod contiguous;
 mod conv1d;
 mod conv2d;
+mod dispatch;
 mod dropout;
 mod elementwise;
 mod embedding;
@@ -72,6 +74,8 @@ pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
 pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, attention_of_heads, valid_steps};
+pub(crate) use autograd::retain_grad;
+pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
 pub use cat::cat;
 pub(crate) use cat::cat_as;
@@ -110,7 +114,7 @@ pub(crate) use optimizer_step::{
 pub use pad::PaddingMode;
 pub(crate) use pad::padded;
 pub use pair::Pair;
-pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
+pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
 pub(crate) use reduce::sum_as;
 pub use reduce::{

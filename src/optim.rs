@@ -30,9 +30,10 @@ pub use rmsprop::RMSprop;
 pub(crate) use schedule::is_better_larger;
 pub use schedule::{LrSchedule, OneCycle, ReduceOnPlateau, Schedule};
 pub use sgd::Sgd;
+pub(crate) use sgd::plain_sgd;
 
+use crate::error::Result;
 use crate::tensor::{GradStore, Tensor};
-use candle_core::Result;
 use std::collections::HashMap;
 
 /// Updates the parameters of a model from their gradients.
@@ -150,10 +151,11 @@ pub trait Optimizer: Send {
 macro_rules! optimizer {
     ($(#[$doc:meta])* $name:ident, $rule:expr, $type:ty, $decay:literal, $defaults:expr) => {
         $(#[$doc])*
-        #[derive(Clone)]
         pub struct $name {
             groups: $crate::optim::groups::Groups<$type>,
         }
+
+        $crate::erased::outlined!(Clone for $name { groups });
 
         impl $name {
             #[doc = concat!("Creates an optimiser for these parameters, with this learning rate; ", $defaults, ".")]

@@ -1,8 +1,11 @@
 //! The items that notebooks use: `use taper::prelude::*;`.
+//!
+//! It has what a program names. Types that functions only return, such as [`Heatmap`](crate::plot::Heatmap), are
+//! in their modules.
 
 pub use crate::bench::{
-    Comparison, Stopwatch, Timeit, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,
-    compare_devices, compare_logging, compare_transfers,
+    Stopwatch, Timing, Timings, benchmark, compare_batch_sizes, compare_copies, compare_devices,
+    compare_logging, compare_transfers,
 };
 pub use crate::compose;
 pub use crate::data::transforms::{
@@ -16,32 +19,31 @@ pub use crate::data::{
     k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
-    DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
-    try_all_gpus, try_gpu,
+    DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
 };
-pub use crate::error::{Result, attempt};
+pub use crate::error::{Error, Result, attempt};
 pub use crate::exercises::check;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,
     Identity, Init, LSTM, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d,
     LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU,
-    LearnedPositionalEncoding, Linear, LoadOptions, LoadReport, MaxPool2d, Mode,
-    MultiheadAttention, PReLU, Parameter, Parameters, ParametersExt, PositionalEncoding, RMSNorm,
-    RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh, TransformerDecoder,
-    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample,
-    scaled_dot_product_attention,
+    LearnedPositionalEncoding, Linear, LoadOptions, MaxPool2d, Mode, MultiheadAttention, PReLU,
+    Parameter, Parameters, ParametersExt, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU,
+    Sigmoid, Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer, Upsample, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
-    LiveDisplay, MimeBundle, Progress, Show, Slider, check_interrupt, clear_output, display,
-    display_live, interact, interrupted, progress, slider,
+    MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,
+    progress, slider,
 };
 pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
     NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, argmax,
-    argmin, avg_pool2d, backward, bce_with_logits, cat, contiguous, conv1d, conv2d, cross_entropy,
-    dropout, elu, embedding, exp, gelu, group_norm, huber_loss, kl_div, l1_loss, layer_norm,
-    leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d, mean, min, mse_loss, nll_loss,
+    argmin, avg_pool2d, backward, backward_graph, bce_with_logits, cat, checkpoint, contiguous,
+    conv1d, conv2d, cross_entropy, custom_grad, dropout, elu, embedding, exp, gelu, grad,
+    grad_graph, group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear, log,
+    log_softmax, matmul, max, max_pool2d, max_pool2d_with_indices, mean, min, mse_loss, nll_loss,
     one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
 };
 pub use crate::optim::{
@@ -49,8 +51,8 @@ pub use crate::optim::{
     Schedule, Sgd, accumulate_gradients, clip_gradients,
 };
 pub use crate::plot::{
-    Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,
-    plot, scatter, show_images,
+    Figure, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram, plot, scatter,
+    show_images,
 };
 pub use crate::seq;
 pub use crate::tensor::{
@@ -60,8 +62,7 @@ pub use crate::tensor::{
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;
 pub use crate::train::{
-    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd,
-    FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy,
-    split_and_load,
+    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, EpochEnd, FitEnd,
+    Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy, split_and_load,
 };
-pub use candle_core::{D, DType, Device, Error, Shape};
+pub use candle_core::{D, DType, Device};

@@ -5,6 +5,7 @@ mod edges;
 mod layers;
 mod more_layers;
 mod optimizers;
+mod second;
 mod sequences;
 mod training;
 

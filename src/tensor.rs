@@ -5,6 +5,7 @@
 
 mod across;
 mod axis;
+mod context;
 mod create;
 mod ext;
 mod grad;
@@ -15,9 +16,11 @@ mod part;
 mod random;
 mod size;
 mod value;
+mod versions;
 
-pub(crate) use across::{Across, across, with_across};
+pub(crate) use across::with_across;
 pub use axis::{Axes, Axis};
+pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, record_metric};
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub(crate) use ext::{copied, moved, storage_address};
 pub(crate) use grad::recorded;
@@ -25,9 +28,10 @@ pub use grad::{GradStore, is_grad_enabled, no_grad};
 pub use index::{Index, Indices};
 pub use number::Number;
 pub use operand::Operand;
-pub(crate) use part::{Part, keep_by_example, with_part};
+pub(crate) use part::{keep_by_example, with_part};
 pub(crate) use random::{draw_seed, generator_state, permutation, random_unit, restore_generator};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
 pub(crate) use size::{check_size, fits_memory};
 pub(crate) use value::Raw;
 pub use value::Tensor;
+pub(crate) use versions::{changed_after, changed_since, changes, mark_changed};

@@ -116,7 +116,7 @@ fn model<M: Parameters + 'static>(
             let y = forward(&net, &x);
             let scale = rand(y.shape(), &cpu()).to_device(device);
             let gradients = (&y * scale).sum_all().backward();
-            let missing = || Error::Msg("no gradient of the input".to_owned());
+            let missing = || Error::msg("no gradient of the input");
             let of_x = gradients.get(&x).cloned().ok_or_else(missing)?;
             let own = vec![
                 ("output".to_owned(), y),
@@ -173,7 +173,7 @@ fn loss(name: &'static str, loss: impl Fn(&Tensor) -> Tensor + 'static) -> Compu
         with_seed(2, || {
             let y_hat = Parameter::new(&randn((6, 5), &cpu()).to_device(device)).tensor();
             let loss = loss(&y_hat);
-            let missing = || Error::Msg("no gradient".to_owned());
+            let missing = || Error::msg("no gradient");
             let gradient = loss.backward().get(&y_hat).cloned().ok_or_else(missing)?;
             Ok(vec![
                 ("loss".to_owned(), loss),

@@ -88,7 +88,7 @@ impl Machine {
         };
         if names(&got) != names(&expected) {
             let (got, expected) = (names(&got).join(" "), names(&expected).join(" "));
-            return Err(Error::Msg(format!("expected {expected}, found {got}")));
+            return Err(Error::msg(format_args!("expected {expected}, found {got}")));
         }
         let both = expected.into_iter().zip(got);
         Ok(both
@@ -141,7 +141,7 @@ pub(crate) fn gradients_of(model: &dyn Parameters, gradients: &GradStore) -> Res
     let named = model.named_parameters().into_iter();
     let gradient = |(name, parameter): (String, Parameter)| {
         let gradient = gradients.get(&parameter.tensor()).cloned();
-        let missing = || Error::Msg(format!("no gradient of {name}"));
+        let missing = || Error::msg(format_args!("no gradient of {name}"));
         Ok((format!("gradient of {name}"), gradient.ok_or_else(missing)?))
     };
     named.map(gradient).collect()

@@ -47,6 +47,28 @@ def elementwise(op: str, *shapes: list[int], **settings) -> dict:
     return case(name, op, *shapes, **settings)
 
 
+def methods(x: list[int]) -> list[dict]:
+    """Operators and methods as one writes them in a notebook (`methods.rs`), for `x` of this shape."""
+    batch, channels, _, width = x
+    one = ("x * x", "x * s", "x + 3", "1 - x", "1 / x", "x * 1.7 + 0.5", "clamp", "powf", "powf 3", "exp", "log", "tanh", "sigmoid", "relu",
+           "abs", "sqrt", "sin", "softmax", "log_softmax", "sum 0", "sum -1", "sum_all", "mean (2, 3)", "var 1", "norm -1", "max -1",
+           "max_all", "cumsum 1", "flip -1", "transposed copy", "x[:, 1:3] + 1", "where")  # fmt: skip
+    two = {op: x for op in ("x * y", "x + y", "x - y", "x / y", "maximum", "cat")}
+    two |= {"x + row": [width], "x * row": [width], "x - column": [*x[:3], 1], "x * column": [*x[:3], 1], "x + channel": [channels, 1, 1]}
+    two |= {"x * scalar": []}
+    chosen = {"gather": {"classes": width, "count": prod(x)}, "index_select": {"classes": channels, "count": channels}}
+    inputs = {op: ([x], {}) for op in one} | {op: ([x, y], {}) for op, y in two.items()}
+    inputs |= {op: ([x], indices) for op, indices in chosen.items()}
+    cases = [(op, inputs[op], gradient) for gradient in (False, True) for op in inputs]
+    masks = {"x > y": ([x, x], {}), "x > 0.5": ([x], {}), "argmax 1": ([x], {}), "one_hot": ([], {"classes": 10, "count": prod(x) // 10})}
+    cases += [(op, found, False) for op, found in masks.items()]
+    settings = lambda gradient: {"method": True} | ({"gradient": True} if gradient else {})
+    return [
+        case(f"{op} of {'×'.join(map(str, x))}" + " + gradients" * gradient, op, *shapes, out=prod(x), **indices, **settings(gradient))
+        for op, (shapes, indices), gradient in cases
+    ]
+
+
 BIG = [2000, 2000]
 GRADIENT = {"gradient": True}
 CASES = [
@@ -75,4 +97,5 @@ CASES = [
     case("attention 8×4×128×64", "attention", *[[8, 4, 128, 64]] * 3, work=32 * 128 * 128 * 64),
     case("attention 8×4×128×64 + gradients", "attention", *[[8, 4, 128, 64]] * 3, work=32 * 128 * 128 * 64, **GRADIENT),
     elementwise("sgd", [1000, 1000]), elementwise("adamw", [1000, 1000]),
+    *methods([8, 4, 4, 8]), *methods([8, 64, 14, 14]), *methods([32, 64, 32, 32]),
 ]  # fmt: skip

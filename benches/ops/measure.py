@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--milliseconds", type=float, default=25, help="the time of each library in each turn")
     parser.add_argument("--no-candle", action="store_true")
     parser.add_argument("--no-compiled", action="store_true", help="without torch.compile, whose first run takes minutes")
+    parser.add_argument("--least", action="store_true", help="compare the least times, not the medians: on a machine with other load")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -88,7 +89,8 @@ def main() -> None:
             for name, peer in peers.items():
                 times[name] += peer.times(row["case"], arguments.milliseconds)
         row["times"] = times
-        row["ms"] = {name: statistics.median(of_peer) if of_peer else None for name, of_peer in times.items()}
+        typical = min if arguments.least else statistics.median
+        row["ms"] = {name: typical(of_peer) if of_peer else None for name, of_peer in times.items()}
         best = min(row["ms"][name] for name in ("torch", "compiled") if row["ms"].get(name))
         row["ratio"], row["limit"] = row["ms"]["taper"] / best, least(row, peak, bandwidths)
         cells = [f"{ms:.3f}" if ms else "" for ms in row["ms"].values()]

@@ -7,12 +7,13 @@
 //! an empty line.
 
 mod machine;
+mod methods;
 
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::time::Instant;
-use taper::candle_core::{Tensor as Candle, Var};
+use taper::candle_core::{Result, Tensor as Candle, Var};
 use taper::candle_nn;
 use taper::prelude::*;
 
@@ -69,6 +70,13 @@ fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
         };
     }
     let gradient = case["gradient"] == true;
+    if case["method"] == true {
+        let method = methods::method(&op).filter(|_| taper);
+        return Ok(method.map(|method| match gradient {
+            true => work(Box::new(move |x| method(x).sum_all()), inputs, true),
+            false => work(method, inputs, false),
+        }));
+    }
     Ok(match taper {
         true => function(&op, settings).map(|function| work(function, inputs, gradient)),
         false => candle_function(&op, settings).map(|function| {
@@ -90,8 +98,8 @@ fn work(function: Function, inputs: Vec<Tensor>, gradient: bool) -> Work {
 
 fn candle_work(function: CandleFunction, inputs: Vec<Candle>, gradient: bool) -> Work {
     Box::new(move || match gradient {
-        true => function(&inputs)?.backward().map(drop),
-        false => function(&inputs).map(drop),
+        true => Ok(function(&inputs)?.backward().map(drop)?),
+        false => Ok(function(&inputs).map(drop)?),
     })
 }
 
@@ -140,7 +148,7 @@ impl Settings {
 }
 
 type Function = Box<dyn Fn(&[Tensor]) -> Tensor>;
-type CandleFunction = Box<dyn Fn(&[Candle]) -> Result<Candle>>;
+type CandleFunction = Box<dyn Fn(&[Candle]) -> taper::candle_core::Result<Candle>>;
 
 /// Returns Taper's function for the operation; `None` if there is none.
 fn function(op: &str, settings: Settings) -> Option<Function> {

@@ -29,6 +29,51 @@ FUNCTIONS = {
     "affine": lambda case: lambda x: x * 3.7 + 0.5,
 }
 
+# The expressions of `methods.rs`, where PyTorch has no function of the case's name.
+METHODS = {
+    "x * y": torch.mul,
+    "x + y": torch.add,
+    "x - y": torch.sub,
+    "x / y": torch.div,
+    "x * x": lambda x: x * x,
+    "x * s": lambda x: x * 1.7,
+    "x + 3": lambda x: x + 3,
+    "1 - x": lambda x: 1 - x,
+    "1 / x": lambda x: 1 / x,
+    "x * 1.7 + 0.5": lambda x: x * 1.7 + 0.5,
+    "x + row": torch.add,
+    "x * row": torch.mul,
+    "x - column": torch.sub,
+    "x * column": torch.mul,
+    "x + channel": torch.add,
+    "x * scalar": torch.mul,
+    "clamp": lambda x: x.clamp(0.3, 1.2),
+    "powf": lambda x: x**2.5,
+    "powf 3": lambda x: x**3,
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "sum 0": lambda x: x.sum(0),
+    "sum -1": lambda x: x.sum(-1),
+    "sum_all": lambda x: x.sum(),
+    "mean (2, 3)": lambda x: x.mean((2, 3)),
+    "var 1": lambda x: x.var(1),
+    "norm -1": lambda x: x.norm(dim=-1),
+    "max -1": lambda x: x.max(-1).values,
+    "max_all": lambda x: x.max(),
+    "argmax 1": lambda x: x.argmax(1),
+    "cumsum 1": lambda x: x.cumsum(1),
+    "flip -1": lambda x: x.flip(-1),
+    "cat": lambda x, y: torch.cat((x, y), 1),
+    "transposed copy": lambda x: x.transpose(-1, -2).contiguous(),
+    "x[:, 1:3] + 1": lambda x: x[:, 1:3] + 1,
+    "x > y": torch.gt,
+    "x > 0.5": lambda x: x > 0.5,
+    "where": lambda x: torch.where(x > 0.5, x, 0.0),
+    "gather": lambda x, i: x.gather(-1, i.view(x.shape)),
+    "index_select": lambda x, i: x.index_select(1, i),
+    "one_hot": lambda i: F.one_hot(i, 10),
+}
+
 
 def build(case, compiled):
     dtype = torch.float64 if case.get("dtype") == "f64" else torch.float32
@@ -41,8 +86,9 @@ def build(case, compiled):
     variables = list(inputs)
     if "classes" in case:
         inputs.append(torch.randint(0, case["classes"], (case["count"],)))
-    make = FUNCTIONS.get(case["op"]) or (lambda case: getattr(torch, case["op"]))
-    function = make(case)
+    op = case["op"]
+    is_method = case.get("method") and op in METHODS
+    function = METHODS[op] if is_method else FUNCTIONS[op](case) if op in FUNCTIONS else getattr(torch, op)
     if compiled:
         function = torch.compile(function, dynamic=False)
     if not gradient:
@@ -51,6 +97,13 @@ def build(case, compiled):
                 function(*inputs)
 
         return forward
+    if case.get("method"):
+        def backward():
+            for x in variables:
+                x.grad = None
+            function(*inputs).sum().backward()
+
+        return backward
     ones = torch.ones_like(function(*inputs))
     return lambda: torch.autograd.grad(function(*inputs), variables, ones)
 

@@ -38,7 +38,10 @@ impl Record {
             let part: candle_core::Tensor = part.contiguous().into();
             (name, part)
         }));
-        candle_core::safetensors::save(&tensors, file(&step.step.to_string()))
+        Ok(candle_core::safetensors::save(
+            &tensors,
+            file(&step.step.to_string()),
+        )?)
     }
 }
 

@@ -60,6 +60,7 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         impl #generics ::taper::nn::Parameters for #model #arguments #bounds {
+            #[inline(never)]
             fn visit(&self, visitor: &mut dyn ::taper::nn::Visitor) {
                 ::taper::nn::Visitor::model(visitor, #name);
                 #settings

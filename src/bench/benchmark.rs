@@ -3,7 +3,8 @@
 use super::digits::{TIMES, three_digits};
 use super::outcome::Outcome;
 use super::stopwatch::Stopwatch;
-use crate::error::Result;
+use crate::erased::outlined;
+use crate::error::{Error, Result};
 use crate::notebook::MimeBundle;
 use crate::notebook::check_interrupt;
 use crate::notebook::{Show, Table};
@@ -67,13 +68,36 @@ pub fn benchmark<T: Outcome>(
     device: &Device,
     mut work: impl FnMut() -> T,
 ) -> Result<Timing> {
+    let mut outcome = None;
+    measured(label.into(), device, &mut |phase| match phase {
+        Phase::Work => {
+            outcome = Some(work());
+            None
+        }
+        Phase::Check => outcome.take().and_then(Outcome::failure),
+    })
+}
+
+/// What the work that is measured does.
+enum Phase {
+    /// The work, which keeps its result.
+    Work,
+    /// Returns the error of the last result, which is dropped.
+    Check,
+}
+
+fn measured(
+    label: String,
+    device: &Device,
+    work: &mut dyn FnMut(Phase) -> Option<Error>,
+) -> Result<Timing> {
     let mut run = || {
         check_interrupt()?;
         let watch = Stopwatch::start(device)?;
-        let outcome = work();
+        work(Phase::Work);
         let elapsed = watch.elapsed()?;
         // After the measurement, because it drops the result.
-        match outcome.failure() {
+        match work(Phase::Check) {
             None => Ok(elapsed),
             Some(error) => Err(error),
         }
@@ -90,10 +114,7 @@ pub fn benchmark<T: Outcome>(
         runs.push(run()?);
     }
     runs.sort();
-    Ok(Timing {
-        label: label.into(),
-        runs,
-    })
+    Ok(Timing { label, runs })
 }
 
 impl Timing {
@@ -177,13 +198,16 @@ impl Show for Timing {
 /// assert_eq!(timings.milliseconds().len(), 1); // for plot and bar
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Timings {
     timings: Vec<Timing>,
     note: Option<String>,
 }
 
 const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
+
+outlined!(Clone for Timings { timings, note });
+outlined!(Debug for Timings { timings, note });
 
 impl Timings {
     /// Creates an empty list.
@@ -318,9 +342,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_work_is_returned() {
-        let failed = benchmark("", &Device::Cpu, || -> Result<()> {
-            candle_core::bail!("no")
-        });
+        let failed = benchmark("", &Device::Cpu, || -> Result<()> { Err(Error::msg("no")) });
         assert!(failed.unwrap_err().to_string().contains("no"));
     }
 }

@@ -6,12 +6,11 @@
 use super::benchmark::{Timing, Timings, benchmark};
 use super::comparison::{Column, Comparison, Unit};
 use super::outcome::Outcome;
-use crate::data::Batch;
+use crate::data::{Batch, BatchData};
 use crate::device::{DeviceExt, cpu, gpu};
 use crate::error::{Result, attempt, explain};
-use crate::nn::ParametersExt;
 use crate::tensor::{Raw, Tensor, check_size, rand, with_seed};
-use crate::train::Module;
+use crate::train::{AnyModel, Module, Steps, steps};
 use candle_core::{DType, Device};
 
 /// Measures the same work for several sizes, on the CPU and on the first GPU.
@@ -36,23 +35,24 @@ pub fn compare_devices<X, Y: Outcome>(
     make: impl FnMut(usize, &Device) -> X,
     work: impl FnMut(&X) -> Y,
 ) -> Result<Comparison> {
+    let (mut make, mut work) = (make, work);
+    let mut timing = |size, device: &Device| {
+        let x = make(size, device);
+        benchmark("", device, || work(&x))
+    };
     let (devices, note) = cpu_and_gpu();
-    devices_on(&devices, sizes, make, work).map(|table| table.with_note(note))
+    devices_on(&devices, sizes, &mut timing).map(|table| table.with_note(note))
 }
 
-fn devices_on<X, Y: Outcome>(
+fn devices_on(
     devices: &[Device],
     sizes: &[usize],
-    mut make: impl FnMut(usize, &Device) -> X,
-    mut work: impl FnMut(&X) -> Y,
+    timing: &mut dyn FnMut(usize, &Device) -> Result<Timing>,
 ) -> Result<Comparison> {
     check_sizes("compare_devices", sizes)?;
     let mut columns = Vec::new();
     for device in devices {
-        let times = sizes.iter().map(|&size| {
-            let x = make(size, device);
-            benchmark("", device, || work(&x))
-        });
+        let times = sizes.iter().map(|&size| timing(size, device));
         columns.push(Column::times(
             device.label(),
             &times.collect::<Result<Vec<_>>>()?,
@@ -86,13 +86,14 @@ pub fn compare_batch_sizes<M: Module>(
     batch_sizes: &[usize],
 ) -> Result<Comparison> {
     let (devices, note) = cpu_and_gpu();
+    let model: (&dyn AnyModel, &dyn Steps) = (model, steps::<M, Batch, Tensor>());
     let table = with_seed(0, || batch_sizes_on(&devices, model, batch, batch_sizes));
     table.map(|table| table.with_note(note))
 }
 
-fn batch_sizes_on<M: Module>(
+fn batch_sizes_on(
     devices: &[Device],
-    model: &M,
+    model: (&dyn AnyModel, &dyn Steps),
     batch: &Batch,
     batch_sizes: &[usize],
 ) -> Result<Comparison> {
@@ -124,17 +125,17 @@ fn batch_sizes_on<M: Module>(
 
 /// Measures, for each batch size, a step that starts with the batch on the CPU, and the transfer
 /// alone.
-fn steps_on<M: Module>(
+fn steps_on(
     device: &Device,
-    model: &M,
+    (model, does): (&dyn AnyModel, &dyn Steps),
     batch: &Batch,
     batch_sizes: &[usize],
 ) -> Result<(Vec<Timing>, Vec<Timing>)> {
-    let model = model.replicate(device);
+    let model = model.copied_to(device)?;
     model.set_training(false);
-    model.forward(&batch.x.narrow(0, 0, 1).to_device(device)); // initialises lazy layers
+    does.forward(&*model, &batch.part(0, 1, device)?); // initialises lazy layers
     model.set_training(true);
-    let mut optimizer = model.configure_optimizers();
+    let mut optimizer = does.optimizer(&*model);
     let (mut steps, mut moves) = (Vec::new(), Vec::new());
     for &size in batch_sizes {
         let examples: Vec<u32> = (0..size).map(|i| (i % batch.len()) as u32).collect();
@@ -143,7 +144,7 @@ fn steps_on<M: Module>(
         let (x, y) = (rows(&batch.x), rows(&batch.y));
         let batch = Batch { x, y };
         steps.push(benchmark("", device, || {
-            let loss = model.training_step(&batch.to_device(device)?);
+            let loss = does.training(&*model, &batch.to_device(device)?);
             optimizer.step(&loss.backward());
             Ok(())
         })?);
@@ -274,7 +275,7 @@ pub fn compare_logging(products: usize, size: usize) -> Result<Timings> {
 /// Returns a tensor of this many bytes on the CPU.
 fn bytes_of_zeros(size: usize) -> Result<Tensor> {
     check_size("bytes", &[size], 1, &cpu())?;
-    Raw::zeros(size, DType::U8, &cpu()).map(Tensor::from)
+    Ok(Raw::zeros(size, DType::U8, &cpu()).map(Tensor::from)?)
 }
 
 /// Returns the CPU and the first GPU, or the CPU and a note that says why there is no GPU.
@@ -296,7 +297,7 @@ fn in_main_memory(device: &Device) -> Option<String> {
     })
 }
 
-fn reason(error: &candle_core::Error) -> String {
+fn reason(error: &crate::error::Error) -> String {
     error
         .to_string()
         .lines()

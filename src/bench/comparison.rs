@@ -2,6 +2,7 @@
 
 use super::benchmark::{Timing, readable_time};
 use super::digits::three_digits;
+use crate::erased::outlined;
 use crate::error::{Result, explain};
 use crate::notebook::MimeBundle;
 use crate::notebook::{Show, Table};
@@ -22,7 +23,6 @@ use std::fmt;
 /// assert!(table.values("cpu")?[0] < 1.0); // seconds
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Comparison {
     /// The header of the column of sizes, such as `"batch size"`.
     size_name: String,
@@ -49,6 +49,8 @@ pub(super) enum Unit {
     /// A ratio of two times.
     Ratio,
 }
+
+outlined!(Clone for Comparison { size_name, sizes, columns, note });
 
 impl Comparison {
     pub(super) fn new(size: &str, sizes: &[usize], columns: Vec<Column>) -> Self {

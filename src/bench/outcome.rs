@@ -1,8 +1,7 @@
 //! What a measured closure returns.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tensor::{GradStore, Tensor};
-use candle_core::Error;
 
 /// What the closure of a [`benchmark`](super::benchmark) returns: tensors, gradients, scalars, lists of them,
 /// nothing, or a `Result`, whose error ends the measurement.

@@ -1,7 +1,8 @@
 //! Measures time on a device that works asynchronously.
 
 use crate::device::synchronize;
-use candle_core::{Device, Result};
+use crate::error::Result;
+use candle_core::Device;
 use std::time::{Duration, Instant};
 
 /// Measures how long a device takes, including work that it still does in the background.

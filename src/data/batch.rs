@@ -3,14 +3,15 @@
 mod any;
 mod impls;
 
-pub(crate) use any::{AnyBatch, typed};
+pub use any::AnyBatch;
+pub(crate) use impls::typed;
 #[doc(hidden)]
 pub use impls::{agreed, parts_of};
 
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::notebook::Show;
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// A minibatch of examples: inputs and targets, one of each per example.
 ///
@@ -203,10 +204,44 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// # Ok::<(), Error>(())
     /// ```
     fn collate(batches: &[&Self]) -> Result<Self>;
+
+    // A cell compiles the methods that follow for its own types of batches. The types of this crate override
+    // them with the same, so that they are compiled here.
+
+    #[doc(hidden)]
+    fn into_any(self) -> Box<dyn AnyBatch> {
+        Box::new(self)
+    }
+
+    #[doc(hidden)]
+    fn parts(&self, places: &[(usize, usize, &Device)]) -> Result<Vec<Self>> {
+        parts(self, places)
+    }
 }
 
+fn parts<B: BatchData>(batch: &B, places: &[(usize, usize, &Device)]) -> Result<Vec<B>> {
+    let places = places.iter();
+    places
+        .map(|(start, len, device)| batch.part(*start, *len, device))
+        .collect()
+}
+
+/// Overrides the hidden methods of [`BatchData`] for one type.
+macro_rules! compiled_here {
+    () => {
+        fn into_any(self) -> Box<dyn AnyBatch> {
+            Box::new(self)
+        }
+
+        fn parts(&self, places: &[(usize, usize, &Device)]) -> Result<Vec<Self>> {
+            super::parts(self, places)
+        }
+    };
+}
+use compiled_here;
+
 /// Returns the error of an empty list of batches.
-fn nothing_to_join() -> candle_core::Error {
+fn nothing_to_join() -> crate::error::Error {
     error::argument(
         "collate",
         "at least one batch",

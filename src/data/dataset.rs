@@ -1,9 +1,8 @@
 //! Data sets: examples by index.
 
 use super::{Batch, BatchData};
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::tensor::Tensor;
-use candle_core::Result;
 use std::sync::Arc;
 
 /// Examples that are read by their index, counted from 0.

@@ -6,13 +6,15 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use any::AnyLoader;
+pub use any::AnyLoader;
 pub use batches::Batches;
 pub(crate) use plan::Share;
 
 use super::{Batch, BatchData, Dataset, Sampler};
+use crate::erased::Erased;
+use crate::error::Result;
 use crate::notebook::Show;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,7 +38,7 @@ use std::sync::Arc;
 /// ```
 pub struct DataLoader<B: BatchData = Batch> {
     dataset: Arc<dyn Dataset<B>>,
-    any: AnyLoader,
+    any: Erased<AnyLoader>,
 }
 
 impl<B: BatchData> DataLoader<B> {
@@ -52,7 +54,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     pub fn new(dataset: impl Dataset<B> + 'static) -> Self {
         let dataset: Arc<dyn Dataset<B>> = Arc::new(dataset);
-        let any = AnyLoader::new(dataset.clone());
+        let any = AnyLoader::new(Arc::new(dataset.clone()));
         DataLoader { dataset, any }
     }
 
@@ -93,7 +95,7 @@ impl<B: BatchData> DataLoader<B> {
     ///
     /// [`Sampler`] has an example.
     pub fn sampler(mut self, sampler: impl Sampler + 'static) -> Self {
-        self.any.sampler = Some(Arc::new(sampler));
+        self.any.choose(Arc::new(sampler));
         self
     }
 
@@ -175,7 +177,7 @@ impl<B: BatchData> DataLoader<B> {
 
     /// Returns the loader without the type of its batches, for the training loop.
     pub(crate) fn into_any(self) -> AnyLoader {
-        self.any
+        self.any.into_inner()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Data modules: the loaders of a task.
 
-use super::{Batch, BatchData, DataLoader};
-use candle_core::Result;
+use super::{AnyLoader, Batch, BatchData, DataLoader};
+use crate::error::Result;
 
 /// The data of a task, as loaders for training, validation and testing.
 ///
@@ -67,6 +67,46 @@ pub trait DataModule<B: BatchData = Batch> {
     fn test_dataloader(&self) -> Result<Option<DataLoader<B>>> {
         Ok(None)
     }
+
+    // The data sets of this crate override the methods that follow with the same, so that they are compiled
+    // here and not in the cells that train a model.
+
+    #[doc(hidden)]
+    fn train_loader(&self) -> Result<AnyLoader> {
+        self.train_dataloader().map(DataLoader::into_any)
+    }
+
+    #[doc(hidden)]
+    fn val_loader(&self) -> Result<Option<AnyLoader>> {
+        let loader = self.val_dataloader()?;
+        Ok(loader.map(DataLoader::into_any))
+    }
+
+    #[doc(hidden)]
+    fn test_loader(&self) -> Result<Option<AnyLoader>> {
+        let loader = self.test_dataloader()?;
+        Ok(loader.map(DataLoader::into_any))
+    }
+}
+
+/// Overrides the hidden methods of [`DataModule`] for one data set.
+macro_rules! loaders_here {
+    () => {
+        fn train_loader(&self) -> $crate::Result<$crate::data::AnyLoader> {
+            let loader = $crate::data::DataModule::train_dataloader(self)?;
+            Ok(loader.into_any())
+        }
+
+        fn val_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
+            let loader = $crate::data::DataModule::val_dataloader(self)?;
+            Ok(loader.map($crate::data::DataLoader::into_any))
+        }
+
+        fn test_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
+            let loader = $crate::data::DataModule::test_dataloader(self)?;
+            Ok(loader.map($crate::data::DataLoader::into_any))
+        }
+    };
 }
 
 /// A loader alone is the training set and the test set of a task without a validation set.
@@ -84,12 +124,12 @@ impl<B: BatchData> DataModule<B> for DataLoader<B> {
 macro_rules! data_module {
     ($set:ident) => {
         impl $crate::data::DataModule for $set {
-            fn train_dataloader(&self) -> candle_core::Result<$crate::data::DataLoader> {
+            fn train_dataloader(&self) -> crate::error::Result<$crate::data::DataLoader> {
                 let loader = $crate::data::DataLoader::new(self.train()?);
                 Ok(loader.batch_size(self.batch_size).shuffle(true))
             }
 
-            fn val_dataloader(&self) -> candle_core::Result<Option<$crate::data::DataLoader>> {
+            fn val_dataloader(&self) -> crate::error::Result<Option<$crate::data::DataLoader>> {
                 let val = self.val()?;
                 if $crate::data::Dataset::is_empty(&val) {
                     return Ok(None);
@@ -97,6 +137,8 @@ macro_rules! data_module {
                 let loader = $crate::data::DataLoader::new(val);
                 Ok(Some(loader.batch_size(self.batch_size)))
             }
+
+            $crate::data::module::loaders_here!();
         }
     };
 }
@@ -112,4 +154,4 @@ macro_rules! setters {
     )*};
 }
 
-pub(super) use {data_module, setters};
+pub(super) use {data_module, loaders_here, setters};

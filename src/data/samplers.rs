@@ -1,8 +1,8 @@
 //! Samplers: which examples a loader takes, and in which order.
 
-use crate::error;
+use crate::erased::outlined;
+use crate::error::{self, Result};
 use crate::tensor::{permutation, random_unit};
-use candle_core::Result;
 
 /// Chooses the examples of a loop through a loader, and their order.
 ///
@@ -79,7 +79,10 @@ impl WeightedSampler {
     /// );
     /// ```
     pub fn new(weights: impl Into<Vec<f64>>, num_samples: usize) -> Result<Self> {
-        let weights = weights.into();
+        Self::of(weights.into(), num_samples)
+    }
+
+    fn of(weights: Vec<f64>, num_samples: usize) -> Result<Self> {
         let mut each = weights.iter().enumerate();
         let found = match each.find(|(_, w)| !(w.is_finite() && **w >= 0.0)) {
             Some((i, weight)) => format!("{weight} for example {i}"),
@@ -186,12 +189,14 @@ impl Sampler for WeightedSampler {
 /// }
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug)]
 pub struct StratifiedSampler {
     /// The indices of each class.
     classes: Vec<Vec<usize>>,
     num_samples: usize,
 }
+
+outlined!(Clone for StratifiedSampler { classes, num_samples });
+outlined!(Debug for StratifiedSampler { classes, num_samples });
 
 impl StratifiedSampler {
     /// Creates a sampler from the class of each example, in the order of the data set.
@@ -205,9 +210,13 @@ impl StratifiedSampler {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(labels: impl IntoIterator<Item = usize>) -> Self {
-        let mut classes = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+        Self::of(&mut labels.into_iter())
+    }
+
+    fn of(labels: &mut dyn Iterator<Item = usize>) -> Self {
         let mut num_samples = 0;
-        for (i, label) in labels.into_iter().enumerate() {
+        let mut classes = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+        for (i, label) in labels.enumerate() {
             classes.entry(label).or_default().push(i);
             num_samples += 1;
         }

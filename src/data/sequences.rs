@@ -2,10 +2,9 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::ops::cat;
 use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
 
 /// Joins sequences of unequal lengths into one tensor: `padding` fills the end of the shorter ones.
 ///

@@ -2,9 +2,8 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error;
+use crate::error::{self, Result};
 use crate::tensor::permutation;
-use candle_core::Result;
 use std::sync::Arc;
 
 /// Some examples of a data set, by their indices.
@@ -101,7 +100,17 @@ pub fn random_split<B: BatchData, D: Dataset<B>, const N: usize>(
     dataset: D,
     sizes: [usize; N],
 ) -> Result<[Subset<Arc<D>>; N]> {
-    let examples = dataset.len();
+    let parts = parts(dataset.len(), &sizes)?;
+    let dataset = Arc::new(dataset);
+    let mut parts = parts.into_iter();
+    Ok(sizes.map(|_| Subset {
+        dataset: dataset.clone(),
+        indices: parts.next().unwrap_or_default(),
+    }))
+}
+
+/// Returns the indices of each part of a random split.
+fn parts(examples: usize, sizes: &[usize]) -> Result<Vec<Vec<usize>>> {
     let sum = sizes
         .iter()
         .try_fold(0, |sum: usize, &n| sum.checked_add(n));
@@ -113,12 +122,9 @@ pub fn random_split<B: BatchData, D: Dataset<B>, const N: usize>(
             "Give each example to a part; parts that you do not need can be dropped",
         ));
     }
-    let dataset = Arc::new(dataset);
     let mut order = permutation(examples).into_iter();
-    Ok(sizes.map(|size| Subset {
-        dataset: dataset.clone(),
-        indices: order.by_ref().take(size).collect(),
-    }))
+    let part = |size: &usize| order.by_ref().take(*size).collect();
+    Ok(sizes.iter().map(part).collect())
 }
 
 /// Returns the `k` splits of cross-validation, each as a pair of training part and validation part.
@@ -143,7 +149,17 @@ pub fn k_folds<B: BatchData, D: Dataset<B>>(
     dataset: D,
     k: usize,
 ) -> Result<Vec<[Subset<Arc<D>>; 2]>> {
-    let examples = dataset.len();
+    let folds = folds(dataset.len(), k)?;
+    let dataset = Arc::new(dataset);
+    let subset = |indices| Subset {
+        dataset: dataset.clone(),
+        indices,
+    };
+    Ok(folds.into_iter().map(|fold| fold.map(subset)).collect())
+}
+
+/// Returns the indices of both parts of each fold.
+fn folds(examples: usize, k: usize) -> Result<Vec<[Vec<usize>; 2]>> {
     if examples < 2 {
         return Err(error::argument(
             "k_folds",
@@ -160,16 +176,11 @@ pub fn k_folds<B: BatchData, D: Dataset<B>>(
             "Choose 5 or 10, if there are that many examples",
         ));
     }
-    let dataset = Arc::new(dataset);
-    let subset = |indices| Subset {
-        dataset: dataset.clone(),
-        indices,
-    };
     let order = permutation(examples);
     let fold = |i| {
         let (start, end) = (examples * i / k, examples * (i + 1) / k);
         let train = [&order[..start], &order[end..]].concat();
-        [subset(train), subset(order[start..end].to_vec())]
+        [train, order[start..end].to_vec()]
     };
     Ok((0..k).map(fold).collect())
 }

@@ -7,10 +7,11 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{self, attempt};
+use crate::erased::{Erased, outlined};
+use crate::error::{self, Result, attempt};
 use crate::notebook::{Show, Table};
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use column::{Column, Entries};
 use std::path::Path;
 
@@ -44,11 +45,14 @@ use std::path::Path;
 /// let data = TensorDataset::new(inputs, targets)?;
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(PartialEq)]
 pub struct DataFrame {
-    columns: Vec<Column>,
+    columns: Erased<Vec<Column>>,
     rows: usize,
 }
+
+outlined!(Clone for DataFrame { columns, rows });
+outlined!(Debug for DataFrame { columns, rows });
 
 impl DataFrame {
     /// Reads a CSV file, whose first line has the names of the columns.
@@ -66,7 +70,10 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn read_csv(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Self::read(path.as_ref())
+    }
+
+    fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|reason| {
             error::file(
                 "read the table",
@@ -105,7 +112,10 @@ impl DataFrame {
 
     fn parse(source: &str, text: &str) -> Result<Self> {
         let (columns, rows) = csv::parse(source, text)?;
-        Ok(DataFrame { columns, rows })
+        Ok(DataFrame {
+            columns: columns.into(),
+            rows,
+        })
     }
 
     /// Returns the number of rows.
@@ -236,9 +246,10 @@ impl DataFrame {
                 "Bring both to the same columns with select or drop",
             ));
         }
-        let columns = self.columns.iter().zip(&other.columns);
+        let columns = self.columns.iter().zip(other.columns.iter());
+        let columns: Vec<Column> = columns.map(|(a, b)| a.followed_by(b)).collect();
         Ok(Self {
-            columns: columns.map(|(a, b)| a.followed_by(b)).collect(),
+            columns: columns.into(),
             rows: self.rows + other.rows,
         })
     }
@@ -296,7 +307,10 @@ impl DataFrame {
 
     fn with(&self, columns: Vec<Column>) -> Self {
         let rows = self.rows;
-        Self { columns, rows }
+        Self {
+            columns: columns.into(),
+            rows,
+        }
     }
 
     fn table(&self) -> Table {

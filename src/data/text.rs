@@ -6,9 +6,8 @@ mod vocab;
 pub use bpe::BpeTokenizer;
 pub use vocab::Vocab;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::notebook::Show;
-use candle_core::Result;
 
 /// Splits text into characters and maps each one to an index: its position among the sorted characters
 /// of a training text.
@@ -111,7 +110,7 @@ impl Show for CharTokenizer {
 }
 
 /// Returns the error of an index for which there is no token.
-fn unknown(operation: &str, index: u32, len: usize) -> candle_core::Error {
+fn unknown(operation: &str, index: u32, len: usize) -> crate::error::Error {
     error::index(
         operation,
         "token",

@@ -15,8 +15,8 @@ pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 
-use crate::error;
-use candle_core::{DType, Device, Error, Result};
+use crate::error::{self, Error, Result};
+use candle_core::{DType, Device};
 use std::fmt;
 
 /// A step that turns an image into another one.

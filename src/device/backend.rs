@@ -2,8 +2,8 @@
 
 pub(super) use kind::{count, open, uuids};
 
-use crate::error;
-use candle_core::{Device, Result};
+use crate::error::{self, Result};
+use candle_core::Device;
 
 /// Returns an error for a kind of GPU (`"cuda"`, `"metal"`) other than the one that this build supports. In a
 /// build for the CPU only, [`count`] returns the error.
@@ -116,7 +116,7 @@ mod kind {
     }
 
     pub(in super::super) fn open(index: usize) -> Result<Device> {
-        Device::new_metal(index)
+        Ok(Device::new_metal(index)?)
     }
 
     pub(in super::super) fn uuids() -> Vec<String> {

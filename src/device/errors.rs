@@ -12,10 +12,10 @@ pub(super) use cuda::explained;
 
 /// Returns the result unchanged: a build without CUDA has no GPU errors to explain.
 #[cfg(not(feature = "cuda"))]
-pub(crate) fn explain_gpu<T>(
-    result: candle_core::Result<T>,
+pub(crate) fn explain_gpu<T, E>(
+    result: Result<T, E>,
     _device: &candle_core::Device,
     _requested: Option<usize>,
-) -> candle_core::Result<T> {
+) -> Result<T, E> {
     result
 }

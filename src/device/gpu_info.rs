@@ -1,8 +1,7 @@
 //! What NVIDIA's driver reports about the GPUs of this machine.
 
 use super::backend;
-use crate::error;
-use candle_core::{Error, Result};
+use crate::error::{self, Error, Result};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The operations between ranks that training needs.
 
 use super::world::World;
+use crate::error::Result;
 use crate::tensor::Tensor;
-use candle_core::Result;
 
 /// The connection between the ranks. All ranks make the same calls in the same order; each call returns
 /// when its result is complete.
@@ -29,7 +29,7 @@ pub(crate) trait Communicator: Send + Sync {
 
     /// Ends all ranks and prints the error. `by_all` means that all ranks have failed with the same error,
     /// and not this one alone; then only rank 0 prints it.
-    fn fail(&self, error: &candle_core::Error, by_all: bool);
+    fn fail(&self, error: &crate::error::Error, by_all: bool);
 
     /// Returns whether this process was asked to end, by Ctrl-C or by a cluster's scheduler.
     fn is_asked_to_end(&self) -> bool;

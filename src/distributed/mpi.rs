@@ -7,7 +7,7 @@ mod nccl;
 use super::communicator::Communicator;
 use super::place::place;
 use super::world::World;
-use candle_core::{Error, Result};
+use crate::error::{Error, Result};
 use endings::{STOP, Watchdog, end_all, when_the_process_ends};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
@@ -179,7 +179,11 @@ impl Communicator for Mpi {
         self.together(|| {
             let queued = nccl.sums(&tensors);
             // A rank that hangs is noticed here.
-            sums = first.device().synchronize().and(queued);
+            sums = first
+                .device()
+                .synchronize()
+                .map_err(Error::from)
+                .and(queued);
         });
         sums
     }

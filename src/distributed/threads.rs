@@ -1,7 +1,7 @@
 //! Ranks that are threads of a test.
 
 use super::{Communicator, World};
-use candle_core::{Error, Result};
+use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -52,7 +52,7 @@ impl Barrier {
         let waits = |state: &mut Waiting| state.rounds == round && !state.failed;
         let state = self.changed.wait_while(state, waits).unwrap();
         match state.rounds == round {
-            true => Err(Error::Msg(ENDED.to_owned())),
+            true => Err(Error::msg(ENDED)),
             false => Ok(()),
         }
     }

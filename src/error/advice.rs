@@ -45,6 +45,9 @@ impl Display for AnyError<'_> {
 
 /// Returns the message of an error, and a line about what to do unless the message has one.
 pub(crate) fn described(error: &AnyError<'_>) -> String {
+    if let Some(error) = error.get::<super::Error>() {
+        return described(&AnyError::new(error.as_candle()));
+    }
     if let Some(error) = error.get::<Error>() {
         return join(&message(error), of_candle(error));
     }
@@ -71,7 +74,9 @@ pub(crate) fn described(error: &AnyError<'_>) -> String {
 
 /// Returns the same as [`described`], for an error in a box.
 pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(error) = error.downcast_ref::<Error>() {
+    if let Some(error) = error.downcast_ref::<super::Error>() {
+        described(&AnyError::new(error))
+    } else if let Some(error) = error.downcast_ref::<Error>() {
         described(&AnyError::new(error))
     } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
         described(&AnyError::new(error))

@@ -1,7 +1,7 @@
-//! Constructors of the errors, as Candle's type.
+//! Constructors of the errors.
 
-use super::Problem;
-use candle_core::{DType, Error};
+use super::{Error, Problem};
+use candle_core::DType;
 use std::fmt::Display;
 use std::path::Path;
 

@@ -63,7 +63,7 @@ fn error_of(payload: Box<dyn Any + Send>) -> Error {
     }
 }
 
-/// Panics with an error of Taper or Candle.
+/// Panics with an error.
 #[cold]
 #[track_caller]
 pub(crate) fn raise(error: Error) -> ! {
@@ -93,12 +93,12 @@ pub(crate) trait OrRaise<T> {
     fn or_raise(self) -> T;
 }
 
-impl<T> OrRaise<T> for Result<T> {
+impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
     #[track_caller]
     fn or_raise(self) -> T {
         match self {
             Ok(value) => value,
-            Err(error) => raise(error),
+            Err(error) => raise(error.into()),
         }
     }
 }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_error_without_advice_gets_it() {
-        let caught = catch_unwind(|| raise(Error::EmptyTensor { op: "max" }));
+        let caught = catch_unwind(|| raise(candle_core::Error::EmptyTensor { op: "max" }.into()));
         let text = text(caught.unwrap_err());
         assert!(
             text.ends_with("\nThe tensor has no elements; `.dims()` returns its shape."),

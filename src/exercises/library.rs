@@ -1,8 +1,7 @@
 //! The exercises with their cases, read when the first is checked.
 
 use super::value::Value;
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 

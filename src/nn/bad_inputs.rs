@@ -93,6 +93,10 @@ const LAYERS: &[(&str, Operation)] = &[
         let mask = AttentionMask::none().keys(w);
         MultiheadAttention::new(2, size).forward(x, x, x, &mask)
     }),
+    ("MultiheadAttention, further keys", |x, w, _| {
+        let layer = MultiheadAttention::new(2, 1).bias_kv().zero_attn();
+        layer.forward(x, x, x, &AttentionMask::causal().pairs(w))
+    }),
     ("TransformerEncoderLayer", |x, w, size| {
         let layer = TransformerEncoderLayer::new(2, 1).dim_feedforward(size);
         layer.forward(x, &AttentionMask::none().pairs(w))

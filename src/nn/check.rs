@@ -1,11 +1,10 @@
 //! The checks of [`ops::check`] with a layer's description at the beginning of the message. They panic at the
 //! place that called the layer.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{Error, OrRaise, argument, explain, raise};
 use crate::nn::Parameters;
 use crate::ops::check;
 use crate::tensor::Tensor;
-use candle_core::Error;
 use std::fmt;
 
 /// Returns the beginning of an operation's error messages: the layer's description, which is formatted
@@ -22,7 +21,7 @@ pub(crate) fn image(layer: &dyn Parameters, x: &Tensor) -> (usize, usize, usize,
 
 /// Returns the error for an input whose shape the layer cannot take.
 pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, expected: impl fmt::Display) -> Error {
-    check::wrong_shape(&name(layer), x.raw(), expected)
+    check::wrong_shape(&name(layer), x.raw(), expected).into()
 }
 
 /// Checks that sizes are at least 1.
@@ -45,5 +44,16 @@ pub(crate) fn probability(layer: &str, setting: &str, p: f64) {
             format!("{layer}: {setting} is {p}, which is not a probability"),
             format!("Choose {setting} from 0 (drops nothing) to 1 (drops everything)"),
         ))
+    }
+}
+
+#[track_caller]
+pub(crate) fn above_zero(layer: &str, setting: &str, value: f64) {
+    if !(value > 0.0 && value.is_finite()) {
+        let (expected, advice) = (
+            format!("{setting} above 0"),
+            "A small value is common, such as 1e-5",
+        );
+        raise(argument(layer, expected, value, advice))
     }
 }

@@ -1,10 +1,12 @@
 //! [`Parameters`] for the types of a model's fields: parameters, buffers, modes and plain data, where the
 //! walk through a model ends, and the containers that it passes through: lists, options, tuples and boxes.
 
+use crate::erased::Erased;
+use crate::error::Result;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, visit_field};
 use crate::ops::Pair;
-use candle_core::{DType, Device, Result, Shape};
+use candle_core::{DType, Device, Shape};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -219,5 +221,18 @@ impl<P: Parameters + ?Sized> Parameters for &mut P {
         // There cannot be a second `&mut` to the same model. The compiler evaluates this only for code that
         // copies one.
         const { panic!("a borrowed model cannot be copied: write (*model).replicate(…)") }
+    }
+}
+impl<T: Parameters> Parameters for Erased<T> {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        (**self).visit(visitor);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        (**self).visit_mut(visitor)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        Erased::new((**self).shallow_copy())
     }
 }

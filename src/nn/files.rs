@@ -1,9 +1,9 @@
 //! Parameters in safetensors files, written and loaded completely or not at all.
 
-use crate::error::explain;
+use crate::error::{Error, Result, explain};
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
 use crate::tensor::{Raw, Tensor};
-use candle_core::{Device, Error, Result, safetensors};
+use candle_core::{Device, safetensors};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;

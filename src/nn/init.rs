@@ -1,8 +1,8 @@
 //! Initialisation of weights.
 
-use crate::error::{OrRaise, explain};
+use crate::error::{OrRaise, Result, explain};
 use crate::tensor::{Tensor, full, normal, uniform};
-use candle_core::{Device, Result, Shape};
+use candle_core::{Device, Shape};
 
 /// A rule for initial weights. Layers use PyTorch's defaults; this is for other choices.
 ///
@@ -51,7 +51,11 @@ impl Init {
     /// ```
     #[track_caller]
     pub fn tensor(self, shape: impl Into<Shape>, device: &Device) -> Tensor {
-        let shape = shape.into();
+        self.draw(shape.into(), device)
+    }
+
+    #[track_caller]
+    fn draw(self, shape: Shape, device: &Device) -> Tensor {
         let spread = match self {
             Self::Constant(value) => return full(shape, value, device),
             Self::Normal(std) => return normal(0.0, std, shape, device),

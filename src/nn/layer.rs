@@ -1,10 +1,10 @@
 //! The trait of all layers.
 
+use crate::error::Result;
 use crate::nn::Parameters;
 use crate::nn::parameters::print_as_described;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::tensor::Tensor;
-use candle_core::Result;
 
 /// A model that maps an input to an output: one tensor to one tensor, unless its type says otherwise.
 ///
@@ -59,6 +59,16 @@ pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + S
     /// let y = layer.forward(&zeros((2, 3), &cpu())); // (2, 3)
     /// ```
     fn forward(&self, input: &X) -> Y;
+
+    /// Returns the layer as a trait object. The layers of this crate override it with the same: so what a trait
+    /// object needs is compiled here, and not in each cell that builds a network.
+    #[doc(hidden)]
+    fn into_box(self) -> Box<dyn Layer<X, Y>>
+    where
+        Self: Sized + 'static,
+    {
+        Box::new(self)
+    }
 }
 
 impl Layer for Box<dyn Layer> {
@@ -94,3 +104,13 @@ impl<X, Y, L: Layer<X, Y> + 'static> CopyLayer<X, Y> for L {
 }
 
 print_as_described!(dyn Layer + '_);
+
+/// Overrides [`Layer::into_box`] for one layer.
+macro_rules! boxed_here {
+    () => {
+        fn into_box(self) -> Box<dyn $crate::nn::Layer> {
+            Box::new(self)
+        }
+    };
+}
+pub(crate) use boxed_here;

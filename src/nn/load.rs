@@ -1,10 +1,9 @@
 //! The options for loading parameters, and the report of what was loaded.
 
-use crate::error::{attempt, explain};
+use crate::error::{Result, attempt, explain};
 use crate::nn::StateEntry;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
-use candle_core::Result;
 use std::collections::HashMap;
 use std::fmt;
 

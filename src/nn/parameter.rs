@@ -2,11 +2,11 @@
 
 mod frozen;
 
-use crate::error::{OrRaise, explain};
+use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::{Raw, Tensor, copied, moved, recorded};
-use candle_core::{DType, Device, Error, Result, Shape, Var};
+use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded};
+use candle_core::{DType, Device, Shape, Var};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -115,8 +115,17 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn init(&self, default: &Device, values: impl FnOnce(&Device) -> Tensor) {
-        self.fill(default, |device| Ok(values(device).into()))
-            .or_raise();
+        let mut values = Some(values);
+        self.initialise(default, &mut |device| values.take().map(|of| of(device)));
+    }
+
+    #[track_caller]
+    fn initialise(&self, default: &Device, values: &mut dyn FnMut(&Device) -> Option<Tensor>) {
+        let values = |device: &Device| {
+            let values = values(device).expect("called once");
+            Ok(values.into())
+        };
+        self.fill(default, values).or_raise();
     }
 
     fn fill(&self, default: &Device, values: impl FnOnce(&Device) -> Result<Raw>) -> Result<()> {
@@ -215,10 +224,12 @@ impl Parameter {
             ));
         }
         let values = values.raw();
-        self.fill(values.device(), |device| moved(values, device))?;
+        self.fill(values.device(), |device| Ok(moved(values, device)?))?;
         let var = self.try_var()?;
         // Candle refuses values that share memory with the variable, so they are copied first.
-        var.set(&moved(values, var.device())?.force_contiguous()?)
+        var.set(&moved(values, var.device())?.force_contiguous()?)?;
+        mark_changed(&var);
+        Ok(())
     }
 
     /// Returns the shape of the values.
@@ -381,7 +392,7 @@ impl Parameter {
 
 /// Returns a variable with memory of its own, even if the values are a variable themselves.
 fn variable(values: &Raw) -> Result<Var> {
-    Var::from_tensor(&values.detach())
+    Ok(Var::from_tensor(&values.detach())?)
 }
 
 fn not_initialized() -> Error {

@@ -1,9 +1,9 @@
 //! The trait of all models: a walk through their fields.
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, Result};
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Mode, Parameter, describe, placement};
-use candle_core::{DType, Device, Result};
+use candle_core::{DType, Device};
 
 /// A model, a layer, or a part of one: anything whose parameters can be found.
 ///
@@ -108,7 +108,7 @@ pub trait Parameters {
     // of the tensor in an `Arc`.
     #[track_caller]
     fn to_device(&mut self, device: &Device) {
-        self.visit_mut(&mut *placement::mover(device)).or_raise();
+        placement::move_to(device, &mut |visitor| self.visit_mut(visitor)).or_raise();
     }
 
     /// Converts every parameter and buffer of a floating-point type to another one, in place: `f64` for more
@@ -130,20 +130,19 @@ pub trait Parameters {
     /// ```
     #[track_caller]
     fn to_dtype(&mut self, dtype: DType) {
-        let mut converter = placement::converter(dtype).or_raise();
-        self.visit_mut(&mut *converter).or_raise();
+        placement::convert(dtype, &mut |visitor| self.visit_mut(visitor)).or_raise();
     }
 
     /// Switches every [`Mode`] in the model.
     #[doc(hidden)]
     fn set_training(&self, training: bool) {
-        self.visit(&mut SetTraining(training));
+        set_training(&|visitor| self.visit(visitor), training);
     }
 
     /// Freezes every [`Parameter`] and every [`Mode`] in the model, or lets them change again.
     #[doc(hidden)]
     fn set_frozen(&self, frozen: bool) {
-        self.visit(&mut SetFrozen(frozen));
+        set_frozen(&|visitor| self.visit(visitor), frozen);
     }
 }
 
@@ -172,6 +171,16 @@ macro_rules! print_as_described {
     )*};
 }
 pub(super) use print_as_described;
+
+// A cell compiles the methods of the trait for each model, so these functions do the work.
+
+fn set_training(visit: &dyn Fn(&mut dyn Visitor), training: bool) {
+    visit(&mut SetTraining(training));
+}
+
+fn set_frozen(visit: &dyn Fn(&mut dyn Visitor), frozen: bool) {
+    visit(&mut SetFrozen(frozen));
+}
 
 struct SetTraining(bool);
 

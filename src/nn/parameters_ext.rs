@@ -1,12 +1,14 @@
 //! The methods of a model.
 
-use crate::error::{self, OrRaise, raise};
+use crate::erased::Erased;
+use crate::error::{self, OrRaise, Result, raise};
 use crate::nn::{
     Init, Layer, LoadOptions, LoadReport, Parameter, Parameters, StateEntry, Summary, files,
     placement, state, state_of,
 };
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The methods of every model: list, count, copy, save and load its parameters, and so on.
@@ -180,7 +182,7 @@ pub trait ParametersExt {
         Self: Parameters + Sized,
     {
         let mut copy = self.shallow_copy();
-        copy.visit_mut(&mut *placement::copier(device)).or_raise();
+        placement::copy_to(device, &mut |visitor| copy.visit_mut(visitor)).or_raise();
         copy
     }
 
@@ -227,7 +229,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        files::save(path.as_ref(), &tensors(state_of(self))?)
+        save(path.as_ref(), state_of(self))
     }
 
     /// Loads all parameters and buffers from a safetensors file onto a device, and moves the model
@@ -274,10 +276,9 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let (values, report) = files::load_into(path.as_ref(), device, &state_of(self), options)?;
-        self.visit_mut(&mut *placement::mover(device))?;
-        files::assign(&state_of(self), &values)?;
-        Ok(report)
+        let loaded = load(path.as_ref(), device, state_of(self), options)?;
+        placement::move_to(device, &mut |visitor| self.visit_mut(visitor))?;
+        assign(state_of(self), loaded)
     }
 
     /// Returns a table of the layers that an input of this shape passes through, with the shape of each
@@ -350,6 +351,28 @@ fn named(state: Vec<StateEntry>, name: &str) -> Parameter {
             raise(error::name("parameter", name, names))
         }
     }
+}
+
+fn save(path: &Path, state: Vec<StateEntry>) -> Result<()> {
+    files::save(path, &tensors(state)?)
+}
+
+/// The values of a file by the model's names, and what was loaded.
+type Loaded = Erased<(HashMap<String, Tensor>, LoadReport)>;
+
+fn load(
+    path: &Path,
+    device: &Device,
+    state: Vec<StateEntry>,
+    options: LoadOptions,
+) -> Result<Loaded> {
+    files::load_into(path, device, &state, options).map(Erased::new)
+}
+
+fn assign(state: Vec<StateEntry>, loaded: Loaded) -> Result<LoadReport> {
+    let (values, report) = loaded.into_inner();
+    files::assign(&state, &values)?;
+    Ok(report)
 }
 
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {

@@ -1,10 +1,10 @@
 //! Moves the tensors of a model to a device, copies them there, or converts them to another type.
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
 use crate::tensor::{self, Raw};
-use candle_core::{DType, Device, Result, TensorId, Var};
+use candle_core::{DType, Device, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -12,31 +12,33 @@ use std::hash::Hash;
 // The visitors are boxed so that a notebook's cell, which compiles these calls for its model, does not
 // compile the destructors of the visitors too.
 
-/// Returns a visitor that moves the tensors that it visits to the device.
-pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
-    Box::new(Mover {
+/// A walk through the tensors of a model.
+type Walk<'a> = &'a mut dyn FnMut(&mut dyn VisitorMut) -> Result<()>;
+
+/// Moves the tensors of a model to the device.
+pub(super) fn move_to(device: &Device, walk: Walk<'_>) -> Result<()> {
+    walk(&mut Mover {
         device: device.clone(),
         tensors: HashMap::new(),
     })
 }
 
-/// Returns a visitor that replaces the tensors that it visits by copies on the device, so that a shallow
-/// copy shares nothing with its model.
-pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
-    Box::new(Copier {
+/// Replaces the tensors of a shallow copy by copies on the device, so that it shares nothing with its model.
+pub(super) fn copy_to(device: &Device, walk: Walk<'_>) -> Result<()> {
+    walk(&mut Copier {
         device: device.clone(),
         parameters: HashMap::new(),
         tensors: HashMap::new(),
     })
 }
 
-/// Returns a visitor that converts floating-point values to another type.
-pub(super) fn converter(dtype: DType) -> Result<Box<dyn VisitorMut>> {
+/// Converts the floating-point values of a model to another type.
+pub(super) fn convert(dtype: DType, walk: Walk<'_>) -> Result<()> {
     match dtype {
-        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Ok(Box::new(Converter {
+        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => walk(&mut Converter {
             dtype,
             tensors: HashMap::new(),
-        })),
+        }),
         other => Err(error::dtype(
             "to_dtype of a model",
             "f32, f64, bf16 or f16",

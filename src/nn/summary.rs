@@ -4,21 +4,25 @@ mod recorder;
 
 pub(super) use recorder::{is_recording, output_of, seen, watched};
 
+use crate::erased::outlined;
+use crate::error::Result;
 use crate::nn::{Layer, state, state_of};
 use crate::notebook::Show;
 use crate::tensor::Raw;
-use candle_core::{DType, Device, Result, Shape};
+use candle_core::{DType, Device, Shape};
 use recorder::Row;
 use std::fmt;
 
 /// The layers that an input passes through, with the shape of each output and the number of parameters.
 ///
 /// [`summary`](crate::nn::ParametersExt::summary) returns it. It is displayed as a table.
-#[derive(Clone, PartialEq)]
+#[derive(PartialEq)]
 pub struct Summary {
     rows: Vec<Row>,
     total: usize,
 }
+
+outlined!(Clone for Summary { rows, total });
 
 impl Summary {
     pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {

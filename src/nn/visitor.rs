@@ -1,8 +1,8 @@
 //! The traits of the visitors that a model passes its fields to.
 
+use crate::error::Result;
 use crate::nn::{Buffer, Mode, Parameter};
 use crate::tensor::Raw;
-use candle_core::Result;
 use std::fmt;
 
 /// Receives the fields of a model, in order, from [`Parameters::visit`](crate::nn::Parameters::visit).

@@ -1,5 +1,6 @@
 //! MIME bundles.
 
+use crate::erased::{Erased, outlined};
 use serde_json::{Map, Value};
 
 /// A value in several representations, keyed by MIME type (`"text/plain"`, `"image/svg+xml"`, …).
@@ -13,9 +14,19 @@ use serde_json::{Map, Value};
 /// let bundle = MimeBundle::text("3 rows").with("text/html", "<b>3</b> rows");
 /// assert_eq!(bundle.get("text/html"), Some("<b>3</b> rows"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub struct MimeBundle {
-    data: Map<String, Value>,
+    data: Erased<Map<String, Value>>,
+}
+
+outlined!(Clone for MimeBundle { data });
+outlined!(Debug for MimeBundle { data });
+
+impl PartialEq for MimeBundle {
+    #[inline(never)]
+    fn eq(&self, other: &Self) -> bool {
+        self.data == other.data
+    }
 }
 
 impl MimeBundle {
@@ -46,7 +57,7 @@ impl MimeBundle {
     }
 
     pub(super) fn from(data: Map<String, Value>) -> Self {
-        Self { data }
+        Self { data: data.into() }
     }
 
     pub(super) fn data(&self) -> &Map<String, Value> {

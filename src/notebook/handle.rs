@@ -2,6 +2,7 @@
 
 use super::bundle::MimeBundle;
 use super::live::{Live, LiveContent};
+use crate::erased::{Erased, outlined};
 use crate::notebook::Show;
 
 /// A display that can be updated in place, like IPython's `DisplayHandle`. Returned by
@@ -10,13 +11,12 @@ use crate::notebook::Show;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let display: LiveDisplay = display_live(&MimeBundle::text("waiting"));
+/// let display = display_live(&MimeBundle::text("waiting"));
 /// display.update(&MimeBundle::text("ready"));
 /// assert_eq!(display.show_text(), "ready");
 /// ```
-#[derive(Debug)]
 pub struct LiveDisplay {
-    live: Live<MimeBundle>,
+    live: Erased<Live<MimeBundle>>,
 }
 
 /// Shows a bundle below the cell and returns a handle that updates it in place.
@@ -35,13 +35,15 @@ pub struct LiveDisplay {
 /// assert_eq!(display.show_text(), "step 2");
 /// ```
 pub fn display_live(bundle: &MimeBundle) -> LiveDisplay {
-    let live = Live::default();
+    let live = Erased::<Live<_>>::default();
     live.change(|shown: &mut MimeBundle| {
         shown.clone_from(bundle);
         true
     });
     LiveDisplay { live }
 }
+
+outlined!(Debug for LiveDisplay { live });
 
 impl LiveDisplay {
     /// Replaces the bundle in place, also from a later cell.

@@ -50,7 +50,7 @@ pub fn progress<I: IntoIterator>(items: I) -> Progress<I::IntoIter> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let mut batches: Progress<std::ops::Range<i32>> = progress(0..3);
+/// let mut batches = progress(0..3);
 /// assert_eq!(batches.next(), Some(0)); // the bar appears, with 0 of 3 done
 /// ```
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Runs the tests of a cell. The kernel turns `%test` into a call of [`run`].
 
 use super::check_interrupt;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::fmt::Debug;
 
 /// A test of a cell.
@@ -58,7 +58,10 @@ pub fn run(tests: &[Test]) -> Result<()> {
     println!("\ntest result: {result}. {passed} passed; {failed} failed; {ignored} ignored");
     match failed {
         0 => Ok(()),
-        _ => candle_core::bail!("{failed} of {} tests failed", tests.len() - ignored),
+        _ => Err(Error::msg(format_args!(
+            "{failed} of {} tests failed",
+            tests.len() - ignored
+        ))),
     }
 }
 

@@ -222,19 +222,17 @@ pub fn interact<C: Controls, R: Show>(
     controls: C,
     mut callback: impl FnMut(C::Values) -> Result<R> + 'static,
 ) {
-    let sliders = controls.sliders();
+    let run = move |values: &[f64]| {
+        let value = callback(C::values(values))?;
+        Ok(value.show_bundle())
+    };
+    begin(controls.sliders(), Box::new(run));
+}
+
+fn begin(sliders: &[Slider], callback: Callback) {
     let ids = sliders.iter().map(Slider::show).collect();
     let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
-    let mut run = move |values: &[f64]| {
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            attempt(|| callback(C::values(values))).flatten()
-        }));
-        match result {
-            Ok(Ok(value)) => value.show_bundle(),
-            Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
-            Err(panic) => MimeBundle::text(format!("Panic: {}", message(panic.as_ref()))),
-        }
-    };
+    let mut run = shown(callback);
     let display = display_live(&run(&values));
     let interaction = Interaction {
         ids,
@@ -245,13 +243,28 @@ pub fn interact<C: Controls, R: Show>(
     INTERACTIONS.with_borrow_mut(|all| all.push(Rc::new(RefCell::new(interaction))));
 }
 
+/// Returns a function that shows what the callback returns, its error, or its panic.
+fn shown(mut callback: Callback) -> impl FnMut(&[f64]) -> MimeBundle {
+    move |values| {
+        let result = catch_unwind(AssertUnwindSafe(|| attempt(|| callback(values)).flatten()));
+        match result {
+            Ok(Ok(bundle)) => bundle,
+            Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
+            Err(panic) => MimeBundle::text(format!("Panic: {}", message(panic.as_ref()))),
+        }
+    }
+}
+
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("the panic has no message")
 }
 
-/// A callback of [`interact`], wrapped so that it returns its result as a bundle.
+/// A callback of [`interact`], for the values of its sliders.
+type Callback = Box<dyn FnMut(&[f64]) -> Result<MimeBundle>>;
+
+/// The same, but with the bundle of an error or a panic.
 type Run = Box<dyn FnMut(&[f64]) -> MimeBundle>;
 
 /// The sliders of one [`interact`], with their callback and the display of its result.

@@ -13,7 +13,7 @@ mod kernel;
 mod types;
 
 pub(crate) use compare::{compare, compare_number};
-pub(super) use kernel::sum_to_shape;
+pub(super) use kernel::{recorded_sum, sum_to_shape};
 pub(crate) use types::Arithmetic;
 pub(super) use types::operands;
 
@@ -27,7 +27,7 @@ use candle::with_candle;
 use candle_core::Result;
 use functions::{
     Add, AddNumber, Cube, Div, DivNumber, Maximum, MaximumNumber, Minimum, MinimumNumber, Mul,
-    MulNumber, NumberDiv, NumberPow, NumberSub, Pow, PowNumber, Sub, SubNumber,
+    MulNumber, NumberDiv, NumberPow, NumberSub, One, Pow, PowNumber, Sub, SubNumber,
 };
 use kernel::{Differentiable, forward};
 use types::{common_type, scalar, type_with_number};
@@ -128,7 +128,7 @@ fn with_number(
 
 fn power(x: &Raw, exponent: f64) -> Result<Raw> {
     match exponent {
-        0.0 => x.ones_like(),
+        0.0 => apply(&"pow", x, One(0.0), Raw::ones_like),
         1.0 => Ok(x.clone()),
         2.0 => elementwise::sqr_of(x),
         0.5 => elementwise::sqrt_as(&"pow", x),

@@ -7,7 +7,7 @@ use super::engine::autograd::has_kernel;
 use super::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
 use crate::error::{OrRaise, explain};
 use crate::tensor::{Raw, Tensor};
-use candle_core::{D, Result};
+use candle_core::{D, DType, Result, Shape};
 use fused::{Inputs, Place, Sizes, fused};
 use mask::hidden;
 use std::fmt::Display;
@@ -50,6 +50,9 @@ pub fn scaled_dot_product_attention(
 /// Computes [`scaled_dot_product_attention`]; errors begin with the name of the caller.
 fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask) -> Result<Raw> {
     let [query, key, value] = inputs;
+    if let Some([query, key, value]) = broadcast(inputs)? {
+        return without_dropout(caller, [&query, &key, &value], mask);
+    }
     check_inputs(caller, query, key, value)?;
     let same = query.dims().last() == value.dims().last();
     if !(same && can_fuse(inputs, mask)) {
@@ -81,6 +84,23 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
         q.shape().clone(),
         place(queries),
     )
+}
+
+/// Returns inputs whose leading dimensions differ with the same ones, if they can be broadcast.
+fn broadcast(inputs: [&Raw; 3]) -> Result<Option<[Raw; 3]>> {
+    let leading = |x: &Raw| Shape::from(x.dims()[..x.rank().saturating_sub(2)].to_vec());
+    let [query, key, value] = inputs.map(leading);
+    if query == key && key == value || inputs.iter().any(|x| x.rank() < 2) {
+        return Ok(None);
+    }
+    let common = query.broadcast_shape_binary_op(&key, "attention");
+    let common = common.and_then(|common| common.broadcast_shape_binary_op(&value, "attention"));
+    let Ok(common) = common else {
+        return Ok(None);
+    };
+    let whole = |x: &Raw| x.broadcast_as([common.dims(), &x.dims()[x.rank() - 2..]].concat());
+    let [query, key, value] = inputs.map(whole);
+    Ok(Some([query?, key?, value?]))
 }
 
 /// Returns whether the kernel in `fused` can compute with these tensors: they are not empty, and there is no
@@ -165,6 +185,12 @@ pub(crate) fn attention(
     p: f64,
 ) -> Result<(Raw, Raw)> {
     check_inputs(caller, query, key, value)?;
+    if check::is_half(query) {
+        let single = [query, key, value].map(|x| x.to_dtype(DType::F32));
+        let [query_, key, value] = single;
+        let (y, weights) = attention(caller, [&query_?, &key?, &value?], mask, p)?;
+        return Ok((y.to_dtype(query.dtype())?, weights.to_dtype(query.dtype())?));
+    }
     if query.elem_count() == 0 || value.elem_count() == 0 {
         let shape = |last: usize| [&query.dims()[..query.rank() - 1], &[last]].concat();
         let zeros = |last| Raw::zeros(shape(last), query.dtype(), query.device());
@@ -205,7 +231,8 @@ fn check_inputs(caller: &dyn Display, query: &Raw, key: &Raw, value: &Raw) -> Re
             format!("{caller} cannot take a query, key and value of shapes {q:?}, {k:?} and {v:?}"),
             "Expected (…, queries, features), (…, keys, features) and (…, keys, size), \
              with the same leading dimensions",
-        ));
+        )
+        .into());
     }
     check::same_place(caller, key, query)?;
     check::same_place(caller, value, query)?;

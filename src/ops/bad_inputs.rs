@@ -48,6 +48,16 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("max_pool2d, stride", |x, _, size| {
         max_pool2d(x, Pool2dSpec::new(2).stride(size))
     }),
+    ("max_pool2d_with_indices", |x, _, size| {
+        max_pool2d_with_indices(x, Pool2dSpec::new(2).ceil_mode().stride(size)).1
+    }),
+    ("max_pool2d, dilation", |x, _, size| {
+        max_pool2d(x, Pool2dSpec::new(2).dilation(size))
+    }),
+    ("avg_pool2d, ceil_mode", |x, _, size| {
+        let spec = Pool2dSpec::new(2).ceil_mode().stride(size);
+        avg_pool2d(x, spec.count_include_pad(false))
+    }),
     ("avg_pool2d", |x, _, size| {
         avg_pool2d(x, Pool2dSpec::new(size).padding(size / 2))
     }),
@@ -68,6 +78,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("bce_with_logits", |x, y, _| bce_with_logits(x, y)),
     ("bce_with_logits, pos_weight", |x, w, _| {
         BCEWithLogitsLoss::new().pos_weight(w).forward(x, x)
+    }),
+    ("bce_with_logits, weight", |x, w, _| {
+        BCEWithLogitsLoss::new().weight(w).forward(x, x)
     }),
     ("cross_entropy, weight", |x, w, _| {
         CrossEntropyLoss::new().weight(w).forward(x, w)

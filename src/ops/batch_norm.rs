@@ -1,15 +1,16 @@
 //! Batch normalisation.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::Raw;
+use super::layer_norm::Normal;
 use crate::tensor::across;
-use candle_core::{DType, Error, Result};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Device, Error, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -202,6 +203,7 @@ fn forward<T: Element>(
         x: input.detach(),
         layout,
         batch_statistics: statistics.is_none(),
+        eps,
         weights,
         mean,
         scale,
@@ -321,6 +323,7 @@ struct Back<T> {
     layout: Layout,
     /// Whether the statistics are those of `x`, so that gradients flow through them.
     batch_statistics: bool,
+    eps: f64,
     weights: Vec<T>,
     /// The mean of each channel, as the sum of two values.
     mean: Vec<[T; 2]>,
@@ -371,6 +374,44 @@ impl<T: Element> Backward for Back<T> {
             wanted[1].then_some(of_channels(of_weight.collect())?),
             wanted[2].then_some(of_channels(of_bias.collect())?),
         ])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let Layout {
+            batch,
+            channels,
+            area,
+        } = self.layout;
+        let (x, shape) = (upstream.x(0)?, (1, channels, 1));
+        let [x, g] = [x, upstream.g()].map(|x| x.reshape((batch, channels, area)));
+        let weight = upstream.x(1)?.reshape(shape);
+        let sum = |terms: Tensor| Raw::from(terms.sum((0, 2)));
+        let (y, of_x) = match self.batch_statistics {
+            true => {
+                let normal = Normal::of(&x, (0, 2), true, self.eps);
+                (normal.y.clone(), normal.gradient(&(&g * &weight)))
+            }
+            false => {
+                let channel = |values: Vec<T>| {
+                    Raw::from_vec(values, shape, &Device::Cpu).map(Tensor::from_raw)
+                };
+                let mean = channel(self.mean.iter().map(|[near, rest]| *near + *rest).collect())?;
+                let scale = channel(self.scale.clone())?;
+                ((&x - mean) * &scale, &g * (&weight * scale))
+            }
+        };
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let of_x = x_wanted.then(|| of_x.reshape(upstream.gradient.dims()).into());
+        let of_weight = weight_wanted.then(|| sum(&g * y));
+        Ok([of_x, of_weight, bias_wanted.then(|| sum(g.clone()))])
     }
 }
 

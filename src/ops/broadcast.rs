@@ -1,39 +1,47 @@
 //! Broadcasting: the shape that operands have in common, and the loops over their elements.
 
+use super::engine::simd::multiversion;
 use super::engine::strided::in_order;
-use super::engine::vec_by_chunks;
+use super::engine::{vec_by_chunks, whole_rows};
 use crate::error;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The elements of one task.
+/// The elements of one task, and those for outputs of at least a million elements.
 const CHUNK: usize = 1 << 14;
+const LARGE_CHUNK: usize = 1 << 16;
 /// The elements that are copied into one piece.
 const PIECE: usize = 4096;
 /// A shorter run than this is not worth a call of a loop: then operands are copied into pieces.
-const SHORT: usize = 16;
+const SHORT: usize = 256;
 
-/// Returns the shape to which two tensors are broadcast: dimensions are aligned at the end, and must be
-/// equal or 1.
+/// Returns the shape to which two tensors are broadcast.
 pub(crate) fn broadcast_shape(caller: &str, a: &Raw, b: &Raw) -> Result<Vec<usize>> {
     let (left, right) = (a.dims(), b.dims());
-    let rank = left.len().max(right.len());
+    common_shape(left, right).ok_or_else(|| {
+        error::shape(
+            caller,
+            format_args!("a shape that can be broadcast with {left:?}"),
+            right,
+            "Sizes must be equal or 1, compared from the last dimension on; add a dimension with unsqueeze(dim)",
+        ).into()
+    })
+}
+
+/// Returns the shape to which two shapes are broadcast: dimensions are aligned at the end, and must be equal or 1.
+pub(super) fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
     let size = |dims: &[usize], i: usize| match (i + dims.len()).checked_sub(rank) {
         Some(i) => dims[i],
         None => 1,
     };
     (0..rank)
-        .map(|i| match (size(left, i), size(right, i)) {
-            (a, b) if a == b => Ok(a),
-            (1, size) | (size, 1) => Ok(size),
-            _ => Err(error::shape(
-                caller,
-                format_args!("a shape that can be broadcast with {left:?}"),
-                right,
-                "Sizes must be equal or 1, compared from the last dimension on; add a dimension with unsqueeze(dim)",
-            )),
+        .map(|i| match (size(a, i), size(b, i)) {
+            (a, b) if a == b => Some(a),
+            (1, size) | (size, 1) => Some(size),
+            _ => None,
         })
         .collect()
 }
@@ -94,7 +102,8 @@ impl<const N: usize> Plan<N> {
         let segment = match (strided, longest) {
             (false, None) => Some(PIECE),
             (true, _) if sizes[sizes.len() - 1] >= SHORT => None,
-            (_, period) => Some(period.map_or(PIECE, |period| PIECE / period * period)),
+            // Whole runs, so that each piece begins with one.
+            (_, period) => Some(whole_rows(PIECE, period.unwrap_or(sizes[sizes.len() - 1]))),
         };
         Ok((
             Plan {
@@ -108,6 +117,12 @@ impl<const N: usize> Plan<N> {
         ))
     }
 
+    /// Returns the size of the run, and the sizes of the dimensions before it.
+    fn run(&self) -> (usize, &[usize]) {
+        let last = self.sizes.len() - 1;
+        (self.sizes[last], &self.sizes[..last])
+    }
+
     /// Returns a vector with a value for each element of the output, computed on all cores. `write` initialises
     /// the values of a task, with the elements that its [`Walk`] returns.
     ///
@@ -117,9 +132,14 @@ impl<const N: usize> Plan<N> {
         &self,
         write: impl Fn(Walk<'_, N>, &mut [MaybeUninit<O>]) + Sync,
     ) -> Vec<O> {
+        let most = if self.count < 1 << 20 {
+            CHUNK
+        } else {
+            LARGE_CHUNK
+        };
         let chunk = self
             .segment
-            .map_or(CHUNK, |segment| CHUNK / segment * segment);
+            .map_or(most, |segment| whole_rows(most, segment));
         // SAFETY: guaranteed by the caller.
         unsafe {
             vec_by_chunks(self.count, chunk, |first, out| {
@@ -173,6 +193,54 @@ fn read(sizes: &[usize], steps: &[usize], period: usize) -> Read {
     }
 }
 
+/// The runs of some operands, one after the other.
+pub(super) struct Runs<'a, const N: usize> {
+    /// The sizes of the dimensions before the run.
+    sizes: &'a [usize],
+    steps: [&'a [usize]; N],
+    indices: Vec<usize>,
+    /// Where the operands' runs begin in memory.
+    pub(super) starts: [usize; N],
+}
+
+impl<'a, const N: usize> Runs<'a, N> {
+    /// Begins with the run of this number.
+    pub(super) fn at(mut run: usize, sizes: &'a [usize], steps: [&'a [usize]; N]) -> Self {
+        let (mut indices, mut starts) = (vec![0; sizes.len()], [0; N]);
+        for (i, index) in indices.iter_mut().enumerate().rev() {
+            *index = run % sizes[i];
+            run /= sizes[i];
+            for (start, steps) in starts.iter_mut().zip(steps) {
+                *start += *index * steps[i];
+            }
+        }
+        Runs {
+            sizes,
+            steps,
+            indices,
+            starts,
+        }
+    }
+
+    /// Goes on to the next run; after the last to the first.
+    pub(super) fn advance(&mut self) {
+        for i in (0..self.indices.len()).rev() {
+            self.indices[i] += 1;
+            let around = self.indices[i] == self.sizes[i];
+            for (start, steps) in self.starts.iter_mut().zip(self.steps) {
+                *start += steps[i];
+                if around {
+                    *start -= steps[i] * self.sizes[i];
+                }
+            }
+            if !around {
+                return;
+            }
+            self.indices[i] = 0;
+        }
+    }
+}
+
 /// The elements of a task.
 pub(super) struct Walk<'a, const N: usize> {
     plan: &'a Plan<N>,
@@ -182,9 +250,8 @@ pub(super) struct Walk<'a, const N: usize> {
     now: Range<usize>,
     /// Where in their run they begin.
     within: usize,
-    /// The indices of the dimensions before the run, and where the operands' runs begin in memory.
-    indices: Vec<usize>,
-    starts: [usize; N],
+    /// The run that they belong to; all of the output, if the elements of several runs are computed together.
+    runs: Runs<'a, N>,
 }
 
 /// Memory for the elements of an operand, which [`Walk::part`] copies if necessary.
@@ -192,27 +259,16 @@ pub(super) type Piece<T> = Vec<T>;
 
 impl<'a, const N: usize> Walk<'a, N> {
     fn new(plan: &'a Plan<N>, first: usize, count: usize) -> Self {
-        let run = plan.sizes[plan.sizes.len() - 1];
-        let (mut row, mut starts) = (first / run, [0; N]);
-        let mut indices = vec![0; plan.sizes.len() - 1];
-        if plan.segment.is_none() {
-            for (i, index) in indices.iter_mut().enumerate().rev() {
-                *index = row % plan.sizes[i];
-                row /= plan.sizes[i];
-                for (start, steps) in starts.iter_mut().zip(&plan.steps) {
-                    *start += *index * steps[i];
-                }
-            }
-        }
-        let end = first + count;
+        let (run, outer) = plan.run();
+        let outer = if plan.segment.is_none() { outer } else { &[] };
+        let steps = plan.steps.each_ref().map(Vec::as_slice);
         Walk {
             plan,
             first,
-            end,
+            end: first + count,
             now: first..first,
             within: first % run,
-            indices,
-            starts,
+            runs: Runs::at(first / run, outer, steps),
         }
     }
 
@@ -226,33 +282,15 @@ impl<'a, const N: usize> Walk<'a, N> {
         let count = match self.plan.segment {
             Some(count) => count,
             None => {
-                let run = self.plan.sizes[self.indices.len()];
                 if at > self.first {
                     self.within = 0;
-                    self.next_run();
+                    self.runs.advance();
                 }
-                run - self.within
+                self.plan.run().0 - self.within
             }
         };
         self.now = at..self.end.min(at + count);
         Some(at - self.first..self.now.end - self.first)
-    }
-
-    fn next_run(&mut self) {
-        for i in (0..self.indices.len()).rev() {
-            self.indices[i] += 1;
-            let around = self.indices[i] == self.plan.sizes[i];
-            for (start, steps) in self.starts.iter_mut().zip(&self.plan.steps) {
-                *start += steps[i];
-                if around {
-                    *start -= steps[i] * self.plan.sizes[i];
-                }
-            }
-            if !around {
-                return;
-            }
-            self.indices[i] = 0;
-        }
     }
 
     /// Returns the elements of operand `k`: either each, or the one that all of them are.
@@ -270,15 +308,15 @@ impl<'a, const N: usize> Walk<'a, N> {
             (_, None) => {
                 let steps = &self.plan.steps[k];
                 match steps[steps.len() - 1] {
-                    0 => &values[self.starts[k]..][..1],
-                    _ => &values[self.starts[k] + self.within..][..count],
+                    0 => &values[self.runs.starts[k]..][..1],
+                    _ => &values[self.runs.starts[k] + self.within..][..count],
                 }
             }
             // Segments begin where the elements repeat themselves.
             (Read::Repeated, _) if piece.len() >= count => &piece[..count],
             _ => {
                 self.copy_runs(k, values, piece);
-                piece
+                &piece[..count]
             }
         }
     }
@@ -291,53 +329,80 @@ impl<'a, const N: usize> Walk<'a, N> {
         piece: &'b mut Piece<T>,
     ) -> &'b [T] {
         let count = self.now.len();
-        match self.part(k, values, piece) {
-            &[value] if count > 1 => {
-                if self.plan.reads[k] != Read::One || piece.len() < count {
-                    piece.clear();
-                    piece.resize(count, value);
-                }
-                &piece[..count]
-            }
-            // The borrow checker does not see that the piece is free above.
-            _ => self.part(k, values, piece),
+        let is_one = match self.plan.reads[k] {
+            Read::One => true,
+            Read::InOrder => false,
+            _ => self.plan.segment.is_none() && self.plan.steps[k].last() == Some(&0),
+        };
+        if count == 1 || !is_one {
+            return self.part(k, values, piece);
         }
+        if self.plan.reads[k] != Read::One || piece.len() < count {
+            let value = self.part(k, values, piece)[0];
+            piece.clear();
+            piece.resize(count, value);
+        }
+        &piece[..count]
     }
 
     /// Copies the elements of an operand.
     fn copy_runs<T: Copy>(&self, k: usize, values: &[T], piece: &mut Piece<T>) {
-        let (sizes, steps) = (&self.plan.sizes, &self.plan.steps[k]);
-        let last = steps.len() - 1;
-        let (run, step) = (sizes[last], steps[last]);
-        let end = self.now.end.min(self.now.start + period(sizes, steps));
-        piece.clear();
-        let mut at = self.now.start;
-        let (mut row, mut start) = (at / run, 0);
-        let mut indices = vec![0; last];
-        for i in (0..last).rev() {
-            indices[i] = row % sizes[i];
-            row /= sizes[i];
-            start += indices[i] * steps[i];
+        let (steps, (run, outer)) = (&self.plan.steps[k], self.plan.run());
+        let count = self.now.len().min(period(&self.plan.sizes, steps));
+        let (mut row, end) = (self.now.start / run, (self.now.start + count).div_ceil(run));
+        let needed = (end - row) * run + BLOCK;
+        if piece.len() < needed {
+            piece.resize(needed, values[0]);
         }
-        while at < end {
-            let next = end.min(at + run - at % run);
-            match step {
-                0 => piece.resize(piece.len() + next - at, values[start]),
-                _ => piece.extend_from_slice(&values[start + at % run..][..next - at]),
+        // The last dimension before the run has a loop of its own.
+        let inner = outer.len().saturating_sub(1);
+        let size = outer.last().copied().unwrap_or(1);
+        let mut rest = &mut piece[..];
+        while row < end {
+            let (at, start) = (
+                row % size,
+                Runs::at(row / size, &outer[..inner], [steps]).starts[0],
+            );
+            let rows = (size - at).min(end - row);
+            let values = &values[start + at * steps[inner]..];
+            match steps[outer.len()] {
+                0 => repeat_each(values, steps[inner], run, rows, rest),
+                _ => copy_each(values, steps[inner], run, rows, rest),
             }
-            at = next;
-            for i in (0..last).rev() {
-                (indices[i], start) = (indices[i] + 1, start + steps[i]);
-                if indices[i] < sizes[i] {
-                    break;
-                }
-                (indices[i], start) = (0, start - steps[i] * sizes[i]);
-            }
+            rest = &mut rest[rows * run..];
+            row += rows;
+        }
+        if count < self.now.len() {
+            piece.truncate(count);
         }
         while piece.len() < self.now.len() {
             let count = piece.len().min(self.now.len() - piece.len());
             piece.extend_from_within(..count);
         }
+    }
+}
+
+/// The elements that [`repeat_each`] writes at once.
+const BLOCK: usize = 16;
+
+multiversion! {
+    cheap true;
+    /// Writes `rows` values, of which each is `step` after the one before, `run` times each. Up to a block behind a run
+    /// is written as well, before the next run.
+    fn repeat_each<T: Copy>(values: &[T], step: usize, run: usize, rows: usize, out: &mut [T]) {
+        for row in 0..rows {
+            let (block, out) = ([values[row * step]; BLOCK], &mut out[row * run..]);
+            for out in out.chunks_exact_mut(BLOCK).take(run.div_ceil(BLOCK)) {
+                out.copy_from_slice(&block);
+            }
+        }
+    }
+}
+
+/// Copies `rows` runs, of which each begins `step` after the one before.
+fn copy_each<T: Copy>(values: &[T], step: usize, run: usize, rows: usize, out: &mut [T]) {
+    for (row, out) in out.chunks_exact_mut(run).take(rows).enumerate() {
+        out.copy_from_slice(&values[row * step..][..run]);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tensors joined along a dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_kernel, record};
+use super::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, record,
+};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -52,7 +54,8 @@ pub(crate) fn cat_as(caller: &dyn Display, tensors: &[&Raw], dim: Axis) -> Resul
         return Err(explain(
             format!("{caller} needs at least one tensor"),
             "Pass the tensors in an array: cat(&[&a, &b], 0)",
-        ));
+        )
+        .into());
     };
     let dim = dim.of(caller, first)?;
     for other in &tensors[1..] {
@@ -82,7 +85,8 @@ fn fits(caller: &dyn Display, first: &Raw, other: &Raw, dim: usize) -> Result<()
         return Err(explain(
             format!("{caller} cannot join the shapes {a:?} and {b:?} along dimension {dim}"),
             format!("All dimensions except {dim} must be equal"),
-        ));
+        )
+        .into());
     }
     let (type_a, type_b) = (first.dtype(), other.dtype());
     if type_a != type_b {
@@ -93,7 +97,8 @@ fn fits(caller: &dyn Display, first: &Raw, other: &Raw, dim: usize) -> Result<()
                 type_b.as_str()
             ),
             format!("Convert one of them: x.to_dtype(DType::{type_a:?})"),
-        ));
+        )
+        .into());
     }
     check::same_device(&format_args!("{caller}'s first tensor"), other, first)
 }
@@ -173,6 +178,21 @@ impl Backward for Back {
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
             if wanted[i] {
                 parts[i] = Some(in_order(&gradient.narrow(self.dim, start, size)?)?);
+            }
+            start += size;
+        }
+        Ok(parts)
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (mut parts, mut start) = ([None, None, None], 0);
+        for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
+            if upstream.wanted[i] {
+                parts[i] = Some(upstream.g().narrow(self.dim, start, size).into());
             }
             start += size;
         }

@@ -21,7 +21,8 @@ pub(crate) fn floating(caller: &dyn Display, x: &Raw) -> Result<()> {
             "floating-point numbers",
             other,
             "Convert the input: x.to_dtype(DType::F32)",
-        )),
+        )
+        .into()),
     }
 }
 
@@ -37,7 +38,8 @@ pub(super) fn countable(caller: &dyn Display, x: &Raw) -> Result<()> {
             "a shape whose number of elements fits into 64 bits",
             x.dims(),
             "Choose smaller sizes",
-        )),
+        )
+        .into()),
     }
 }
 
@@ -89,7 +91,8 @@ fn same_device_and_dtype(
     Err(explain(
         format!("{caller} computes in {own}, but its {what} is {found}"),
         format!("Convert the {what}: {name}.to_dtype(DType::{expected:?})"),
-    ))
+    )
+    .into())
 }
 
 /// Checks that a bias has an element for each row of the weight, and the weight's type and device.
@@ -102,7 +105,8 @@ pub(super) fn bias(caller: &dyn Display, bias: Option<&Raw>, weight: &Raw) -> Re
         return Err(explain(
             format!("{caller}: a bias of shape {found:?} does not fit the weight"),
             format!("It must have the shape ({},)", weight.dims()[0]),
-        ));
+        )
+        .into());
     }
     same_device_and_dtype(caller, BIAS, bias, weight)
 }
@@ -116,7 +120,8 @@ pub(super) fn same_device_of_two(caller: &str, a: &Raw, b: &Raw) -> Result<()> {
             expected: format!("both operands on {}", a.device().label()),
             found: b.device().label(),
         }
-        .with_advice("Move one of them: x.to_device(y.device())")),
+        .with_advice("Move one of them: x.to_device(y.device())")
+        .into()),
     }
 }
 
@@ -146,12 +151,13 @@ fn two_devices(caller: &dyn Display, names: [&str; 2], own: &str, other: &str) -
                 "Open each GPU with gpu({})?, which always returns the same device: two do not wait for each other",
                 own.rsplit(':').next().unwrap_or("0")
             ),
-        );
+        ).into();
     }
     explain(
         format!("{caller} is on {own}, but its {what} is on {other}"),
         format!("Move one of them: model.to_device({name}.device()), or {name}.to_device(&device)"),
     )
+    .into()
 }
 
 /// Checks that an input is a batch of images, and returns its dimensions.
@@ -179,6 +185,7 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Raw, expected: impl Display)
         format!("{caller} cannot take an input of shape {shape:?}"),
         expected,
     )
+    .into()
 }
 
 /// Returns the error for a weight whose number of dimensions the operation cannot take.
@@ -188,6 +195,7 @@ pub(super) fn wrong_weight(caller: &dyn Display, weight: &Raw, expected: &str) -
         format!("{caller} cannot take a weight of shape {shape:?}"),
         expected,
     )
+    .into()
 }
 
 /// Checks that the device of `x` can hold an output of this shape, in the type of `x`.
@@ -199,7 +207,8 @@ pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Raw) -> Result<(
             "an output that fits into the memory",
             format_args!("the shape {shape:?}"),
             "Choose smaller sizes",
-        )),
+        )
+        .into()),
     }
 }
 
@@ -211,6 +220,7 @@ pub(super) fn too_large(caller: &dyn Display) -> candle_core::Error {
         "a result that does not fit",
         "Compute with floating-point numbers: x.to_dtype(DType::F64)",
     )
+    .into()
 }
 
 /// Checks that sizes are at least 1.
@@ -219,7 +229,8 @@ pub(crate) fn positive(caller: &dyn Display, sizes: &[(&str, usize)]) -> Result<
         Some((name, _)) => Err(explain(
             format!("{caller}: {name} is 0"),
             format!("Give {name} a value of at least 1"),
-        )),
+        )
+        .into()),
         None => Ok(()),
     }
 }

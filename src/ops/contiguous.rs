@@ -1,6 +1,6 @@
 //! A tensor with its elements one after the other in memory.
 
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use super::engine::dispatch_dtype;
 use super::engine::simd::Element;
 use super::engine::strided::elements;
@@ -30,9 +30,14 @@ pub fn contiguous(x: &Tensor) -> Tensor {
 /// Computes [`contiguous`].
 pub(crate) fn contiguous_raw(x: &Raw) -> Result<Raw> {
     match !x.is_contiguous() && x.elem_count() > 0 && has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x)),
+        true => copied_in_order(x),
         false => x.contiguous(),
     }
+}
+
+/// Returns a copy that is contiguous, of a tensor that has a kernel.
+pub(super) fn copied_in_order(x: &Raw) -> Result<Raw> {
+    dispatch_dtype!(x, forward(x))
 }
 
 fn forward<T: Element>(x: &Raw) -> Result<Raw> {
@@ -44,6 +49,14 @@ struct Back;
 impl Backward for Back {
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         Ok([Some(gradient.clone()), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        Ok([Some(upstream.gradient.clone()), None, None])
     }
 }
 

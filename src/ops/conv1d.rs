@@ -12,7 +12,8 @@ use std::fmt::Display;
 ///
 /// # Shapes
 /// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
-/// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d).
+/// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d). The batch may be
+/// missing.
 ///
 /// # Panics
 /// As for [`conv2d`](super::conv2d).
@@ -52,6 +53,9 @@ pub(crate) fn conv1d_as(
     bias: Option<&Raw>,
     spec: Conv2dSpec,
 ) -> Result<Raw> {
+    if x.rank() == 2 {
+        return conv1d_as(caller, &x.unsqueeze(0)?, weight, bias, spec)?.squeeze(0);
+    }
     if weight.rank() != 3 {
         let expected = "Expected a weight (out, in / groups, kernel)";
         return Err(check::wrong_weight(caller, weight, expected));
@@ -80,6 +84,10 @@ pub(crate) fn conv_transpose1d(
     spec: Conv2dSpec,
     output_padding: Pair,
 ) -> Result<Raw> {
+    if x.rank() == 2 {
+        let x = x.unsqueeze(0)?;
+        return conv_transpose1d(caller, &x, weight, bias, spec, output_padding)?.squeeze(0);
+    }
     checked(caller, x, weight.dim(0)?)?;
     let (x, weight) = (x.unsqueeze(2)?, weight.unsqueeze(2)?);
     conv_transpose2d(caller, &x, &weight, bias, spec, output_padding)?.squeeze(2)

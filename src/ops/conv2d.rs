@@ -26,11 +26,11 @@ pub use geometry::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;
 
 use super::check;
-use super::engine::autograd::has_kernel;
+use super::dispatch::run;
 use super::engine::dispatch_dtype;
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Result};
+use candle_core::Result;
 use cpu::forward;
 use geometry::Geometry;
 use gradient::convolve;
@@ -40,7 +40,7 @@ use std::fmt::Display;
 ///
 /// # Shapes
 /// `x` is `(batch, in, height, width)`, `weight` is `(out, in / groups, rows, columns)`, `bias` is
-/// `(out,)`; the output is `(batch, out, height', width')`, where
+/// `(out,)`; the output is `(batch, out, height', width')`; the batch may be missing. Here,
 /// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
 ///
 /// # Panics
@@ -72,6 +72,9 @@ pub(crate) fn conv2d_as(
     bias: Option<&Raw>,
     spec: Conv2dSpec,
 ) -> Result<Raw> {
+    if x.rank() == 3 {
+        return conv2d_as(caller, &x.unsqueeze(0)?, weight, bias, spec)?.squeeze(0);
+    }
     let spec = spec.check(caller, x, weight)?;
     check::bias(caller, bias, weight)?;
     if x.elem_count() == 0 {
@@ -81,20 +84,13 @@ pub(crate) fn conv2d_as(
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return plus_bias(y, bias);
     }
-    if check::is_half(x) {
-        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
-        return check::in_single([x, weight], |[x, weight]| {
-            conv2d_as(caller, &x, &weight, bias.as_ref(), spec)
-        });
-    }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) {
-        true => {
-            let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
-            dispatch_dtype!(x, forward(&inputs, geometry, false))
-        }
-        false => conv2d_with_candle(x, weight, bias, spec),
-    }
+    let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
+    run(
+        &inputs,
+        |inputs| dispatch_dtype!(inputs[0], forward(inputs, geometry, false)),
+        |inputs| conv2d_with_candle(inputs[0], inputs[1], inputs.get(2).copied(), spec),
+    )
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {

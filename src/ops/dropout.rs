@@ -1,5 +1,6 @@
 //! Dropout.
 
+use super::arithmetic::{Arithmetic, arithmetic};
 use super::check;
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor, keep_by_example};
@@ -35,16 +36,17 @@ pub(crate) fn dropout_as(caller: &dyn Display, x: &Raw, p: f64) -> Result<Raw> {
             "a probability from 0 to 1",
             p,
             "Choose p from 0 (drops nothing) to 1 (drops everything)",
-        ));
+        )
+        .into());
     }
     if p == 0.0 || x.elem_count() == 0 {
         return Ok(x.clone());
     }
     if p == 1.0 {
-        return x.mul(&x.zeros_like()?);
+        return arithmetic(Arithmetic::Mul, x, &x.zeros_like()?);
     }
     let scale = keep_by_example(x, p)?
         .to_dtype(x.dtype())?
         .affine(1.0 / (1.0 - p), 0.0)?;
-    x.mul(&scale)
+    arithmetic(Arithmetic::Mul, x, &scale)
 }

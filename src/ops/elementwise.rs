@@ -82,12 +82,14 @@ define_functions! {
 #[inline]
 #[track_caller]
 pub fn sin(x: &Tensor) -> Tensor {
-    let x = x.raw();
-    let sine = match is_far(x) {
+    sin_of(x.raw()).or_raise().into()
+}
+
+fn sin_of(x: &Raw) -> Result<Raw> {
+    match is_far(x) {
         true => apply(&"sin", x, FarSin, Raw::sin),
         false => apply(&"sin", x, Sin, Raw::sin),
-    };
-    sine.or_raise().into()
+    }
 }
 
 /// Returns the cosine of each element, in radians.
@@ -97,12 +99,14 @@ pub fn sin(x: &Tensor) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn cos(x: &Tensor) -> Tensor {
-    let x = x.raw();
-    let cosine = match is_far(x) {
+    cos_of(x.raw()).or_raise().into()
+}
+
+fn cos_of(x: &Raw) -> Result<Raw> {
+    match is_far(x) {
         true => apply(&"cos", x, FarCos, Raw::cos),
         false => apply(&"cos", x, Cos, Raw::cos),
-    };
-    cosine.or_raise().into()
+    }
 }
 
 /// Returns whether there are values for which [`Element::sin`] is not exact.
@@ -190,7 +194,7 @@ fn sign_of(x: &Raw) -> Result<Raw> {
     match x.dtype() {
         DType::I64 => x.gt(0i64)?.to_dtype(DType::I64)? - x.lt(0i64)?.to_dtype(DType::I64)?,
         dtype if dtype.is_int() => x.ne(0u32)?.to_dtype(dtype),
-        _ => apply(&"sign", &x.detach(), Sign, Raw::sign),
+        _ => apply(&"sign", x, Sign, Raw::sign),
     }
 }
 
@@ -198,16 +202,22 @@ fn sign_of(x: &Raw) -> Result<Raw> {
 #[inline]
 #[track_caller]
 pub fn floor(x: &Tensor) -> Tensor {
-    rounded(&"floor", x.raw(), Floor, Raw::floor)
-        .or_raise()
-        .into()
+    floor_of(x.raw()).or_raise().into()
+}
+
+fn floor_of(x: &Raw) -> Result<Raw> {
+    rounded(&"floor", x, Floor, Raw::floor)
 }
 
 /// Returns the smallest integer that is not below each element. The gradient is 0.
 #[inline]
 #[track_caller]
 pub fn ceil(x: &Tensor) -> Tensor {
-    rounded(&"ceil", x.raw(), Ceil, Raw::ceil).or_raise().into()
+    ceil_of(x.raw()).or_raise().into()
+}
+
+fn ceil_of(x: &Raw) -> Result<Raw> {
+    rounded(&"ceil", x, Ceil, Raw::ceil)
 }
 
 /// Returns the nearest integer to each element; halves go to the even one, as in PyTorch. The gradient is 0.
@@ -221,9 +231,11 @@ pub fn ceil(x: &Tensor) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn round(x: &Tensor) -> Tensor {
-    rounded(&"round", x.raw(), Round, round_with_candle)
-        .or_raise()
-        .into()
+    round_of(x.raw()).or_raise().into()
+}
+
+fn round_of(x: &Raw) -> Result<Raw> {
+    rounded(&"round", x, Round, round_with_candle)
 }
 
 /// Rounds halves to the even integer; Candle's `round` goes away from 0.
@@ -240,7 +252,7 @@ fn rounded(
 ) -> Result<Raw> {
     match x.dtype().is_int() {
         true => Ok(x.clone()),
-        false => apply(caller, &x.detach(), function, with_candle),
+        false => apply(caller, x, function, with_candle),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Embedding: a row of a table for each token.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
+};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -12,6 +14,7 @@ use candle_core::{DType, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;
@@ -51,7 +54,8 @@ pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> 
                 tokens.dtype().as_str()
             ),
             "Convert the input: x.to_dtype(DType::I64)",
-        ));
+        )
+        .into());
     }
     check::same_device(caller, tokens, weight)?;
     let &[count, length] = weight.dims() else {
@@ -75,8 +79,12 @@ pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> 
 }
 
 fn forward<T: Element>(weight: &Raw, indices: &Raw, shape: Vec<usize>) -> Result<Raw> {
+    let indices: Arc<[i64]> = indices.to_dtype(DType::I64)?.to_vec1()?.into();
+    rows_of::<T>(weight, indices, &shape)
+}
+
+fn rows_of<T: Element>(weight: &Raw, indices: Arc<[i64]>, shape: &[usize]) -> Result<Raw> {
     let (count, length) = weight.dims2()?;
-    let indices: Vec<i64> = indices.to_dtype(DType::I64)?.to_vec1()?;
     let input = in_order(weight)?;
     let view = CpuView::of(&input)?;
     let table = view.as_slice::<T>()?;
@@ -104,7 +112,7 @@ fn forward<T: Element>(weight: &Raw, indices: &Raw, shape: Vec<usize>) -> Result
 }
 
 struct Back<T> {
-    indices: Vec<i64>,
+    indices: Arc<[i64]>,
     count: usize,
     length: usize,
     element: PhantomData<T>,
@@ -134,6 +142,17 @@ impl<T: Element> Backward for Back<T> {
         };
         let of_weight = Raw::from_vec(of_weight, (count, length), gradient.device())?;
         Ok([Some(of_weight), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (indices, shape) = (self.indices.clone(), upstream.gradient.dims().to_vec());
+        linear(self, upstream, move |weight| {
+            rows_of::<T>(weight, indices.clone(), &shape)
+        })
     }
 }
 

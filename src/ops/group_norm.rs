@@ -1,7 +1,8 @@
 //! Group normalisation.
 
-use super::check;
+use super::arithmetic::{Arithmetic, arithmetic};
 use super::layer_norm::normalize;
+use super::{check, contiguous_raw};
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -61,7 +62,8 @@ pub(crate) fn group_norm_as(
             format_args!("a number of groups that divides {channels} channels"),
             groups,
             "Choose a divisor of the number of channels",
-        ));
+        )
+        .into());
     }
     if x.elem_count() == 0 {
         return Ok(x.clone());
@@ -71,15 +73,15 @@ pub(crate) fn group_norm_as(
             group_norm_as(caller, &x, groups, &weight, &bias, eps)
         });
     }
-    let rows = x.reshape((x.dim(0)? * groups, ()))?; // (batch · groups, elements of a group)
+    let rows = contiguous_raw(x)?.reshape((x.dim(0)? * groups, ()))?; // (batch · groups, elements of a group)
     let elements = rows.dim(1)?;
     let one = Raw::ones(elements, x.dtype(), x.device())?;
     let y = normalize(&[&rows, &one, &one.zeros_like()?], eps)?;
     let mut shape = vec![1; x.rank()];
     shape[1] = channels;
-    y.reshape(x.shape())?
-        .broadcast_mul(&weight.reshape(shape.as_slice())?)?
-        .broadcast_add(&bias.reshape(shape)?)
+    let y = y.reshape(x.shape())?;
+    let y = arithmetic(Arithmetic::Mul, &y, &weight.reshape(shape.as_slice())?)?;
+    arithmetic(Arithmetic::Add, &y, &bias.reshape(shape)?)
 }
 
 #[cfg(test)]

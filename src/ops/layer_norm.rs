@@ -1,7 +1,8 @@
 //! Layer normalisation and RMS normalisation, both over the last dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::dispatch::run;
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -9,9 +10,9 @@ use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use crate::error::OrRaise;
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::shape::Dim;
-use candle_core::{D, DType, Result};
+use candle_core::{D, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -113,16 +114,11 @@ pub(super) fn normalize(inputs: &[&Raw], eps: f64) -> Result<Raw> {
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
-    if check::is_half(x) {
-        let single = inputs.iter().map(|input| input.to_dtype(DType::F32));
-        let single: Vec<Raw> = single.collect::<Result<_>>()?;
-        let single: Vec<&Raw> = single.iter().collect();
-        return normalize(&single, eps)?.to_dtype(x.dtype());
-    }
-    match has_kernel(inputs) {
-        true => dispatch_dtype!(x, forward(inputs, eps)),
-        false => normalize_with_candle(inputs, eps),
-    }
+    run(
+        inputs,
+        |inputs| dispatch_dtype!(inputs[0], forward(inputs, eps)),
+        |inputs| normalize_with_candle(inputs, eps),
+    )
 }
 
 fn normalize_with_candle(inputs: &[&Raw], eps: f64) -> Result<Raw> {
@@ -262,6 +258,25 @@ impl<T: Element> Backward for Back<T> {
         let of_bias = of_parameter(bias_wanted, features)?;
         Ok([of_x.transpose()?, of_weight, of_bias])
     }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (x, weight, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
+        let normal = Normal::of(x, -1, self.rule.centre, self.rule.eps.to_f64());
+        let features = weight.dims1();
+        let sum = |terms: Tensor| Raw::from(terms.reshape(((), features)).sum(0));
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let of_x = x_wanted.then(|| normal.gradient(&(g * weight)).into());
+        let of_weight = weight_wanted.then(|| sum(g * &normal.y));
+        Ok([of_x, of_weight, bias_wanted.then(|| sum(g.clone()))])
+    }
 }
 
 impl<T: Element> Back<T> {
@@ -297,6 +312,44 @@ impl<T: Element> Back<T> {
         let of_part = |blocks: &Vec<Range<usize>>| add_pairwise(sums.by_ref().take(blocks.len()));
         let of_parts: Vec<Option<Vec<T>>> = parts.iter().map(of_part).collect();
         add_pairwise(of_parts.into_iter()).unwrap_or_default()
+    }
+}
+
+/// Normalised values, recorded, for second derivatives.
+pub(super) struct Normal {
+    dims: Axes,
+    centre: bool,
+    pub(super) y: Tensor,
+    scale: Tensor,
+}
+
+impl Normal {
+    pub(super) fn of(x: &Tensor, dims: impl Into<Axes>, centre: bool, eps: f64) -> Self {
+        let dims = dims.into();
+        let centred = match centre {
+            true => x - x.mean_keepdim(dims.clone()),
+            false => x.clone(),
+        };
+        let scale = (centred.sqr().mean_keepdim(dims.clone()) + eps)
+            .sqrt()
+            .recip();
+        let y = centred * &scale;
+        Normal {
+            dims,
+            centre,
+            y,
+            scale,
+        }
+    }
+
+    /// Returns the gradient of the input from that of the normalised values.
+    pub(super) fn gradient(&self, g: &Tensor) -> Tensor {
+        let mean = |x: Tensor| x.mean_keepdim(self.dims.clone());
+        let rest = match self.centre {
+            true => g - mean(g.clone()),
+            false => g.clone(),
+        };
+        (rest - &self.y * mean(g * &self.y)) * &self.scale
     }
 }
 

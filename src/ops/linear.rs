@@ -1,22 +1,24 @@
 //! The linear (fully connected) operation.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::dispatch::run;
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::sums::column_sums;
 use super::engine::{CpuView, dispatch_dtype};
+use super::reduce::sums_along;
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Result};
+use candle_core::Result;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
 /// Returns `x · weightᵀ + bias` over the last dimension of `x`.
 ///
 /// # Shapes
-/// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`.
+/// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`. With a weight `(in,)` and a
+/// bias `()`, the output is `(…)`.
 ///
 /// # Panics
 /// If the shapes, types or devices do not fit.
@@ -43,6 +45,10 @@ pub(crate) fn linear_as(
     weight: &Raw,
     bias: Option<&Raw>,
 ) -> Result<Raw> {
+    if weight.rank() == 1 && x.rank() > 0 && bias.is_none_or(|bias| bias.elem_count() == 1) {
+        let bias = bias.map(|bias| bias.reshape(1)).transpose()?;
+        return linear_as(caller, x, &weight.unsqueeze(0)?, bias.as_ref())?.squeeze(x.rank() - 1);
+    }
     let &[out_features, in_features] = weight.dims() else {
         let expected = "Expected a weight (out_features, in_features)";
         return Err(check::wrong_weight(caller, weight, expected));
@@ -56,28 +62,21 @@ pub(crate) fn linear_as(
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = out_features;
     check::output(caller, &shape, x)?;
-    if x.elem_count() == 0 {
+    if x.elem_count() * out_features == 0 {
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
     }
-    if check::is_half(x) {
-        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
-        return check::in_single([x, weight], |[x, weight]| {
-            linear_as(caller, &x, &weight, bias.as_ref())
-        });
-    }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) {
-        true => dispatch_dtype!(x, forward(&inputs)),
-        false => linear_with_candle(x, weight, bias),
-    }
+    let kernel = |inputs: &[&Raw]| dispatch_dtype!(inputs[0], forward(inputs));
+    run(&inputs, kernel, linear_with_candle)
 }
 
-fn linear_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>) -> Result<Raw> {
+fn linear_with_candle(inputs: &[&Raw]) -> Result<Raw> {
+    let (x, weight) = (inputs[0], inputs[1]);
     let (out_features, in_features) = weight.dims2()?;
     let rows = x.elem_count() / in_features;
     let y = x.reshape((rows, in_features))?.matmul(&weight.t()?)?; // (rows, out)
-    let y = match bias {
+    let y = match inputs.get(2) {
         Some(bias) => y.broadcast_add(bias)?,
         None => y,
     };
@@ -144,9 +143,29 @@ impl<T: Element> Backward for Back<T> {
             gradients[1] = Some(Raw::from_vec(of_weight, (outs, ins), device)?);
         }
         if bias_wanted {
-            gradients[2] = Some(Raw::from_vec(column_sums(gradient, outs), outs, device)?);
+            let of_bias = sums_along(gradient, &[rows, outs], &[0]);
+            gradients[2] = Some(Raw::from_vec(of_bias, outs, device)?);
         }
         Ok(gradients)
+    }
+
+    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
+        [wanted[1], wanted[0], false]
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (x, weight) = (upstream.x(0)?, upstream.x(1)?);
+        let (outs, ins) = weight.dims2();
+        let g = upstream.g().reshape(((), outs)); // (rows, outs)
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let of_x = x_wanted.then(|| g.matmul(weight).reshape(x.dims()).into());
+        let of_weight = weight_wanted.then(|| g.t().matmul(&x.reshape(((), ins))).into());
+        let of_bias = bias_wanted.then(|| g.sum(0).into());
+        Ok([of_x, of_weight, of_bias])
     }
 }
 
@@ -156,7 +175,7 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, randn, zeros};
-    use candle_core::Device;
+    use candle_core::{DType, Device};
 
     #[test]
     fn a_wrong_shape_is_an_error() {
@@ -207,7 +226,7 @@ mod tests {
                 inputs.push(case.input(randn(outs, &Device::Cpu)));
             }
             let kernel = |x: &[Raw]| linear_as(&"", &x[0], &x[1], x.get(2));
-            let candle = |x: &[Raw]| linear_with_candle(&x[0], &x[1], x.get(2));
+            let candle = |x: &[Raw]| linear_with_candle(&x.iter().collect::<Vec<_>>());
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }

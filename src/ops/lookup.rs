@@ -1,6 +1,8 @@
 //! Indices of classes and tokens: an error for those out of range, or NaN where an error would make
 //! a GPU wait.
 
+use super::engine::CpuView;
+use super::engine::threads::map_chunks;
 use crate::error::{self, explain};
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
@@ -24,22 +26,39 @@ pub(super) fn check_indices(
             format_args!("at least one {what}"),
             0,
             format_args!("To use {what} indices, {remedy}"),
-        ));
+        )
+        .into());
     };
     if !indices.device().is_cpu() {
         return Ok(());
     }
-    let values: Vec<i64> = indices.to_dtype(DType::I64)?.flatten_all()?.to_vec1()?;
-    let Some(wrong) = values
-        .iter()
-        .find(|value| !(0..count as i64).contains(value))
-    else {
+    let Some(wrong) = outside(indices, count)? else {
         return Ok(());
     };
     Err(explain(
         format!("{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}"),
         format!("Use {what} indices from 0 to {last}, or {remedy}"),
-    ))
+    )
+    .into())
+}
+
+/// Returns the first index that is not in `0..count`, if there is one. The indices are on the CPU.
+pub(super) fn outside(indices: &Raw, count: usize) -> Result<Option<i64>> {
+    let indices = positions(indices)?;
+    let view = CpuView::of(&indices)?;
+    let indices = view.as_slice::<i64>()?;
+    // A negative index is a large one without its sign. No early exit, so that the compiler vectorises the loop.
+    let is_outside = |index: &i64| *index as u64 >= count as u64;
+    let any = |part: &[i64]| part.iter().fold(false, |any, i| any | is_outside(i));
+    match map_chunks(indices, 1 << 14, any).contains(&true) {
+        true => Ok(indices.iter().copied().find(is_outside)),
+        false => Ok(None),
+    }
+}
+
+/// Returns the indices as contiguous `i64`.
+pub(super) fn positions(indices: &Raw) -> Result<Raw> {
+    indices.detach().to_dtype(DType::I64)?.contiguous()
 }
 
 /// Returns the rows that `look_up` finds for the indices in `0..count`, and a row of NaN for each of the

@@ -1,7 +1,9 @@
 //! Matrix products, also of batches of matrices.
 
+use super::broadcast::common_shape;
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::dispatch::run;
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -16,7 +18,8 @@ use std::marker::PhantomData;
 ///
 /// # Shapes
 /// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The batch dimensions before the
-/// last two are broadcast, so `b` can be a single matrix.
+/// last two are broadcast, so `b` can be a single matrix. A vector `(depth,)` on the left is a row, on the right a
+/// column; that dimension is removed from the product.
 ///
 /// # Panics
 /// If the shapes, types or devices do not fit.
@@ -36,15 +39,17 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Tensor {
 
 /// Computes [`matmul`]; errors begin with the name of the caller.
 pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
+    match (a.rank(), b.rank()) {
+        (1, 1..) => return matmul_as(caller, &a.unsqueeze(0)?, b)?.squeeze(b.rank().max(2) - 2),
+        (2.., 1) => return matmul_as(caller, a, &b.unsqueeze(1)?)?.squeeze(a.rank() - 1),
+        _ => (),
+    }
     let (shape, before) = output_shape(caller, a, b)?;
     check::same_place(caller, b, a)?;
     check::floating(caller, a)?;
     check::output(caller, &shape, a)?;
     if shape.contains(&0) || a.elem_count() == 0 {
         return Raw::zeros(shape, a.dtype(), a.device());
-    }
-    if check::is_half(a) {
-        return check::in_single([a, b], |[a, b]| matmul_as(caller, &a, &b));
     }
     // A single matrix on the right multiplies all rows at once.
     if b.rank() == 2 && a.rank() > 2 {
@@ -55,11 +60,11 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
         true => Ok(x.clone()),
         false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
     };
-    let (a, b) = (whole(a)?, whole(b)?);
-    match has_kernel(&[&a, &b]) {
-        true => dispatch_dtype!(a, forward(&a, &b, shape)),
-        false => plain(&a)?.matmul(&plain(&b)?),
-    }
+    run(
+        &[&whole(a)?, &whole(b)?],
+        |x| dispatch_dtype!(x[0], forward(x[0], x[1], shape)),
+        |x| plain(x[0])?.matmul(&plain(x[1])?),
+    )
 }
 
 /// Returns the tensor, or a contiguous copy if Candle cannot multiply with its strides.
@@ -81,25 +86,13 @@ fn output_shape(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<(Vec<usize>, V
         )
     };
     let (&[.., rows, depth], &[.., of_b, columns]) = (left, right) else {
-        return Err(refuse());
+        return Err(refuse().into());
     };
     if depth != of_b {
-        return Err(refuse());
+        return Err(refuse().into());
     }
     let (a, b) = (&left[..left.len() - 2], &right[..right.len() - 2]);
-    let count = a.len().max(b.len());
-    let size = |dims: &[usize], i: usize| match (i + dims.len()).checked_sub(count) {
-        Some(i) => dims[i],
-        None => 1,
-    };
-    let mut before = Vec::with_capacity(count + 2);
-    for i in 0..count {
-        before.push(match (size(a, i), size(b, i)) {
-            (a, b) if a == b => a,
-            (1, size) | (size, 1) => size,
-            _ => return Err(refuse()),
-        });
-    }
+    let before = common_shape(a, b).ok_or_else(refuse)?;
     Ok(([before.as_slice(), &[rows, columns]].concat(), before))
 }
 
@@ -216,6 +209,22 @@ impl<T: Element> Backward for Back<T> {
             )?);
         }
         Ok(gradients)
+    }
+
+    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
+        [wanted[1], wanted[0], false]
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (a, b, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
+        let [a_wanted, b_wanted, _] = upstream.wanted;
+        let of_a = a_wanted.then(|| g.matmul(&b.t()).into());
+        let of_b = b_wanted.then(|| a.t().matmul(g).into());
+        Ok([of_a, of_b, None])
     }
 }
 

@@ -1,10 +1,12 @@
 //! One-hot encoding of class indices.
 
 use super::check;
-use super::lookup::check_indices;
+use super::engine::{CpuView, vec_by_chunks, whole_rows};
+use super::lookup::{check_indices, positions};
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Result};
+use candle_core::{DType, Device, Result};
+use std::mem::MaybeUninit;
 
 /// Returns class indices as rows with a 1 at the index and zeros elsewhere, in `i64`.
 ///
@@ -34,7 +36,8 @@ fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
             "class indices",
             y.dtype(),
             "Convert the input: y.to_dtype(DType::I64)",
-        ));
+        )
+        .into());
     }
     check::positive(&"one_hot", &[("num_classes", num_classes)])?;
     check_indices(&"one_hot", "class", y, num_classes, "raise num_classes")?;
@@ -44,7 +47,53 @@ fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
     if y.elem_count() == 0 {
         return Raw::zeros(shape, DType::I64, y.device());
     }
+    if y.device().is_cpu() {
+        return on_cpu(&y, shape, num_classes);
+    }
     let classes = Raw::arange(0, num_classes as i64, y.device())?; // (num_classes,)
     let equal = y.unsqueeze(y.rank())?.broadcast_eq(&classes)?;
     equal.to_dtype(DType::I64)
+}
+
+fn on_cpu(y: &Raw, shape: Vec<usize>, num_classes: usize) -> Result<Raw> {
+    let y = positions(y)?;
+    let view = CpuView::of(&y)?;
+    let indices = view.as_slice::<i64>()?;
+    // SAFETY: the chunks are filled.
+    let rows = unsafe {
+        let (count, chunk) = (
+            indices.len() * num_classes,
+            whole_rows(1 << 14, num_classes),
+        );
+        vec_by_chunks(count, chunk, |first, out| {
+            out.fill(MaybeUninit::new(0i64));
+            let indices = &indices[first / num_classes..];
+            for (row, index) in out.chunks_exact_mut(num_classes).zip(indices) {
+                row[*index as usize].write(1);
+            }
+        })
+    };
+    Raw::from_vec(rows, shape, &Device::Cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::attempt;
+    use crate::tensor::{arange, tensor, zeros};
+
+    #[test]
+    fn rows_keep_the_shape_of_the_indices() {
+        let y = arange(0, 6, &Device::Cpu).reshape((2, 3));
+        let rows = one_hot(&y.t(), 7); // (3, 2, 7)
+        assert_eq!(rows.dims(), [3, 2, 7]);
+        assert_eq!(rows.argmax(-1).to_vec2::<u32>(), [[0, 3], [1, 4], [2, 5]]);
+        assert_eq!(rows.sum(-1).to_vec2::<i64>(), [[1, 1]; 3]);
+        let none = zeros((0, 2), &Device::Cpu).to_dtype(DType::U32);
+        assert_eq!(one_hot(&none, 3).dims(), [0, 2, 3]);
+        for wrong in [-1, 3] {
+            let error = attempt(|| one_hot(&tensor(&[0, wrong], &Device::Cpu), 3)).unwrap_err();
+            assert!(error.to_string().contains("out of range"), "{error}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Padding with the values of the input itself.
 
+use super::select::selected;
 use super::{Conv2dSpec, check};
 use crate::error;
 use crate::tensor::Raw;
@@ -81,7 +82,8 @@ pub(crate) fn padded(
                 format_args!("a padding of at most {most} for a size of {size} in mode {name:?}"),
                 format_args!("a padding of {padding}"),
                 "Choose less padding, or PaddingMode::Zeros",
-            ));
+            )
+            .into());
         }
         // Checked for an empty batch too, because the indices need memory.
         let mut shape: Vec<usize> = x.dims().iter().map(|size| *size.max(&1)).collect();
@@ -90,7 +92,7 @@ pub(crate) fn padded(
         let (size, padding) = (size as isize, padding as isize);
         let indices = (-padding..size + padding).map(|position| mode.index(position, size) as u32);
         let indices = Raw::from_iter(indices, x.device())?;
-        x = x.contiguous()?.index_select(&indices, dim)?;
+        x = selected(&x, &indices, dim.into())?;
     }
     Ok((x, spec.padding(0)))
 }

@@ -3,18 +3,21 @@
 mod average;
 mod candle;
 mod max;
+mod patches;
 mod plane;
 
 pub use plane::Pool2dSpec;
 
+use super::cat::cat_as;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use super::pair::Pair;
-use crate::error::OrRaise;
+use super::reduce::mean_as;
+use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
 use average::avg_pool;
-use candle_core::Result;
+use candle_core::{DType, Result};
 use max::max_pool;
 use plane::Plane;
 use std::fmt::Display;
@@ -23,10 +26,11 @@ use std::fmt::Display;
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
-/// `height' = (height + 2 padding - kernel) / stride + 1`, rounded down.
+/// `height' = (height + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down, or up in `ceil_mode`. The
+/// batch may be missing.
 ///
 /// # Panics
-/// If the settings are invalid, or `x` does not have four dimensions, or its images are too small.
+/// If the settings are invalid, or `x` does not have three or four dimensions, or its images are too small.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -45,23 +49,69 @@ pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
 
 /// Computes [`max_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
+    if x.rank() == 3 {
+        return max_pool2d_as(caller, &x.unsqueeze(0)?, spec)?.squeeze(0);
+    }
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
         return empty(x, spec);
     }
+    if spec.dilation != 1.into() {
+        return Ok(patches::max_pool2d(x, spec)?.0);
+    }
+    let x = &patches::extended(x, spec, f64::NEG_INFINITY)?;
+    let spec = Pool2dSpec {
+        ceil_mode: false,
+        ..spec
+    };
     match suits_kernel(x) {
         true => dispatch_dtype!(x, max_pool(x, Plane::new(x, spec)?)),
         false => candle::max_pool2d(x, spec),
     }
 }
 
-/// Returns the mean of each patch. Padding counts as zeros.
+/// Returns the maximum of each patch, and its index in its channel of the image, row by row, as `u32`.
+///
+/// # Shapes
+/// Those of [`max_pool2d`], for both.
+///
+/// # Panics
+/// As for [`max_pool2d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[[1.0, 2.0], [4.0, 3.0]]], &cpu()); // (1, 2, 2)
+/// let (y, indices) = max_pool2d_with_indices(&x, Pool2dSpec::new(2)); // (1, 1, 1)
+/// assert_eq!((y.item(), indices.item()), (4.0, 2.0));
+/// ```
+#[inline]
+#[track_caller]
+pub fn max_pool2d_with_indices(x: &Tensor, settings: Pool2dSpec) -> (Tensor, Tensor) {
+    let (y, indices) = maxima_and_indices(x.raw(), settings).or_raise();
+    (y.into(), indices.into())
+}
+
+fn maxima_and_indices(x: &Raw, spec: Pool2dSpec) -> Result<(Raw, Raw)> {
+    let caller = &"max_pool2d_with_indices";
+    if x.rank() == 3 {
+        let (y, indices) = maxima_and_indices(&x.unsqueeze(0)?, spec)?;
+        return Ok((y.squeeze(0)?, indices.squeeze(0)?));
+    }
+    let spec = spec.check(caller, x)?;
+    match x.elem_count() {
+        0 => Ok((empty(x, spec)?, empty(x, spec)?.to_dtype(DType::U32)?)),
+        _ => patches::max_pool2d(x, spec),
+    }
+}
+
+/// Returns the mean of each patch. Padding counts as zeros, but not what lies behind it in `ceil_mode`.
 ///
 /// # Shapes
 /// Those of [`max_pool2d`].
 ///
 /// # Panics
-/// As for [`max_pool2d`], and if `x` is a tensor of integers.
+/// As for [`max_pool2d`], and if there is a dilation, or `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -81,6 +131,18 @@ pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
 /// Computes [`avg_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     check::floating(caller, x)?;
+    if x.rank() == 3 {
+        return avg_pool2d_as(caller, &x.unsqueeze(0)?, spec)?.squeeze(0);
+    }
+    if spec.dilation != 1.into() {
+        return Err(error::argument(
+            caller,
+            "a dilation of 1",
+            spec.dilation,
+            "Leave out .dilation(…): only max pooling has it",
+        )
+        .into());
+    }
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
         return empty(x, spec);
@@ -88,9 +150,19 @@ pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> 
     if check::is_half(x) {
         return check::in_single([x], |[x]| avg_pool2d_as(caller, &x, spec));
     }
-    match suits_kernel(x) {
+    let correction = patches::correction(x, spec)?;
+    let x = &patches::extended(x, spec, 0.0)?;
+    let spec = Pool2dSpec {
+        ceil_mode: false,
+        ..spec
+    };
+    let y = match suits_kernel(x) {
         true => dispatch_dtype!(x, avg_pool(x, Plane::new(x, spec)?)),
         false => candle::avg_pool2d(x, spec),
+    }?;
+    match correction {
+        Some(correction) => y.broadcast_mul(&correction),
+        None => Ok(y),
     }
 }
 
@@ -109,7 +181,8 @@ fn suits_kernel(x: &Raw) -> bool {
 /// input. Neighbouring patches overlap where `size` does not divide the height or width.
 ///
 /// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair. The batch may
+/// be missing.
 ///
 /// # Panics
 /// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
@@ -139,6 +212,9 @@ fn adaptive_avg_pool2d_to(x: &Tensor, size: Pair) -> Tensor {
 pub(crate) fn adaptive_avg_pool2d_as(caller: &dyn Display, x: &Raw, size: Pair) -> Result<Raw> {
     check::floating(caller, x)?;
     check::positive(caller, &[("size", size.least())])?;
+    if x.rank() == 3 {
+        return adaptive_avg_pool2d_as(caller, &x.unsqueeze(0)?, size)?.squeeze(0);
+    }
     let (n, c, h, w) = check::images(caller, x)?;
     if h == 0 || w == 0 {
         let expected = "Its height and width must be at least 1";
@@ -164,9 +240,19 @@ fn means_of_lines(x: &Raw, dim: usize, size: usize) -> Result<Raw> {
     let length = x.dim(dim)?;
     let means = (0..size).map(|i| {
         let (from, to) = (i * length / size, ((i + 1) * length).div_ceil(size));
-        x.narrow(dim, from, to - from)?.mean_keepdim(dim)
+        mean_as(
+            &"adaptive_avg_pool2d",
+            &x.narrow(dim, from, to - from)?,
+            &[dim],
+            true,
+        )
     });
-    Raw::cat(&means.collect::<Result<Vec<_>>>()?, dim)
+    let means = means.collect::<Result<Vec<_>>>()?;
+    cat_as(
+        &"adaptive_avg_pool2d",
+        &means.iter().collect::<Vec<_>>(),
+        dim.into(),
+    )
 }
 
 #[cfg(test)]
@@ -175,7 +261,7 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, randn, zeros};
-    use candle_core::{DType, Device};
+    use candle_core::Device;
 
     type Pool = fn(&dyn Display, &Raw, Pool2dSpec) -> Result<Raw>;
     type WithCandle = fn(&Raw, Pool2dSpec) -> Result<Raw>;
@@ -189,11 +275,8 @@ mod tests {
         for (name, pool, with_candle) in operations {
             compare(name, 80, |case| {
                 let kernel = Pair::from([case.between(1, 5), case.between(1, 5)]);
-                let spec = Pool2dSpec {
-                    kernel,
-                    stride: [case.between(1, 5), case.between(1, 5)].into(),
-                    padding: kernel.map(|kernel| kernel / 2),
-                };
+                let spec = Pool2dSpec::new(kernel).stride([case.between(1, 5), case.between(1, 5)]);
+                let spec = spec.padding(kernel.map(|kernel| kernel / 2));
                 let spec = spec.padding(case.one_of(&[spec.padding, 0.into()]));
                 let [height, width] = [0, 1].map(|i| {
                     let padding = spec.padding.both()[i];

@@ -44,14 +44,16 @@ pub(crate) fn rnn(
         return Err(explain(
             format!("{caller} cannot take sequences without steps"),
             "Leave empty sequences out",
-        ));
+        )
+        .into());
     }
     if state.dims() != shape {
         let (found, expected) = (&state.dims()[1..], &shape[1..]);
         return Err(explain(
             format!("{caller}: the state has the shape {found:?} in each layer, not {expected:?}"),
             "Pass a state of shape (num_layers · directions, batch, hidden_size)",
-        ));
+        )
+        .into());
     }
     check::same_place(caller, state, weight)?;
     if gates.elem_count() == 0 {

@@ -10,58 +10,52 @@ pub use choose::where_cond;
 pub use flip::flip;
 pub use gather::gather;
 pub use index::index_select;
+pub(super) use index::selected;
 
 use super::check;
-use super::engine::CpuView;
-use super::engine::threads::map_chunks;
+use super::lookup::{outside, positions};
 use crate::error;
 use crate::tensor::Raw;
-use candle_core::{DType, Result};
+use candle_core::Result;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;
 
 /// Checks that indices are integers on the device of `x`, and on the CPU that they are in range.
 fn check_indices(caller: &str, x: &Raw, indices: &Raw, dim: usize) -> Result<()> {
+    check_type(caller, x, indices)?;
+    check_range(caller, x, indices, dim)
+}
+
+fn check_type(caller: &str, x: &Raw, indices: &Raw) -> Result<()> {
     if !indices.dtype().is_int() {
         return Err(error::dtype(
             caller,
             "integers as indices",
             indices.dtype(),
             "Convert them: indices.to_dtype(DType::I64)",
-        ));
+        )
+        .into());
     }
-    check::same_device_of_two(caller, x, indices)?;
+    check::same_device_of_two(caller, x, indices)
+}
+
+fn check_range(caller: &str, x: &Raw, indices: &Raw, dim: usize) -> Result<()> {
     if !indices.device().is_cpu() {
         return Ok(());
     }
     let size = x.dims()[dim];
-    let indices = positions(indices)?;
-    let view = CpuView::of(&indices)?;
-    let indices = view.as_slice::<i64>()?;
-    // A negative index is a large one without its sign.
-    let wrong = |part: &[i64]| {
-        part.iter()
-            .fold(false, |wrong, i| wrong | (*i as u64 >= size as u64))
-    };
-    if !map_chunks(indices, CHUNK, wrong).contains(&true) {
+    let Some(wrong) = outside(indices, size)? else {
         return Ok(());
-    }
-    let wrong = indices
-        .iter()
-        .find(|index| !(0..size as i64).contains(index));
+    };
     Err(error::index(
         caller,
         "index",
-        wrong.copied().unwrap_or_default(),
+        wrong,
         size,
         format_args!("Indices of dimension {dim} count from 0"),
-    ))
-}
-
-/// Returns the indices as contiguous `i64`.
-fn positions(indices: &Raw) -> Result<Raw> {
-    indices.detach().to_dtype(DType::I64)?.contiguous()
+    )
+    .into())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod columns;
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
@@ -21,7 +21,7 @@ const CHUNK: usize = 1 << 13;
 /// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
 ///
 /// # Shapes
-/// Any shape with at least one dimension; the output has the same shape.
+/// Any; the output has the same shape. A scalar has the dimension 0.
 ///
 /// # Panics
 /// If there is no such dimension, or `x` is a tensor of integers.
@@ -53,7 +53,7 @@ pub(crate) fn softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw
 /// small probabilities.
 ///
 /// # Shapes
-/// Any shape with at least one dimension; the output has the same shape.
+/// Any; the output has the same shape. A scalar has the dimension 0.
 ///
 /// # Panics
 /// As for [`softmax`].
@@ -86,6 +86,9 @@ pub(super) fn log_softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result
 /// [`columns`] can compute it.
 fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
     check::floating(caller, x)?;
+    if x.rank() == 0 {
+        return along(caller, &x.unsqueeze(0)?, dim, log)?.squeeze(0);
+    }
     let dim = dim.of(caller, x)?;
     if x.elem_count() == 0 {
         return Ok(x.clone());
@@ -122,13 +125,10 @@ fn forward<T: Element>(x: &Raw, log: bool) -> Result<Raw> {
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let count = row_length(x);
-    // SAFETY: `softmax_row` initialises its row, and chunks are whole rows.
+    // SAFETY: `softmax_rows` initialises its rows, and chunks are whole rows.
     let y = unsafe {
         vec_by_chunks(values.len(), whole_rows(CHUNK, count), |first, y| {
-            let rows = values[first..].chunks_exact(count);
-            for (x, y) in rows.zip(y.chunks_exact_mut(count)) {
-                softmax_row(x, y, log);
-            }
+            softmax_rows(&values[first..], count, y, log);
         })
     };
     drop(view);
@@ -141,17 +141,19 @@ fn row_length(x: &Raw) -> usize {
 }
 
 multiversion! {
-    fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>], log: bool) {
-        let (y, largest, sum) = exponentials::<T, FUSED>(x, y);
-        if log {
-            let shift = sum.ln::<FUSED>();
-            for (y, x) in y.iter_mut().zip(x) {
-                *y = *x - largest - shift;
-            }
-        } else {
-            let scale = T::ONE / sum;
-            for y in y {
-                *y *= scale;
+    fn softmax_rows<T: Element>(x: &[T], count: usize, y: &mut [MaybeUninit<T>], log: bool) {
+        for (x, y) in x.chunks_exact(count).zip(y.chunks_exact_mut(count)) {
+            let (y, largest, sum) = exponentials::<T, FUSED>(x, y);
+            if log {
+                let shift = sum.ln::<FUSED>();
+                for (y, x) in y.iter_mut().zip(x) {
+                    *y = *x - largest - shift;
+                }
+            } else {
+                let scale = T::ONE / sum;
+                for y in y {
+                    *y *= scale;
+                }
             }
         }
     }
@@ -215,33 +217,41 @@ impl<T: Element> Backward for Back<T> {
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
         let count = row_length(output);
-        // SAFETY: `gradient_row` initialises its row, and chunks are whole rows.
+        // SAFETY: `gradient_rows` initialises its rows, and chunks are whole rows.
         let of_x = unsafe {
             vec_by_chunks(g.len(), whole_rows(CHUNK, count), |first, out| {
-                let rows = g[first..].chunks_exact(count);
-                let rows = rows.zip(y[first..].chunks_exact(count));
-                for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {
-                    gradient_row(g, y, out, self.log);
-                }
+                gradient_rows(&g[first..], &y[first..], count, out, self.log);
             })
         };
         let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
     }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let of_x = columns::recorded_gradient(upstream.g(), upstream.output()?, -1, self.log);
+        Ok([Some(of_x.into()), None, None])
+    }
 }
 
 multiversion! {
-    fn gradient_row<T: Element>(gradient: &[T], y: &[T], out: &mut [MaybeUninit<T>], log: bool) {
-        let rows = out.iter_mut().zip(gradient).zip(y);
-        if log {
-            let common = sum(gradient);
-            for ((out, g), y) in rows {
-                out.write(*g - y.exp::<FUSED>() * common);
-            }
-        } else {
-            let common = dot(gradient, y);
-            for ((out, g), y) in rows {
-                out.write(*y * (*g - common));
+    fn gradient_rows<T: Element>(g: &[T], y: &[T], count: usize, out: &mut [MaybeUninit<T>], log: bool) {
+        let rows = g.chunks_exact(count).zip(y.chunks_exact(count));
+        for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {
+            let row = out.iter_mut().zip(g).zip(y);
+            if log {
+                let common = sum(g);
+                for ((out, g), y) in row {
+                    out.write(*g - y.exp::<FUSED>() * common);
+                }
+            } else {
+                let common = dot(g, y);
+                for ((out, g), y) in row {
+                    out.write(*y * (*g - common));
+                }
             }
         }
     }
@@ -264,11 +274,8 @@ mod tests {
     #[test]
     fn a_wrong_shape_is_an_error() {
         let x = tensor(1.0, &Device::Cpu);
-        assert_eq!(
-            attempt(|| softmax(&x, -1)).unwrap_err().to_string(),
-            "softmax cannot take an input of shape []\n\
-             Expected at least one dimension"
-        );
+        assert_eq!(softmax(&x, -1).item(), 1.0);
+        assert!(attempt(|| softmax(&x, 1)).is_err());
         let x = zeros((2, 3), &Device::Cpu);
         let message = attempt(|| log_softmax(&x, 2)).unwrap_err().to_string();
         assert!(message.ends_with("Its dimensions are 0 to 1"), "{message}");

@@ -1,7 +1,9 @@
 //! Resizing of images: each output pixel is the nearest input pixel, or a weighted mean of the nearest
 //! four.
 
+use super::arithmetic::{Arithmetic, arithmetic};
 use super::check;
+use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
 use std::fmt::Display;
@@ -65,7 +67,7 @@ fn resized(
     let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
     let pixels = |index: Vec<u32>| {
         let index = Raw::from_vec(index, size, x.device())?;
-        x.contiguous()?.index_select(&index, dim)
+        selected(x, &index, dim.into())
     };
     let Interpolation::Bilinear { align_corners } = interpolation else {
         // In single precision, as in PyTorch, so that ties between two pixels select the same one.
@@ -90,5 +92,7 @@ fn resized(
     let share: Vec<f64> = places.iter().map(|place| place.fract()).collect();
     let share = Raw::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
     let share = share.to_device(x.device())?;
-    first.broadcast_mul(&share.affine(-1.0, 1.0)?)? + second.broadcast_mul(&share)?
+    let first = arithmetic(Arithmetic::Mul, &first, &share.affine(-1.0, 1.0)?)?;
+    let second = arithmetic(Arithmetic::Mul, &second, &share)?;
+    arithmetic(Arithmetic::Add, &first, &second)
 }

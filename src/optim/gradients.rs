@@ -1,9 +1,9 @@
 //! Gradients between `backward` and the optimiser's step: clipping and accumulation.
 
-use crate::error::{self, OrRaise, attempt};
+use crate::error::{self, OrRaise, Result, attempt};
 use crate::nn::Parameter;
 use crate::tensor::{GradStore, Tensor};
-use candle_core::{DType, Device, Result};
+use candle_core::{DType, Device};
 use std::collections::HashSet;
 
 /// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`. Returns

@@ -2,11 +2,12 @@
 
 use super::parameter_state::{ParameterState, precise};
 use super::rule::{Rule, Update};
-use crate::error::{self, attempt};
+use crate::erased::Erased;
+use crate::error::{self, Result, attempt};
 use crate::nn::Parameter;
 use crate::ops;
-use crate::tensor::{GradStore, Raw, Tensor};
-use candle_core::{Result, Var};
+use crate::tensor::{GradStore, Raw, Tensor, mark_changed};
+use candle_core::Var;
 
 /// The settings of one group of parameters.
 #[derive(Clone)]
@@ -129,8 +130,8 @@ pub(super) struct Member {
 pub(super) struct Groups<R> {
     /// The optimiser's name: the state of one kind does not fit another.
     pub(super) kind: &'static str,
-    pub(super) groups: Vec<Group<R>>,
-    pub(super) members: Vec<Member>,
+    pub(super) groups: Erased<Vec<Group<R>>>,
+    pub(super) members: Erased<Vec<Member>>,
 }
 
 impl<R: Rule> Groups<R> {
@@ -148,19 +149,19 @@ impl<R: Rule> Groups<R> {
         };
         let all = Self {
             kind,
-            groups: vec![Group {
+            groups: Erased::new(vec![Group {
                 lr,
                 weight_decay,
                 decay_matrices_only: false,
                 maximize: false,
                 rule,
-            }],
-            members: parameters.into_iter().map(member).collect(),
+            }]),
+            members: Erased::new(parameters.into_iter().map(member).collect()),
         };
         let mut distinct = Self {
             kind,
-            groups: vec![],
-            members: vec![],
+            groups: Erased::default(),
+            members: Erased::default(),
         };
         distinct.add(all);
         distinct
@@ -169,8 +170,8 @@ impl<R: Rule> Groups<R> {
     /// Adds the groups of another optimiser. A parameter that both have moves to the other's group.
     pub(super) fn add(&mut self, other: Self) {
         let before = self.groups.len();
-        self.groups.extend(other.groups);
-        for mut member in other.members {
+        self.groups.extend(other.groups.into_inner());
+        for mut member in other.members.into_inner() {
             member.group += before;
             let mut own = self.members.iter_mut();
             match own.find(|own| own.parameter.is_same(&member.parameter)) {
@@ -274,6 +275,7 @@ impl Plan {
                 self.state = state;
             }
         }
+        mark_changed(&self.var);
         Ok(ParameterState::new(self.step, &group.rule, self.state))
     }
 }

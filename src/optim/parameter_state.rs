@@ -1,9 +1,9 @@
 //! The state that an optimiser keeps for one parameter.
 
 use super::rule::Rule;
-use crate::error;
+use crate::error::{self, Result};
 use crate::tensor::Tensor;
-use candle_core::{DType, Result};
+use candle_core::DType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) fn precise(dtype: DType) -> DType {
 }
 
 /// Returns the error for a state that belongs to another optimiser.
-pub(super) fn foreign(what: String) -> candle_core::Error {
+pub(super) fn foreign(what: String) -> crate::error::Error {
     error::state(
         "the state of the optimiser does not fit",
         what,

@@ -89,7 +89,7 @@ impl LrSchedule for Schedule {
 }
 
 /// A learning rate that depends on the progress of training. From d2l's chapter *Learning Rate
-/// Scheduling*; each rule is PyTorch's, but `Cosine` stays at its end, where PyTorch's rises again.
+/// Scheduling*; each rule is PyTorch's.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -121,11 +121,11 @@ pub enum Schedule {
         /// The factor.
         gamma: f64,
     },
-    /// Half a period of a cosine, down to `min_lr`, then constant. From Loshchilov and Hutter, 2017.
+    /// A cosine: down to `min_lr` in half a period, then up again. From Loshchilov and Hutter, 2017.
     Cosine {
-        /// The duration of the decrease.
+        /// The duration of the decrease, half a period.
         total: usize,
-        /// The learning rate at the end.
+        /// The lowest learning rate.
         min_lr: f64,
     },
     /// Multiplied by a factor that changes linearly, then stays constant.
@@ -236,12 +236,14 @@ impl Schedule {
     }
 
     /// Decreases the learning rate to 0 in `total` epochs along a cosine, as PyTorch's
-    /// `CosineAnnealingLR`.
+    /// `CosineAnnealingLR`. After that it rises again; for a run of several decreases, see
+    /// [`warm_restarts`](Self::warm_restarts).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// assert!((Schedule::cosine(10).lr(0.1, 5) - 0.05).abs() < 1e-12);
+    /// assert!((Schedule::cosine(10).lr(0.1, 15) - 0.05).abs() < 1e-12);
     /// ```
     pub fn cosine(total: usize) -> Self {
         Self::Cosine { total, min_lr: 0.0 }
@@ -363,7 +365,8 @@ impl Schedule {
             }
             Self::Exponential { gamma } => base * gamma.powf(time as f64),
             Self::Cosine { total, min_lr } => {
-                min_lr + (base - min_lr) * (1.0 + (PI * part(*total)).cos()) / 2.0
+                let share = time as f64 / (*total).max(1) as f64;
+                min_lr + (base - min_lr) * (1.0 + (PI * share).cos()) / 2.0
             }
             Self::Polynomial { total, power } => base * (1.0 - part(*total)).powf(*power),
             Self::WarmRestarts {
@@ -385,6 +388,26 @@ impl Schedule {
                 base * (from + (1.0 - from) * part(*total))
             }
             Self::Warmup { total, then, .. } => then.lr(base, time - total),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values are those of PyTorch's `CosineAnnealingLR(optimizer, 5, eta_min=0.01)`.
+    #[test]
+    fn a_cosine_rises_again_as_in_pytorch() {
+        let (total, min_lr) = (5, 0.01);
+        let schedule = Schedule::Cosine { total, min_lr };
+        let want = [
+            0.1, 0.091406, 0.068906, 0.041094, 0.018594, 0.01, 0.018594, 0.041094, 0.068906,
+            0.091406, 0.1, 0.091406, 0.068906,
+        ];
+        for (time, want) in want.into_iter().enumerate() {
+            let got = schedule.lr(0.1, time);
+            assert!((got - want).abs() < 1e-6, "{got} is not {want} at {time}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Stochastic gradient descent.
 
-use super::optimizer;
 use super::rule::{Rule, Update};
+use super::{Optimizer, optimizer};
+use crate::nn::Parameter;
 use crate::ops;
 use crate::tensor::Tensor;
 
@@ -148,4 +149,8 @@ impl Rule for SgdRule {
         };
         (update.value - direction * update.lr, vec![buffer])
     }
+}
+/// Returns [`Sgd`] without momentum as a trait object, the default of a model.
+pub(crate) fn plain_sgd(parameters: Vec<Parameter>, lr: f64) -> Box<dyn Optimizer> {
+    Box::new(Sgd::new(parameters, lr))
 }

@@ -3,10 +3,10 @@
 use super::groups::{Groups, Member};
 use super::parameter_state::{ParameterState, foreign, precise};
 use super::rule::Rule;
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::Parameter;
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ fn fitting(state: &State, name: &str, parameter: &Parameter) -> Result<Tensor> {
     }
 }
 
-fn missing(name: &str) -> candle_core::Error {
+fn missing(name: &str) -> crate::error::Error {
     foreign(format!("it has no {name}"))
 }
 

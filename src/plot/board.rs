@@ -4,7 +4,7 @@ use super::axis::{AxisSpec, Scale};
 use super::chart::{Chart, Series};
 use super::number::Number;
 use super::render::output::save_scene;
-use crate::erased::Erased;
+use crate::erased::{Erased, outlined};
 use crate::error::Result;
 use crate::notebook::live::{Live, LiveContent};
 use crate::notebook::{MimeBundle, Show};
@@ -37,10 +37,11 @@ use std::path::Path;
 ///     "y over x\nsin: -0.412 at 9.85 (50 points)\ncos: -0.9589 at 9.45 (10 points)"
 /// );
 /// ```
-#[derive(Debug)]
 pub struct ProgressBoard {
     live: Erased<Live<Board>>,
 }
+
+outlined!(Debug for ProgressBoard { live });
 
 /// The chart, and the points of each series that are not averaged yet.
 #[derive(Clone, Debug, Default)]
@@ -222,7 +223,11 @@ impl ProgressBoard {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_scene(&self.live.read().chart.scene(), path.as_ref())
+        self.save_to(path.as_ref())
+    }
+
+    fn save_to(&self, path: &Path) -> Result<()> {
+        save_scene(&self.live.read().chart.scene(), path)
     }
 }
 

@@ -9,6 +9,7 @@ use super::number::Number;
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
+use crate::erased::{Erased, outlined, texts};
 use crate::error::Result;
 use crate::notebook::{MimeBundle, Show, display};
 use bins::count;
@@ -36,10 +37,9 @@ use std::path::Path;
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug)]
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct Figure {
-    chart: Chart,
+    chart: Erased<Chart>,
     /// The error message that is shown in place of the chart if the data cannot be drawn.
     problem: Option<String>,
 }
@@ -96,7 +96,10 @@ pub fn scatter(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
 /// );
 /// ```
 pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Values]) -> Figure {
-    let labels: Vec<String> = labels.into_iter().map(Into::into).collect();
+    bars(texts(&mut labels.into_iter().map(Into::into)), ys)
+}
+
+fn bars(labels: Vec<String>, ys: &[&dyn Values]) -> Figure {
     let positions: Vec<usize> = (0..labels.len()).collect();
     let series = series("bar", &positions, ys, Style::Line).map(|mut all| {
         let width = 0.8 / all.len().max(1) as f64;
@@ -130,6 +133,9 @@ pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
     Figure::new(counted.map(|series| vec![series])).ylabel("count")
 }
 
+outlined!(Clone for Figure { chart, problem });
+outlined!(Debug for Figure { chart, problem });
+
 impl Figure {
     fn new(series: Result<Vec<Series>>) -> Self {
         let (series, problem) = match series {
@@ -140,7 +146,10 @@ impl Figure {
             series,
             ..Chart::default()
         };
-        Figure { chart, problem }
+        Figure {
+            chart: Erased::new(chart),
+            problem,
+        }
     }
 
     /// Adds a line over an `x` of its own, such as a model's curve over the points of [`scatter`].
@@ -186,9 +195,14 @@ impl Figure {
     /// let figure = plot(&(0..3), &[&[1, 2, 3]]).legend(["growth"]);
     /// assert_eq!(figure.show_text(), "y over x\ngrowth: 3 at 2 (3 points)");
     /// ```
-    pub fn legend<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
+    pub fn legend<L: Into<String>>(self, names: impl IntoIterator<Item = L>) -> Self {
+        self.labelled(texts(&mut names.into_iter().map(Into::into)))
+    }
+
+    #[inline(never)]
+    fn labelled(mut self, names: Vec<String>) -> Self {
         for (series, name) in self.chart.series.iter_mut().zip(names) {
-            series.label = name.into();
+            series.label = name;
         }
         self
     }

@@ -10,6 +10,7 @@ use super::number::{count_values, short};
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
+use crate::erased::texts;
 use crate::error::{Result, explain};
 use crate::notebook::{MimeBundle, Show, display};
 use layout::HeatmapLayout;
@@ -58,7 +59,14 @@ pub fn confusion_matrix<L: Into<String>>(
     predicted: &dyn Values,
     classes: impl IntoIterator<Item = L>,
 ) -> Heatmap {
-    let names: Vec<String> = classes.into_iter().map(Into::into).collect();
+    matrix_of(
+        truth,
+        predicted,
+        texts(&mut classes.into_iter().map(Into::into)),
+    )
+}
+
+fn matrix_of(truth: &dyn Values, predicted: &dyn Values, names: Vec<String>) -> Heatmap {
     let counted = count_pairs(truth, predicted, names.len());
     Heatmap::new(counted.map(|counts| (names.len(), names.len(), counts)))
         .row_names(names.clone())
@@ -151,7 +159,7 @@ impl Heatmap {
     /// assert!(map.svg().contains(">cat</text>"));
     /// ```
     pub fn row_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        self.row_names = names.into_iter().map(Into::into).collect();
+        *self.row_names = texts(&mut names.into_iter().map(Into::into));
         self
     }
 
@@ -164,7 +172,7 @@ impl Heatmap {
     /// assert!(map.svg().contains(">dog</text>"));
     /// ```
     pub fn column_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        self.column_names = names.into_iter().map(Into::into).collect();
+        *self.column_names = texts(&mut names.into_iter().map(Into::into));
         self
     }
 

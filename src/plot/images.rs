@@ -5,6 +5,7 @@ use super::render::output::{self, Graphic};
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{ROW, shortened};
+use crate::erased::{Erased, outlined, texts};
 use crate::error::{Result, attempt, explain};
 use crate::image::RgbImage;
 use crate::notebook::{MimeBundle, Show, display};
@@ -88,17 +89,16 @@ impl Images for Vec<Tensor> {
 /// use taper::prelude::*;
 ///
 /// let batch = Digits::new().train()?.get(&[0, 1, 2])?;
-/// let grid: ImageGrid = show_images(&batch.x).columns(3);
+/// let grid = show_images(&batch.x).columns(3);
 /// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug)]
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct ImageGrid {
-    images: Vec<RgbImage>,
+    images: Erased<Vec<RgbImage>>,
     /// The number of images, including those that are not drawn.
     total: usize,
-    titles: Vec<String>,
+    titles: Erased<Vec<String>>,
     columns: usize,
     /// The drawn width of an image, in pixels.
     width: u32,
@@ -137,14 +137,17 @@ fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
     };
     let widest = images.iter().map(|image| image.width).max().unwrap_or(1);
     ImageGrid {
-        images,
+        images: images.into(),
         total,
-        titles: Vec::new(),
+        titles: Vec::new().into(),
         columns: 8,
         width: (widest as u32 * 2).clamp(64, 160),
         problem,
     }
 }
+
+outlined!(Clone for ImageGrid { images, total, titles, columns, width, problem });
+outlined!(Debug for ImageGrid { images, total, titles, columns, width, problem });
 
 impl ImageGrid {
     /// Sets a title above each image: a text, or a number such as a label.
@@ -157,10 +160,7 @@ impl ImageGrid {
     /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
     /// ```
     pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
-        self.titles.clear();
-        for title in titles {
-            self.titles.push(title.to_string());
-        }
+        *self.titles = texts(&mut titles.into_iter().map(|title| title.to_string()));
         self
     }
 

@@ -1,9 +1,9 @@
 //! The data that can be drawn.
 
 use super::number::Number;
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::tensor::Tensor;
-use candle_core::{DType, Device, Result};
+use candle_core::{DType, Device};
 use std::ops::Range;
 
 /// Data for a figure: a vector, an array, a slice or a range of any primitive number type, or a tensor

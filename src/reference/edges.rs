@@ -1,10 +1,10 @@
 //! Inputs at the edges: empty, of 16 bits, of integers, and of many elements.
 
-use super::numbers;
+use super::{numbers, variable};
 use crate::error::attempt;
 use crate::nn::*;
-use crate::ops::{softmax, tanh};
-use crate::tensor::{Tensor, ones, randn, tensor, zeros};
+use crate::ops::{one_hot, softmax, tanh};
+use crate::tensor::{Tensor, ones, randn, tensor, with_seed, zeros};
 use crate::train::accuracy;
 use candle_core::{DType, Device};
 
@@ -104,4 +104,65 @@ fn a_row_of_many_elements_keeps_its_digits() {
     let y = softmax(&ones((1, count), &CPU), 1);
     let first = y.i((0, 0)).item();
     assert!((first * count as f64 - 1.0).abs() < 1e-6, "{first}");
+}
+
+#[test]
+fn numbers_promote_integers_as_in_pytorch() {
+    let labels = tensor(&[1u32, 2, 10], &CPU);
+    assert_eq!((&labels - 1.0).to_vec1::<f32>(), [0.0, 1.0, 9.0]);
+    assert_eq!((9.5 - &labels).to_vec1::<f32>(), [8.5, 7.5, -0.5]);
+    assert_eq!((&labels / 2).to_vec1::<f32>(), [0.5, 1.0, 5.0]);
+    assert_eq!((&labels - 1).to_vec::<i64>(), [0, 1, 9]);
+    assert_eq!(tensor(&[1i64], &CPU).eq(1.5).to_vec1::<u8>(), [0]);
+    let smooth = one_hot(&tensor(&[1i64, 0], &CPU), 2) * 0.9 + 0.05;
+    assert!((smooth.to_vec::<f32>()[1] - 0.95).abs() < 1e-6);
+    assert_eq!(zeros(300, &CPU).eq(0.0).sum_all().item(), 300.0);
+    let mean = attempt(|| tensor(&[1i64, 2, 6], &CPU).mean_all());
+    assert!(mean.is_err(), "PyTorch refuses it as well");
+}
+
+#[test]
+fn random_tensors_like_others_respect_the_seed() {
+    let like = zeros((2, 3), &CPU).to_dtype(DType::F64);
+    for random in [Tensor::rand_like, Tensor::randn_like] {
+        let draw = |seed| with_seed(seed, || random(&like).to_vec::<f64>());
+        assert_eq!(draw(5), draw(5));
+        assert_ne!(draw(5), draw(6));
+    }
+}
+
+/// Where a function has no derivative, or several inputs share it; the values are PyTorch's.
+#[test]
+fn gradients_at_the_edges_are_those_of_pytorch() {
+    let of = |values: &[f64], f: &dyn Fn(&Tensor) -> Tensor| {
+        let x = variable(&tensor(values, &CPU).to_dtype(DType::F64));
+        let constants = f(&x).sum_all().backward().of(&x).to_vec1::<f64>();
+        let recorded = f(&x).sum_all().backward_graph().of(&x).to_vec1::<f64>();
+        assert_eq!(constants, recorded);
+        constants
+    };
+    assert_eq!(
+        of(&[1.0, 2.0, 3.0], &|x| x.clamp(1.0, 3.0)),
+        [0.0, 1.0, 0.0]
+    );
+    assert_eq!(of(&[1.0, 3.0, 3.0], &|x| x.max_all()), [0.0, 0.5, 0.5]);
+    assert_eq!(of(&[1.0, 3.0, 3.0], &|x| x.max(0)), [0.0, 1.0, 0.0]);
+    assert_eq!(of(&[1.0, 3.0, 3.0], &|x| x.maximum(3.0)), [0.0, 0.5, 0.5]);
+    assert_eq!(of(&[0.0, 0.0], &|x| x.norm(0)), [0.0, 0.0]);
+    assert_eq!(of(&[0.0, 0.0], &|x| x.std(0)), [0.0, 0.0]);
+    assert_eq!(of(&[0.0], &|x| x.abs() + x.relu()), [0.0]);
+    assert_eq!(of(&[0.0, 1.0], &|x| x.pow(2) + x.powf(0.0) * x), [1.0, 3.0]);
+}
+
+/// Candle's own operation replaces the gradient instead of adding to it.
+#[test]
+fn gradients_of_several_uses_are_added() {
+    let x = variable(&tensor(&[[[[1.0, 2.0], [3.0, 4.0]]]], &CPU));
+    let other = (&x * 5.0).sum_all();
+    let loss = Upsample::new(2.0).forward(&x).sum_all() + other;
+    assert_eq!(loss.backward().of(&x).to_vec::<f32>(), [9.0; 4]);
+    let other = (&x * 5.0).sum_all();
+    let picked = x.flatten_all().gather(&tensor(&[0i64, 0], &CPU), 0);
+    let loss = other + picked.sum_all();
+    assert_eq!(loss.backward().of(&x).to_vec::<f32>(), [7.0, 5.0, 5.0, 5.0]);
 }

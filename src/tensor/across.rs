@@ -1,47 +1,14 @@
 //! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
 
+use super::context::{Across, Field, Scope};
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape};
-use std::cell::RefCell;
-use std::sync::Arc;
-
-/// A function that replaces values with their sums over all processes.
-type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
-
-/// The connection to the processes that compute the other parts of a batch.
-#[derive(Clone)]
-pub(crate) struct Across {
-    pub(crate) sum: Arc<Sum>,
-    /// The number of this process's examples that count: all, or none if the batch has too few examples
-    /// for all processes.
-    pub(crate) own: usize,
-    /// The number of examples that this process computes.
-    pub(crate) len: usize,
-    /// The number of examples in the batch of all processes.
-    pub(crate) total: usize,
-}
-
-thread_local! {
-    static ACROSS: RefCell<Option<Across>> = const { RefCell::new(None) };
-}
 
 /// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
 /// batch.
 pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
-    /// Restores the previous connection when it is dropped, also after a panic.
-    struct Restore(Option<Across>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            ACROSS.set(self.0.take());
-        }
-    }
-    let _restore = Restore(ACROSS.replace(across));
+    let _scope = Scope::new(Field::Across(across));
     work()
-}
-
-/// Returns the connection of this thread's [`with_across`].
-pub(crate) fn across() -> Option<Across> {
-    ACROSS.with_borrow(Clone::clone)
 }
 
 impl Across {

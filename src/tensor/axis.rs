@@ -85,12 +85,19 @@ impl Axis {
 
 fn wrong_shape(caller: &dyn Display, x: &Raw, expected: String) -> Error {
     let problem = format!("{caller} cannot take an input of shape {:?}", x.dims());
-    error::explain(problem, expected)
+    error::explain(problem, expected).into()
 }
 
 impl Axes {
     /// Returns the indices from 0 on, sorted.
+    ///
+    /// As in PyTorch, a scalar may be reduced along the dimension 0, which it does not have.
     pub(crate) fn of(&self, caller: &dyn Display, x: &Raw) -> Result<Vec<usize>> {
+        if let (0, Some([axis])) = (x.rank(), self.0.as_deref())
+            && axis.in_rank(1).is_some()
+        {
+            return Ok(vec![]);
+        }
         let mut axes = self.in_order_of(caller, x)?;
         axes.sort_unstable();
         Ok(axes)
@@ -111,7 +118,8 @@ impl Axes {
                 "different dimensions",
                 format_args!("dimension {} twice", axes[i]),
                 "Name each dimension once",
-            )),
+            )
+            .into()),
         }
     }
 }

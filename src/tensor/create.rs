@@ -126,7 +126,8 @@ fn spaced(start: f64, end: f64, steps: usize, device: &Device) -> Result<Raw> {
             "at least 1 step",
             0,
             "Choose a number of steps above 0",
-        ));
+        )
+        .into());
     };
     check_size("linspace", &[steps], size_of::<f32>(), &Device::Cpu)?;
     let distance = (end - start) / last.max(1) as f64;

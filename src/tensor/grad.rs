@@ -1,13 +1,9 @@
 //! Computing without recording for gradients.
 
-use crate::tensor::Tensor;
-use candle_core::Var;
-use std::cell::Cell;
-
-thread_local! {
-    /// Whether this thread is inside of [`no_grad`].
-    static DISABLED: Cell<bool> = const { Cell::new(false) };
-}
+use super::context::{self, Field, Scope};
+use crate::error::{OrRaise, explain};
+use crate::tensor::{Raw, Tensor};
+use candle_core::{Result, TensorId, Var};
 
 /// Runs `compute` without recording the operations for gradients, which saves memory and some time: for
 /// validation and inference, and for changing parameters by hand.
@@ -26,7 +22,7 @@ thread_local! {
 /// assert!(net.forward(&x).track_op()); // recorded again
 /// ```
 pub fn no_grad<T>(compute: impl FnOnce() -> T) -> T {
-    let _restore = Restore(DISABLED.replace(true));
+    let _scope = Scope::new(Field::IsRecorded(false));
     compute()
 }
 
@@ -39,7 +35,7 @@ pub fn no_grad<T>(compute: impl FnOnce() -> T) -> T {
 /// assert!(!no_grad(is_grad_enabled));
 /// ```
 pub fn is_grad_enabled() -> bool {
-    !DISABLED.get()
+    context::is_recorded()
 }
 
 /// The gradients of a loss, which [`backward`](crate::ops::backward) returns.
@@ -54,6 +50,11 @@ pub fn is_grad_enabled() -> bool {
 pub struct GradStore(candle_core::backprop::GradStore);
 
 impl GradStore {
+    /// Returns a store without gradients.
+    pub(crate) fn empty() -> Self {
+        Self(candle_core::backprop::GradStore::default())
+    }
+
     pub(crate) fn from_raw(gradients: candle_core::backprop::GradStore) -> Self {
         Self(gradients)
     }
@@ -65,13 +66,30 @@ impl GradStore {
         self.0.get(x.raw()).map(Tensor::from_raw_ref)
     }
 
-    /// Returns the gradient of a tensor, or zeros if the loss does not depend on it.
+    /// Returns the gradient of a parameter, or zeros if the loss does not depend on it; so too of a constant.
+    ///
+    /// The gradient of what was computed from parameters is kept only if [`retain_grad`](Tensor::retain_grad) has
+    /// asked for it.
+    ///
+    /// # Panics
+    /// If the tensor was computed from a parameter, and its gradient was not kept, or the loss does not depend on it.
     #[inline]
     #[track_caller]
     pub fn of(&self, x: &Tensor) -> Tensor {
+        self.found(x).or_raise()
+    }
+
+    fn found(&self, x: &Tensor) -> Result<Tensor> {
         match self.get(x) {
-            Some(gradient) => gradient.clone(),
-            None => x.zeros_like(),
+            Some(gradient) => Ok(gradient.clone()),
+            None if x.raw().track_op() && !x.raw().is_variable() => Err(explain(
+                format_args!(
+                    "of: no gradient was kept of this tensor of shape {:?}, which was computed from parameters",
+                    x.raw().dims()
+                ),
+                "Ask for it before the loss is computed, let h = h.retain_grad(), or use grad(&loss, &[&h])",
+            ).into()),
+            None => x.raw().zeros_like().map(Tensor::from_raw),
         }
     }
 
@@ -86,6 +104,11 @@ impl GradStore {
     pub fn remove(&mut self, x: &Tensor) -> Option<Tensor> {
         self.0.remove(x.raw()).map(Tensor::from_raw)
     }
+
+    /// Sets the gradient of the tensor with an id.
+    pub(crate) fn insert_id(&mut self, id: TensorId, gradient: Raw) {
+        self.0.insert_id(id, gradient);
+    }
 }
 
 /// Returns the values of a variable. Gradients flow to it only outside of [`no_grad`].
@@ -95,15 +118,6 @@ pub(crate) fn recorded(var: Var) -> Tensor {
         false => var.as_detached_tensor(),
     };
     values.into()
-}
-
-/// Restores the previous state when it is dropped, also after a panic.
-struct Restore(bool);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        DISABLED.set(self.0);
-    }
 }
 
 #[cfg(test)]

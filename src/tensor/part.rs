@@ -1,33 +1,14 @@
 //! Random values for some of a batch's examples, as if they were drawn for the whole batch.
 
+use super::context::{self, Field, Part, Scope};
 use super::ext::moved;
 use super::random::{rand, skip};
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
-use std::cell::Cell;
-
-/// The examples of a batch that this process computes, among those of all ranks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
-    pub(crate) start: usize,
-    pub(crate) len: usize,
-    pub(crate) total: usize,
-}
-
-thread_local! {
-    static PART: Cell<Option<Part>> = const { Cell::new(None) };
-}
 
 /// Runs `work` on a part of a batch, for which [`keep_by_example`] then draws its values.
 pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
-    /// Restores the previous part when it is dropped, also after a panic.
-    struct Restore(Option<Part>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            PART.set(self.0);
-        }
-    }
-    let _restore = Restore(PART.replace(Some(part)));
+    let _scope = Scope::new(Field::Part(Some(part)));
     work()
 }
 
@@ -36,7 +17,7 @@ pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
 /// several rows of each, each example gets the values that it would get in the whole batch.
 pub(crate) fn keep_by_example(x: &Raw, p: f64) -> Result<Raw> {
     let rows = x.dims().first().copied().unwrap_or(0);
-    let part = PART.get().filter(|part| part.len < part.total);
+    let part = context::part().filter(|part| part.len < part.total);
     match part.filter(|part| rows > 0 && rows.is_multiple_of(part.len.max(1))) {
         None => keep(x, p),
         Some(Part { start, len, total }) => {

@@ -5,6 +5,7 @@
 //! and on a GPU; for dropout, a GPU computes the generator's values itself. Without a seed, the values
 //! differ in each run.
 
+use super::context::{self, Field, Scope};
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor, check_size, moved};
 use candle_core::{Device, Result, Shape, WithDType};
@@ -13,7 +14,6 @@ use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Normal, StandardNormal};
-use std::cell::RefCell;
 #[cfg(not(test))]
 use std::sync::LazyLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -148,6 +148,11 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 #[inline]
 #[track_caller]
 pub fn randperm(n: usize, device: &Device) -> Tensor {
+    random_order(n, device)
+}
+
+#[track_caller]
+fn random_order(n: usize, device: &Device) -> Tensor {
     check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu).or_raise();
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
@@ -191,15 +196,15 @@ pub(crate) fn draw_seed() -> u64 {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
-    /// Restores the previous generator when it is dropped, also after a panic.
-    struct Restore(Option<ChaCha12Rng>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            SCOPED.set(self.0.take());
-        }
-    }
-    let _restore = Restore(SCOPED.replace(Some(ChaCha12Rng::seed_from_u64(seed))));
+    let _scope = seeded(seed);
     work()
+}
+
+/// Sets a generator for this thread until the scope is dropped.
+#[inline(never)]
+fn seeded(seed: u64) -> Scope {
+    let generator = ChaCha12Rng::seed_from_u64(seed);
+    Scope::new(Field::Generator(Some(Box::new(generator))))
 }
 
 /// The state of a generator: the seed, the stream, and the position in it.
@@ -232,14 +237,9 @@ pub(super) fn skip(n: usize) -> GeneratorState {
     })
 }
 
-thread_local! {
-    /// The generator of [`with_seed`] on this thread.
-    static SCOPED: RefCell<Option<ChaCha12Rng>> = const { RefCell::new(None) };
-}
-
 /// Calls `draw` with the generator of this thread's [`with_seed`], or else with the program's.
 fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
-    SCOPED.with_borrow_mut(|scoped| match scoped {
+    context::with_generator(|scoped| match scoped {
         Some(rng) => draw(rng),
         None => draw(&mut generator()),
     })
@@ -268,7 +268,8 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Raw> {
                     "a standard deviation of at least 0",
                     std,
                     "Give a finite value that is not negative",
-                ));
+                )
+                .into());
             };
             draw::<f32>(distribution, shape)?
         }
@@ -335,6 +336,7 @@ fn empty_range(
         format_args!("{low} and {high}"),
         "Give the lower bound first",
     )
+    .into()
 }
 
 #[cfg(test)]
@@ -344,7 +346,7 @@ mod tests {
 
     const CPU: Device = Device::Cpu;
 
-    fn seeded<N>(distribution: impl Distribution<N>, n: usize) -> Vec<N> {
+    fn values<N>(distribution: impl Distribution<N>, n: usize) -> Vec<N> {
         sample(distribution, n, &mut ChaCha12Rng::seed_from_u64(0))
     }
 
@@ -363,15 +365,15 @@ mod tests {
     #[test]
     fn the_first_values_of_seed_0_are_fixed() {
         assert_eq!(
-            seeded::<f32>(StandardUniform, 3),
+            values::<f32>(StandardUniform, 3),
             [0.80145925, 0.7311134, 0.55528885]
         );
         assert_eq!(
-            seeded::<f32>(StandardNormal, 3),
+            values::<f32>(StandardNormal, 3),
             [0.712813, 0.85833144, -2.4362438]
         );
         let dice = Uniform::new(1i64, 7).unwrap();
-        assert_eq!(seeded(dice, 6), [5, 5, 1, 4, 2, 5]);
+        assert_eq!(values(dice, 6), [5, 5, 1, 4, 2, 5]);
         let mut order: Vec<i64> = (0..6).collect();
         order.shuffle(&mut ChaCha12Rng::seed_from_u64(0));
         assert_eq!(order, [1, 0, 2, 3, 5, 4]);
@@ -385,8 +387,8 @@ mod tests {
             assert!((std - want.1).abs() < 0.01 * want.1, "{std}");
         };
         let twelfth = (1.0f64 / 12.0).sqrt();
-        close(mean_and_std(&seeded(StandardUniform, n)), (0.5, twelfth));
-        close(mean_and_std(&seeded(StandardNormal, n)), (0.0, 1.0));
+        close(mean_and_std(&values(StandardUniform, n)), (0.5, twelfth));
+        close(mean_and_std(&values(StandardNormal, n)), (0.0, 1.0));
         let x = normal(3.0, 2.0, n, &CPU).to_vec1();
         let (mean, std) = mean_and_std(&x);
         assert!((mean - 3.0).abs() < 0.05 && (std - 2.0).abs() < 0.05);

@@ -37,7 +37,8 @@ pub(crate) fn check_size(
             "a shape that fits into the memory",
             format_args!("{shape:?}"),
             "Choose a smaller shape",
-        )),
+        )
+        .into()),
     }
 }
 

@@ -56,12 +56,16 @@ impl SummaryWriter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(folder: impl AsRef<Path>) -> Result<Self> {
+        Self::in_folder(folder.as_ref())
+    }
+
+    fn in_folder(folder: &Path) -> Result<Self> {
         let time = now();
         let (seconds, nanoseconds) = (time as u64, (time.fract() * 1e9) as u64);
         let process = std::process::id();
         let name = format!("events.out.tfevents.{seconds}.{process}.{nanoseconds}.taper");
-        let path = folder.as_ref().join(name);
-        let made = std::fs::create_dir_all(&folder).and_then(|()| File::create_new(&path));
+        let path = folder.join(name);
+        let made = std::fs::create_dir_all(folder).and_then(|()| File::create_new(&path));
         let file = BufWriter::new(made.map_err(|error| unwritable(&path, &error))?);
         let mut writer = SummaryWriter { path, file };
         writer.write(&first_event(time))?;
@@ -381,7 +385,7 @@ fn now() -> f64 {
     time.map_or(0.0, |time| time.as_secs_f64())
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> candle_core::Error {
+fn unwritable(path: &Path, error: &std::io::Error) -> crate::error::Error {
     explain(
         format_args!("cannot write {}: {error}", path.display()),
         "Choose a folder that you may write to, on a disk that is not full",

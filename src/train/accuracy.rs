@@ -1,9 +1,10 @@
 //! The accuracy of a classifier.
 
-use crate::error::{self, OrRaise};
+use crate::erased::outlined;
+use crate::error::{self, OrRaise, Result};
 use crate::nn::same_device;
 use crate::tensor::{Tensor, zeros};
-use candle_core::{DType, Result};
+use candle_core::DType;
 
 /// Returns the share of examples whose largest logit is that of the right class, on the device of
 /// the logits.
@@ -108,12 +109,15 @@ fn shape_text(shape: &[usize]) -> String {
 /// assert_eq!(accuracy.get(), 2.0 / 3.0);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Accuracy {
     /// One count for each position in the lists.
     right: Vec<Tensor>,
     total: usize,
 }
+
+outlined!(Clone for Accuracy { right, total });
+outlined!(Debug for Accuracy { right, total });
 
 impl Accuracy {
     /// Creates a metric without predictions.

@@ -3,10 +3,10 @@
 use super::unfinished::Unfinished;
 use super::{Epoch, History, Interval};
 use crate::data::{AnyBatch, BatchData};
+use crate::error::Result;
 use crate::nn::Parameters;
 use crate::optim::Optimizer;
 use crate::tensor::{GradStore, Tensor};
-use candle_core::Result;
 use std::any::Any;
 
 /// Runs while a model trains: writes logs, saves checkpoints, stops the training early.

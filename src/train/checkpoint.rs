@@ -2,12 +2,12 @@
 
 use super::unfinished::{Random, Unfinished};
 use super::{Callback, EpochEnd, Flow, History};
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
 use crate::tensor::{Tensor, generator_state, restore_generator};
 use crate::{distributed, error};
-use candle_core::{Device, Result, WithDType};
+use candle_core::{Device, WithDType};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -224,7 +224,7 @@ fn bytes<const N: usize>(of: &HashMap<String, Tensor>, name: &str) -> Result<[u8
     bytes.ok_or_else(|| no_checkpoint(name))
 }
 
-fn no_checkpoint(missing: &str) -> candle_core::Error {
+fn no_checkpoint(missing: &str) -> crate::error::Error {
     error::parse(
         "the checkpoint",
         format_args!("an entry {missing:?}"),

@@ -2,11 +2,11 @@
 
 use super::{Module, accuracy};
 use crate::data::Batch;
+use crate::error::Result;
 use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
 use crate::notebook::Show;
-use crate::optim::{Optimizer, Sgd};
+use crate::optim::{Optimizer, plain_sgd};
 use crate::tensor::Tensor;
-use candle_core::Result;
 
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
@@ -36,7 +36,7 @@ pub struct Classifier<N> {
 type MakeOptimizer = fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>;
 
 impl<N> Classifier<N> {
-    /// Wraps a network, to be trained by plain [`Sgd`] with this learning rate.
+    /// Wraps a network, to be trained by plain [`Sgd`](crate::optim::Sgd) with this learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -48,7 +48,7 @@ impl<N> Classifier<N> {
         Self {
             net,
             lr,
-            optimizer: |parameters, lr| Box::new(Sgd::new(parameters, lr)),
+            optimizer: plain_sgd,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::snapshot::Snapshot;
 use super::{Callback, EpochEnd, FitEnd, Flow};
-use crate::error;
+use crate::erased::outlined;
+use crate::error::{self, Result};
 use crate::nn::Parameters;
 use crate::optim::is_better_larger;
-use candle_core::Result;
 
 /// Stops a training when a metric has not improved for some epochs. From d2l's chapter
 /// *Generalization in Deep Learning*.
@@ -18,7 +18,6 @@ use candle_core::Result;
 /// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug)]
 pub struct EarlyStopping {
     name: String,
     patience: usize,
@@ -28,6 +27,9 @@ pub struct EarlyStopping {
     /// The best epoch of this training: the metric, larger for a better epoch, and the model.
     best: Option<(f64, Snapshot)>,
 }
+
+outlined!(Clone for EarlyStopping { name, patience, min_delta, larger_is_better, restore_best, best });
+outlined!(Debug for EarlyStopping { name, patience, min_delta, larger_is_better, restore_best, best });
 
 impl EarlyStopping {
     /// Creates a callback that stops the training when a metric of the history, `"val_loss"` for
@@ -156,6 +158,7 @@ mod tests {
     use crate::nn::{Parameter, ParametersExt};
     use crate::optim::Sgd;
     use crate::tensor::full;
+    use crate::train::Metrics;
     use crate::train::{Epoch, History};
     use candle_core::Device;
 
@@ -165,7 +168,7 @@ mod tests {
         let mut stop = EarlyStopping::new("val_loss", 100).restore_best(true);
         let model = vec![Parameter::new(&full((), 0.0, &Device::Cpu))];
         let epoch = |loss: &f64| Epoch {
-            metrics: [("val_loss".to_owned(), *loss)].into(),
+            metrics: Metrics::from_iter([("val_loss".to_owned(), *loss)]),
             ..Epoch::default()
         };
         let mut history = History {
@@ -196,7 +199,7 @@ mod tests {
     fn stops(mut stop: EarlyStopping) -> bool {
         let model = Vec::<Parameter>::new();
         let epoch = |value: f64| Epoch {
-            metrics: [(stop.name.clone(), value)].into(),
+            metrics: Metrics::from_iter([(stop.name.clone(), value)]),
             ..Epoch::default()
         };
         let history = History {

@@ -2,15 +2,15 @@
 
 use super::model::{AnyModel, Steps, device_of, steps};
 use super::recorder::{Recorder, collect};
-use super::{Module, Trainer};
+use super::{Metrics, Module, Trainer};
 use crate::data::{AnyBatch, AnyLoader, BatchData, DataLoader, DataModule, typed};
 use crate::device::explain_gpu;
 use crate::distributed::Communicator;
-use crate::error;
+use crate::error::{self, Error, Result};
 use crate::nn::evaluating;
 use crate::notebook::check_interrupt;
 use crate::tensor::no_grad;
-use candle_core::{Device, Error, Result};
+use candle_core::Device;
 use std::collections::BTreeMap;
 
 impl Trainer {
@@ -34,17 +34,13 @@ impl Trainer {
     /// assert!(metrics["val_accuracy"] < 0.5); // it has not been trained
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn validate<M, B, Y>(
-        &self,
-        model: &M,
-        data: &impl DataModule<B>,
-    ) -> Result<BTreeMap<String, f64>>
+    pub fn validate<M, B, Y>(&self, model: &M, data: &impl DataModule<B>) -> Result<Metrics>
     where
         M: Module<B, Y>,
         B: BatchData,
         Y: BatchData,
     {
-        let loader = data.val_dataloader()?.map(DataLoader::into_any);
+        let loader = data.val_loader()?;
         let ranks = self.ranks.as_deref();
         evaluate(Pass::Validation, steps::<M, B, Y>(), model, loader, ranks)
     }
@@ -64,17 +60,13 @@ impl Trainer {
     /// assert!(metrics.keys().eq(["test_accuracy", "test_loss"]));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn test<M, B, Y>(
-        &self,
-        model: &M,
-        data: &impl DataModule<B>,
-    ) -> Result<BTreeMap<String, f64>>
+    pub fn test<M, B, Y>(&self, model: &M, data: &impl DataModule<B>) -> Result<Metrics>
     where
         M: Module<B, Y>,
         B: BatchData,
         Y: BatchData,
     {
-        let loader = data.test_dataloader()?.map(DataLoader::into_any);
+        let loader = data.test_loader()?;
         let ranks = self.ranks.as_deref();
         evaluate(Pass::Test, steps::<M, B, Y>(), model, loader, ranks)
     }
@@ -121,7 +113,7 @@ fn evaluate(
     model: &dyn AnyModel,
     loader: Option<AnyLoader>,
     ranks: Option<&dyn Communicator>,
-) -> Result<BTreeMap<String, f64>> {
+) -> Result<Metrics> {
     let device = device_of(model);
     let mut loader = loader.ok_or_else(|| no_data(pass))?.moved_to(&device);
     if let Some(ranks) = ranks {
@@ -130,7 +122,7 @@ fn evaluate(
     }
     let evaluate = || evaluated(pass, steps, model, &loader, &device, ranks);
     let metrics = evaluating(model, evaluate);
-    explain_gpu(metrics, &device, None)
+    explain_gpu(metrics, &device, None).map(Metrics::from)
 }
 
 /// Returns the means of the metrics that the model plots in its validation steps.
@@ -180,7 +172,7 @@ fn outputs(
         no_grad(|| steps.forward(model, &*batch)).moved_to(&Device::Cpu)
     };
     let batches = loader.moved_to(&device).batches();
-    let outputs = evaluating(model, || batches.map(output).collect());
+    let outputs = evaluating(model, || batches.map(output).collect::<Result<_>>());
     explain_gpu(outputs, &device, None)
 }
 

@@ -19,16 +19,16 @@ use super::evaluate::{Pass, evaluated};
 use super::model::{AnyModel, Steps, steps};
 use super::parallel;
 use super::recorder::{Fetched, Recorder};
+use super::trainer::State;
 use super::unfinished::{Random, Unfinished};
 use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
-use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
-use crate::error;
+use crate::data::{AnyLoader, BatchData, DataModule};
+use crate::error::{self, Result};
 use crate::notebook::check_interrupt;
 use crate::optim::Optimizer;
 use crate::plot::ProgressBoard;
 use crate::tensor::generator_state;
 use accumulated::Accumulated;
-use candle_core::Result;
 use panics::caught;
 use prepare::{initialize_lazy, refuse_empty};
 use ranks::{Ranks, is_by_all, runs_on};
@@ -74,20 +74,15 @@ impl Trainer {
         B: BatchData,
         Y: BatchData,
     {
-        let loaders = || -> Result<Loaders> {
-            Ok(Loaders {
-                train: data.train_dataloader()?.into_any(),
-                validate: data.val_dataloader()?.map(DataLoader::into_any),
-            })
-        };
-        self.fit_model(steps::<M, B, Y>(), model, &loaders)
+        let (train, validate) = (|| data.train_loader(), || data.val_loader());
+        self.fit_model(steps::<M, B, Y>(), model, (&train, &validate))
     }
 
     fn fit_model(
         &mut self,
         steps: &'static dyn Steps,
         model: &mut dyn AnyModel,
-        loaders: &dyn Fn() -> Result<Loaders>,
+        (train, validate): (Loads<'_, AnyLoader>, Loads<'_, Option<AnyLoader>>),
     ) -> Result<History> {
         self.history = History::default();
         self.board = ProgressBoard::new()
@@ -95,14 +90,19 @@ impl Trainer {
             .xlim(0, self.max_epochs as f64);
         let has_ranks = self.ranks.is_some();
         let mut done = caught(has_ranks, || {
-            Fit::new(self, steps, model, loaders()?)?.run()
+            let loaders = Loaders {
+                train: train()?,
+                validate: validate()?,
+            };
+            Fit::new(self, steps, model, loaders)?.run()
         });
+        let state: &mut State = self;
         let end = FitEnd {
             model: &*model,
-            history: &self.history,
+            history: &state.history,
             completed: matches!(done, Ok(Ok(()))),
         };
-        for callback in self.callbacks.iter_mut().filter(runs_on(&self.ranks)) {
+        for callback in state.callbacks.iter_mut().filter(runs_on(&state.ranks)) {
             let ended = caught(has_ranks, || callback.on_fit_end(&end));
             // The first failure is reported.
             if matches!(done, Ok(Ok(()))) {
@@ -116,6 +116,9 @@ impl Trainer {
         done.map(|()| self.history.clone())
     }
 }
+
+/// A call of a method of a [`DataModule`].
+type Loads<'a, T> = &'a dyn Fn() -> Result<T>;
 
 /// The loaders of a [`DataModule`].
 struct Loaders {
@@ -291,12 +294,15 @@ impl<'a> Fit<'a> {
     /// Ends an interval, and returns an error if a loss is not finite.
     fn end_interval(&mut self) -> Result<()> {
         self.record_interval()?;
-        let interval = &self.trainer.history.intervals[self.trainer.history.intervals.len() - 1];
-        self.trainer
-            .callbacks
-            .iter_mut()
-            .filter(runs_on(&self.trainer.ranks))
-            .try_for_each(|c| c.on_interval(interval))
+        let State {
+            callbacks,
+            ranks,
+            history,
+            ..
+        } = &mut **self.trainer;
+        let interval = &history.intervals[history.intervals.len() - 1];
+        let mut callbacks = callbacks.iter_mut().filter(runs_on(ranks));
+        callbacks.try_for_each(|callback| callback.on_interval(interval))
     }
 
     /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
@@ -311,7 +317,7 @@ impl<'a> Fit<'a> {
         let interval = Interval {
             step: self.step,
             epoch: self.epoch as f64 + self.batch as f64 / self.train.num_batches() as f64,
-            metrics: means(&fetched),
+            metrics: means(&fetched).into(),
             samples_per_second: self.speed.end_interval(),
             lr: self.optimizer.lr(),
         };
@@ -370,7 +376,7 @@ impl<'a> Fit<'a> {
         let (samples, time) = self.speed.epoch;
         let epoch = Epoch {
             epoch: self.epoch,
-            metrics,
+            metrics: metrics.into(),
             samples_per_second: per_second(samples, time),
             seconds: began.elapsed().as_secs_f64(),
             lr: self.optimizer.lr(),
@@ -380,22 +386,19 @@ impl<'a> Fit<'a> {
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<Flow> {
-        self.trainer.history.epochs.push(epoch);
+        let trainer: &mut State = self.trainer;
+        trainer.history.epochs.push(epoch);
         let end = EpochEnd {
-            epoch: &self.trainer.history.epochs[self.trainer.history.epochs.len() - 1],
-            history: &self.trainer.history,
+            epoch: &trainer.history.epochs[trainer.history.epochs.len() - 1],
+            history: &trainer.history,
             step: self.step,
             model: &*self.model,
             optimizer: &*self.optimizer,
             unfinished: None,
         };
         let mut flow = Flow::Continue;
-        for callback in self
-            .trainer
-            .callbacks
-            .iter_mut()
-            .filter(runs_on(&self.trainer.ranks))
-        {
+        let callbacks = trainer.callbacks.iter_mut();
+        for callback in callbacks.filter(runs_on(&trainer.ranks)) {
             if callback.on_epoch_end(&end)? == Flow::Stop {
                 flow = Flow::Stop;
             }

@@ -2,9 +2,11 @@
 
 mod columns;
 
+use super::Metrics;
+use crate::erased::outlined;
 use crate::notebook::{Show, Table};
 use crate::plot::ProgressBoard;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The metrics of a training, shown as a table with a row for each epoch.
@@ -16,7 +18,7 @@ use std::fmt;
 /// assert!(history.epochs.is_empty());
 /// assert_eq!(history.show_text(), "no epochs yet");
 /// ```
-#[derive(Clone, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct History {
     /// The epochs that were completed.
     pub epochs: Vec<Epoch>,
@@ -25,12 +27,12 @@ pub struct History {
 }
 
 /// The metrics of one pass through the training data, and of the validation after it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct Epoch {
     /// The number of the epoch, counted from 1.
     pub epoch: usize,
     /// Means by name: `train_loss`, `val_loss`, `val_accuracy`, and what the model plots.
-    pub metrics: BTreeMap<String, f64>,
+    pub metrics: Metrics,
     /// Training examples a second, without validation.
     pub samples_per_second: f64,
     /// Its duration in seconds, including validation.
@@ -40,19 +42,25 @@ pub struct Epoch {
 }
 
 /// The metrics of some steps of training.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct Interval {
     /// The number of its last step, counted from 1 since training began.
     pub step: usize,
     /// The epochs completed at its end; 1.5 is in the middle of the second.
     pub epoch: f64,
     /// Means by name over these steps: `train_loss` and what the model plots.
-    pub metrics: BTreeMap<String, f64>,
+    pub metrics: Metrics,
     /// Training examples a second.
     pub samples_per_second: f64,
     /// The learning rate at its end.
     pub lr: f64,
 }
+
+outlined!(Clone for History { epochs, intervals });
+outlined!(Clone for Epoch { epoch, metrics, samples_per_second, seconds, lr });
+outlined!(Debug for Epoch { epoch, metrics, samples_per_second, seconds, lr });
+outlined!(Clone for Interval { step, epoch, metrics, samples_per_second, lr });
+outlined!(Debug for Interval { step, epoch, metrics, samples_per_second, lr });
 
 impl History {
     /// Returns a metric of all epochs, `"train_loss"` for instance; epochs without it are left out.
@@ -106,7 +114,7 @@ impl Epoch {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Epoch::default().metric("train_loss"), None);
+    /// assert_eq!(taper::train::Epoch::default().metric("train_loss"), None);
     /// ```
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).copied()
@@ -205,6 +213,7 @@ impl fmt::Debug for History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_checkpoint_keeps_nan_and_missing_metrics_apart() -> crate::Result<()> {
@@ -243,7 +252,7 @@ mod tests {
     fn a_history_is_shown_as_a_table() {
         let epoch = |epoch, loss| Epoch {
             epoch,
-            metrics: BTreeMap::from([("train_loss".to_owned(), loss)]),
+            metrics: BTreeMap::from([("train_loss".to_owned(), loss)]).into(),
             samples_per_second: 1234.5,
             seconds: 0.5,
             lr: 0.1,

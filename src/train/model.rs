@@ -3,31 +3,34 @@
 
 use super::Module;
 use crate::data::{AnyBatch, BatchData};
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::{Parameter, Parameters, ParametersExt};
 use crate::optim::Optimizer;
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::any::Any;
 use std::marker::PhantomData;
 
 /// A model whose type is erased.
-pub(super) trait AnyModel: Parameters + Any + Send + Sync {
+pub(crate) trait AnyModel: Parameters + Any + Send + Sync {
     fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>>;
 }
 
 impl<M: Parameters + Send + Sync + 'static> AnyModel for M {
     fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>> {
-        let copy = attempt(|| self.replicate(device))?;
-        Ok(Box::new(copy))
+        copied(&|| Box::new(self.replicate(device)))
     }
+}
+
+fn copied(copy: &dyn Fn() -> Box<dyn AnyModel>) -> Result<Box<dyn AnyModel>> {
+    attempt(copy)
 }
 
 /// The steps of a [`Module`], with the types of model, batch and output erased.
 ///
 /// # Panics
 /// If a model or a batch does not have the type for which [`steps`] returned these steps.
-pub(super) trait Steps: Sync {
+pub(crate) trait Steps: Sync {
     fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Tensor;
 
     fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch);
@@ -38,7 +41,7 @@ pub(super) trait Steps: Sync {
 }
 
 /// Returns the steps for these types of models, batches and outputs.
-pub(super) fn steps<M: Module<B, Y>, B: BatchData, Y: BatchData>() -> &'static dyn Steps {
+pub(crate) fn steps<M: Module<B, Y>, B: BatchData, Y: BatchData>() -> &'static dyn Steps {
     &TypedSteps::<M, B, Y>(PhantomData)
 }
 
@@ -54,7 +57,8 @@ impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for TypedSteps<M, B, Y> 
     }
 
     fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Box<dyn AnyBatch> {
-        Box::new(downcast::<M>(model).forward(downcast::<B>(batch).input()))
+        let output = downcast::<M>(model).forward(downcast::<B>(batch).input());
+        output.into_any()
     }
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer> {
@@ -63,9 +67,12 @@ impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for TypedSteps<M, B, Y> 
 }
 
 fn downcast<T: 'static>(value: &dyn Any) -> &T {
-    value
-        .downcast_ref()
-        .expect("a value of the type of the steps")
+    value.downcast_ref().unwrap_or_else(|| wrong_type())
+}
+
+#[cold]
+fn wrong_type() -> ! {
+    panic!("expected a value of the type of the steps")
 }
 
 /// Returns the device of a model's parameters; the CPU if it has no parameters.

@@ -3,7 +3,7 @@
 use super::recorder;
 use crate::data::{Batch, BatchData};
 use crate::nn::{Layer, ParametersExt};
-use crate::optim::{Optimizer, Sgd};
+use crate::optim::{Optimizer, plain_sgd};
 use crate::tensor::Tensor;
 
 /// A model with a loss, which a [`Trainer`](super::Trainer) can train.
@@ -145,7 +145,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
         self.plot("loss", &self.loss(&y_hat, batch.target()), false);
     }
 
-    /// Creates the optimiser for this model; by default [`Sgd`] with the learning rate 0.1.
+    /// Creates the optimiser for this model; by default [`Sgd`](crate::optim::Sgd) with the learning rate 0.1.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -153,7 +153,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// assert_eq!(Classifier::new(Linear::new(2, 3), 0.5).configure_optimizers().lr(), 0.5);
     /// ```
     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
-        Box::new(Sgd::new(self.parameters(), 0.1))
+        plain_sgd(self.parameters(), 0.1)
     }
 
     /// Adds a metric to the trainer's board and to its history: as `train_…` if `train` is true,

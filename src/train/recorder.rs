@@ -2,53 +2,23 @@
 
 use crate::data::Share;
 use crate::distributed::Communicator;
-use crate::error::attempt;
-use crate::tensor::Tensor;
-use candle_core::{DType, Result};
-use std::cell::RefCell;
+use crate::error::{Result, attempt};
+use crate::tensor::{Metric, Tensor, collect_metrics, record_metric};
+use candle_core::DType;
 use std::collections::BTreeMap;
-
-/// The value of a metric for one batch, and the number of examples of which it is the mean.
-pub(super) struct Metric {
-    pub(super) name: String,
-    pub(super) value: Tensor,
-    pub(super) weight: f64,
-}
-
-thread_local! {
-    /// The metrics of the step that this thread computes; `None` outside of [`collect`].
-    ///
-    /// This is the only thread-local state of a step. [`Module::plot`](super::Module::plot) has no
-    /// other way to the trainer: it is called from the loss of a user's model, which takes `&self` and
-    /// two tensors, and the same model runs on several devices at once, each on a thread of its own.
-    static COLLECTED: RefCell<Option<Vec<Metric>>> = const { RefCell::new(None) };
-}
 
 /// Adds a metric to those of the current step; see [`Module::plot`](super::Module::plot).
 pub(super) fn plot(key: &str, value: &Tensor, train: bool) {
-    COLLECTED.with_borrow_mut(|collected| {
-        if let Some(metrics) = collected {
-            metrics.push(Metric {
-                name: format!("{}_{key}", if train { "train" } else { "val" }),
-                value: value.detach(),
-                weight: 1.0,
-            });
-        }
+    record_metric(|| Metric {
+        name: format!("{}_{key}", if train { "train" } else { "val" }),
+        value: value.detach(),
+        weight: 1.0,
     });
 }
 
 /// Runs a step on a batch of `examples`; returns its result and the metrics that the model plotted.
 pub(super) fn collect<T>(examples: usize, step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
-    /// Restores the metrics of an outer step when it is dropped, also after a panic.
-    struct Restore(Option<Vec<Metric>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            COLLECTED.set(self.0.take());
-        }
-    }
-    let _restore = Restore(COLLECTED.replace(Some(Vec::new())));
-    let result = step();
-    let mut metrics = COLLECTED.take().unwrap_or_default();
+    let (result, mut metrics) = collect_metrics(step);
     for metric in &mut metrics {
         metric.weight = examples as f64;
     }
@@ -174,17 +144,5 @@ impl Fetched {
         sums.into_iter()
             .map(|(name, (sum, total))| (name, sum / total))
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_in_a_step_leaves_nothing_behind() {
-        let step = || panic!("on purpose");
-        assert!(std::panic::catch_unwind(|| collect(1, step)).is_err());
-        assert!(COLLECTED.with_borrow(Option::is_none));
     }
 }

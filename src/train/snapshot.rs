@@ -1,9 +1,8 @@
 //! A copy of a model's values, to which the model can be set back.
 
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::{Parameters, state_of};
 use crate::tensor::Tensor;
-use candle_core::Result;
 use std::fmt;
 
 /// Copies of the parameters and buffers.

@@ -9,14 +9,14 @@ mod ranks;
 
 use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::*;
 use crate::notebook::Show;
 use crate::optim::{Adam, Schedule};
 use crate::reference::devices;
 use crate::seq;
 use crate::tensor::{Tensor, manual_seed, rand, randn, tensor, with_seed};
-use candle_core::{DType, Device, Result};
+use candle_core::{DType, Device};
 use std::path::PathBuf;
 
 const CPU: Device = Device::Cpu;
@@ -149,7 +149,7 @@ fn several_devices_have_the_loss_curve_of_one() -> Result<()> {
             }
             let mut trainer = Trainer::new(3).log_every(1).devices(&vec![CPU; devices]);
             let history = trainer.fit(&mut model, &data)?;
-            Ok::<_, candle_core::Error>(losses(&history))
+            Ok::<_, crate::error::Error>(losses(&history))
         };
         let one = train(1)?;
         assert_eq!(one.len(), 12);
@@ -174,7 +174,7 @@ fn a_seed_fixes_training_also_with_dropout_on_several_devices() -> Result<()> {
             let mut model = mlp(0.5);
             let mut trainer = Trainer::new(2).devices(&vec![CPU; devices]);
             let history = trainer.fit(&mut model, &Quarters::new(50))?;
-            Ok::<_, candle_core::Error>((losses(&history), values(&model)))
+            Ok::<_, crate::error::Error>((losses(&history), values(&model)))
         };
         assert_eq!(train()?, train()?);
     }

@@ -5,13 +5,15 @@ use super::{Callback, History, split_and_load};
 use crate::data::BatchData;
 use crate::device::DeviceExt;
 use crate::distributed::Communicator;
-use crate::error::{self, attempt};
+use crate::erased::Erased;
+use crate::error::{self, Result, attempt};
 use crate::nn::Parameters;
 use crate::notebook::Show;
 use crate::optim::{LrSchedule, Schedule};
 use crate::plot::ProgressBoard;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +41,11 @@ use std::sync::Arc;
 /// assert_eq!(history.last("train_accuracy"), Some(1.0));
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Trainer {
+pub struct Trainer(Erased<State>);
+
+/// The settings of a trainer, and its results.
+#[doc(hidden)]
+pub struct State {
     pub(super) max_epochs: usize,
     gpus: usize,
     chosen: Vec<Device>,
@@ -69,7 +75,7 @@ impl Trainer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(max_epochs: usize) -> Self {
-        Self {
+        Self(Erased::new(State {
             max_epochs,
             gpus: 0,
             chosen: vec![],
@@ -85,7 +91,7 @@ impl Trainer {
             history: History::default(),
             ranks: None,
             sync_batch_norm: false,
-        }
+        }))
     }
 
     /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device. If several
@@ -164,10 +170,8 @@ impl Trainer {
     /// assert_eq!((history.epochs[0].lr, history.epochs[1].lr), (0.05, 0.1));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn schedule(mut self, schedule: impl LrSchedule + 'static) -> Self {
-        self.schedule = Box::new(schedule);
-        self.schedule_by_step = false;
-        self
+    pub fn schedule(self, schedule: impl LrSchedule + 'static) -> Self {
+        self.scheduled(Box::new(schedule), false)
     }
 
     /// Sets the learning rate of each step by a schedule.
@@ -181,9 +185,14 @@ impl Trainer {
     /// assert_eq!((history.intervals[0].lr, history.intervals[1].lr), (0.05, 0.1));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn schedule_steps(mut self, schedule: impl LrSchedule + 'static) -> Self {
-        self.schedule = Box::new(schedule);
-        self.schedule_by_step = true;
+    pub fn schedule_steps(self, schedule: impl LrSchedule + 'static) -> Self {
+        self.scheduled(Box::new(schedule), true)
+    }
+
+    #[inline(never)]
+    fn scheduled(mut self, schedule: Box<dyn LrSchedule>, by_step: bool) -> Self {
+        self.schedule = schedule;
+        self.schedule_by_step = by_step;
         self
     }
 
@@ -215,8 +224,13 @@ impl Trainer {
     /// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn callback(mut self, callback: impl Callback + 'static) -> Self {
-        self.callbacks.push(Box::new(callback));
+    pub fn callback(self, callback: impl Callback + 'static) -> Self {
+        self.with_callback(Box::new(callback))
+    }
+
+    #[inline(never)]
+    fn with_callback(mut self, callback: Box<dyn Callback>) -> Self {
+        self.callbacks.push(callback);
         self
     }
 
@@ -234,8 +248,13 @@ impl Trainer {
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn resume_from(mut self, path: impl AsRef<Path>) -> Self {
-        self.resume_from = Some(path.as_ref().to_owned());
+    pub fn resume_from(self, path: impl AsRef<Path>) -> Self {
+        self.resumed(path.as_ref())
+    }
+
+    #[inline(never)]
+    fn resumed(mut self, path: &Path) -> Self {
+        self.resume_from = Some(path.to_owned());
         self
     }
 
@@ -298,14 +317,18 @@ impl Trainer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prepare_batch<B: BatchData>(&self, batch: &B) -> Result<Vec<B>> {
-        if self.in_use.is_empty() {
-            return Err(error::state(
+        split_and_load(batch, self.prepared()?)
+    }
+
+    fn prepared(&self) -> Result<&[Device]> {
+        match &self.in_use[..] {
+            [] => Err(error::state(
                 "prepare_batch",
                 "the trainer has no device yet",
                 "Call .prepare_model(&mut model) first",
-            ));
+            )),
+            devices => Ok(devices),
         }
-        split_and_load(batch, &self.in_use)
     }
 
     /// Returns the metrics so far, also after an error or an interrupt.
@@ -328,6 +351,22 @@ impl Trainer {
     /// ```
     pub fn board(&self) -> &ProgressBoard {
         &self.board
+    }
+}
+
+#[doc(hidden)]
+impl Deref for Trainer {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+#[doc(hidden)]
+impl DerefMut for Trainer {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::nn::{Dropout, LazyLinear};
+use crate::nn::{Dropout, LazyLinear, ParametersExt, Sequential};
 use crate::notebook::Show;
 use crate::seq;
 use crate::tensor::{ones, zeros};
@@ -14,7 +14,8 @@ fn a_second_device_adds_columns_for_transfer_share_and_speed_up() -> Result<()> 
         x: ones((3, 4), &CPU),
         y: zeros(3, &CPU).to_dtype(DType::I64),
     };
-    let table = batch_sizes_on(&[CPU, CPU], &model, &batch, &[2, 5])?;
+    let does = steps::<Classifier<Sequential>, Batch, Tensor>();
+    let table = batch_sizes_on(&[CPU, CPU], (&model, does), &batch, &[2, 5])?;
     let text = table.show_text();
     let heads = text.lines().next().unwrap_or_default();
     assert!(heads.contains("to cpu  share of that  speed-up"), "{text}");
@@ -32,11 +33,12 @@ fn a_second_device_adds_columns_for_transfer_share_and_speed_up() -> Result<()> 
 #[test]
 fn each_device_measures_every_size() -> Result<()> {
     let mut made = Vec::new();
-    let make = |size, device: &Device| {
+    let mut exp = |size, device: &Device| {
         made.push(size);
-        zeros(size, device)
+        let x = zeros(size, device);
+        benchmark("", device, || x.exp())
     };
-    let table = devices_on(&[CPU, CPU], &[3, 7], make, |x| x.exp())?;
+    let table = devices_on(&[CPU, CPU], &[3, 7], &mut exp)?;
     assert_eq!(made, [3, 7, 3, 7]);
     assert_eq!(table.values("speed-up")?.len(), 2);
     Ok(())

@@ -1,10 +1,39 @@
 //! The types that are batches.
 
-use super::{Batch, BatchData, nothing_to_join};
-use crate::error::{self, attempt};
+use super::{AnyBatch, Batch, BatchData, compiled_here, nothing_to_join};
+use crate::error::{self, Error, Result, attempt};
 use crate::ops::cat;
 use crate::tensor::Tensor;
-use candle_core::{Device, Error, Result};
+use candle_core::Device;
+use std::any::Any;
+
+impl<B: BatchData> AnyBatch for B {
+    fn examples(&self) -> Result<usize> {
+        self.num_examples()
+    }
+
+    fn part_on(&self, start: usize, len: usize, device: &Device) -> Result<Box<dyn AnyBatch>> {
+        Ok(self.part(start, len, device)?.into_any())
+    }
+
+    fn moved_to(&self, device: &Device) -> Result<Box<dyn AnyBatch>> {
+        Ok(self.to_device(device)?.into_any())
+    }
+}
+
+/// Returns a boxed batch as its own type.
+///
+/// # Panics
+/// If it has another type: a loop mixed up the batches of two data sets.
+pub(crate) fn typed<B: BatchData>(batch: Box<dyn AnyBatch>) -> B {
+    let batch: Box<dyn Any> = batch;
+    *batch.downcast().unwrap_or_else(|_| wrong_type())
+}
+
+#[cold]
+fn wrong_type() -> ! {
+    panic!("expected a batch of the data set's type")
+}
 
 /// Returns the number of examples that all fields of a batch have.
 #[doc(hidden)]
@@ -64,6 +93,7 @@ macro_rules! whole {
 
 impl BatchData for Tensor {
     whole!();
+    compiled_here!();
 
     fn num_examples(&self) -> Result<usize> {
         self.dims().first().copied().ok_or_else(|| {
@@ -157,6 +187,8 @@ macro_rules! fieldwise {
 impl BatchData for Batch {
     type Input = Tensor;
     type Target = Tensor;
+
+    compiled_here!();
 
     fn input(&self) -> &Tensor {
         &self.x

@@ -3,14 +3,15 @@
 use super::batches::AnyBatches;
 use super::plan::{AnyDataset, Plan, Share};
 use crate::data::{AnyBatch, Sampler};
-use crate::error::{self, attempt};
+use crate::erased::Erased;
+use crate::error::{self, Result, attempt};
 use crate::tensor::{draw_seed, permutation};
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::sync::Arc;
 
 /// The settings of a [`DataLoader`](super::DataLoader), and its data set.
 #[derive(Clone)]
-pub(crate) struct AnyLoader {
+pub struct AnyLoader {
     dataset: Arc<dyn AnyDataset>,
     pub(super) batch_size: usize,
     pub(super) shuffle: bool,
@@ -23,9 +24,9 @@ pub(crate) struct AnyLoader {
 }
 
 impl AnyLoader {
-    pub(super) fn new(dataset: impl AnyDataset + 'static) -> Self {
-        AnyLoader {
-            dataset: Arc::new(dataset),
+    pub(super) fn new(dataset: Arc<dyn AnyDataset>) -> Erased<Self> {
+        Erased::new(AnyLoader {
+            dataset,
             batch_size: 32,
             shuffle: false,
             sampler: None,
@@ -33,7 +34,11 @@ impl AnyLoader {
             prefetch: 2,
             device: None,
             rank: (0, 1),
-        }
+        })
+    }
+
+    pub(super) fn choose(&mut self, sampler: Arc<dyn Sampler>) {
+        self.sampler = Some(sampler);
     }
 
     /// Returns the loader whose batches are on this device.

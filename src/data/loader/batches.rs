@@ -2,9 +2,9 @@
 
 use super::plan::Plan;
 use crate::data::{AnyBatch, Batch, BatchData, typed};
-use crate::error;
+use crate::error::{self, Result};
 use crate::notebook::check_interrupt;
-use candle_core::Result;
+use crate::tensor::fork;
 use std::marker::PhantomData;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
@@ -126,7 +126,8 @@ impl Ahead {
     fn start(plan: Plan, prefetch: usize) -> Self {
         // One more batch is prepared while the thread waits for room in the channel.
         let (sender, batches) = sync_channel(prefetch - 1);
-        let thread = std::thread::spawn(move || {
+        let context = fork();
+        let prepare = move || {
             for number in 0..plan.num_batches {
                 let batch = plan.batch(number);
                 let failed = batch.is_err();
@@ -134,7 +135,8 @@ impl Ahead {
                     break;
                 }
             }
-        });
+        };
+        let thread = std::thread::spawn(move || context.run(prepare));
         Ahead {
             batches: Some(batches),
             thread: Some(thread),

@@ -1,9 +1,9 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
 use crate::data::{AnyBatch, BatchData, Dataset};
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::tensor::{Part, with_seed};
-use candle_core::{Device, Result};
+use candle_core::Device;
 use std::sync::Arc;
 
 /// A [`Dataset`] as a trait object, whose batches are boxed.
@@ -19,7 +19,7 @@ impl<B: BatchData> AnyDataset for Arc<dyn Dataset<B>> {
     }
 
     fn boxed(&self, indices: &[usize]) -> Result<Box<dyn AnyBatch>> {
-        Ok(Box::new((**self).get(indices)?))
+        Ok((**self).get(indices)?.into_any())
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::data::TensorDataset;
+use crate::error::Error;
 use crate::tensor::Tensor;
 use crate::tensor::{arange, rand, with_seed, zeros};
 use candle_core::Device;
@@ -40,7 +41,10 @@ impl Dataset for Noisy {
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if indices.contains(&self.fails_at) {
-            candle_core::bail!("example {} is torn", self.fails_at);
+            return Err(Error::msg(format_args!(
+                "example {} is torn",
+                self.fails_at
+            )));
         }
         let x = rand((indices.len(), 2), &CPU);
         Ok(Batch { y: x.clone(), x })

@@ -2,10 +2,10 @@
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
-use crate::error;
+use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::{permutation, tensor, with_seed};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// All images in one file, and their labels; the README next to them describes the layout.
 const SHEET: &[u8] = include_bytes!("digits/digits.png");

@@ -3,9 +3,9 @@
 use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
-use crate::error;
+use crate::error::{self, Error, Result};
 use crate::tensor::Tensor;
-use candle_core::{DType, Device, Error, Result, safetensors};
+use candle_core::{DType, Device, safetensors};
 use std::path::Path;
 
 /// Defines a data set that is downloaded: its name in Rust and on the command line, the shape of an
@@ -170,7 +170,7 @@ fn read(file: &Path, shape: [usize; 3]) -> Result<ImageDataset> {
         let tensor = tensors.remove(name);
         tensor
             .map(Tensor::from)
-            .ok_or_else(|| Error::Msg(format!("it has no {name}")))
+            .ok_or_else(|| Error::msg(format_args!("it has no {name}")))
     };
     let (images, labels) = (take("images")?, take("labels")?);
     let [channels, height, width] = shape;
@@ -178,7 +178,7 @@ fn read(file: &Path, shape: [usize; 3]) -> Result<ImageDataset> {
     check("images", &images, &[n, channels, height, width])?;
     check("labels", &labels, &[n])?;
     if n == 0 || labels.max_all().to_scalar::<u8>() > 9 {
-        return Err(Error::Msg("its labels are not 0 to 9".to_owned()));
+        return Err(Error::msg("its labels are not 0 to 9"));
     }
     ImageDataset::new(images, labels)
 }
@@ -188,7 +188,7 @@ fn check(name: &str, tensor: &Tensor, dims: &[usize]) -> Result<()> {
         return Ok(());
     }
     let (found, dtype) = (tensor.dims(), tensor.dtype().as_str());
-    Err(Error::Msg(format!(
+    Err(Error::msg(format_args!(
         "its {name} are {found:?} of {dtype} instead of {dims:?} of u8"
     )))
 }

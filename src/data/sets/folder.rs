@@ -3,11 +3,12 @@
 use crate::data::dataset::{check_indices, stack};
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset};
-use crate::error;
+use crate::erased::{Erased, outlined};
+use crate::error::{self, Result};
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
@@ -41,14 +42,15 @@ use std::sync::Arc;
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct ImageFolder {
     root: PathBuf,
-    classes: Vec<String>,
+    classes: Erased<Vec<String>>,
     /// The files with their classes.
-    files: Vec<(PathBuf, u32)>,
+    files: Erased<Vec<(PathBuf, u32)>>,
     transform: Arc<dyn Transform>,
 }
+
+outlined!(Clone for ImageFolder { root, classes, files, transform });
 
 impl ImageFolder {
     /// Lists the images in `root`, without reading them.
@@ -63,7 +65,10 @@ impl ImageFolder {
     /// assert!(error.starts_with("cannot read the folder no/such/folder: "));
     /// ```
     pub fn new(root: impl AsRef<Path>) -> Result<Self> {
-        let root = root.as_ref();
+        Self::in_folder(root.as_ref())
+    }
+
+    fn in_folder(root: &Path) -> Result<Self> {
         let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|p| p.is_dir()).collect();
         if folders.is_empty() {
             return Err(error::file(
@@ -75,8 +80,8 @@ impl ImageFolder {
         }
         let mut found = ImageFolder {
             root: root.to_owned(),
-            classes: Vec::new(),
-            files: Vec::new(),
+            classes: Erased::default(),
+            files: Erased::default(),
             transform: Arc::new(ToTensor),
         };
         for (class, folder) in folders.iter().enumerate() {
@@ -273,7 +278,7 @@ fn is_image(path: &Path) -> bool {
         && path.is_file()
 }
 
-fn unreadable(path: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+fn unreadable(path: &Path, reason: &dyn fmt::Display) -> crate::error::Error {
     error::file(
         "read the image",
         path,

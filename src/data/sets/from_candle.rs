@@ -1,9 +1,9 @@
 //! The data sets of `candle-datasets`; needs the feature `candle-datasets`.
 
 use super::ImageDataset;
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Result};
+use candle_core::DType;
 use candle_datasets::vision::Dataset;
 
 impl ImageDataset {

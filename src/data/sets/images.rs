@@ -3,9 +3,9 @@
 use crate::data::dataset::stack;
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::tensor::Tensor;
-use candle_core::{DType, Result};
+use candle_core::DType;
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@ mod render;
 
 use super::location::data_folder;
 use crate::compose;
-use crate::data::module::setters;
+use crate::data::module::{loaders_here, setters};
 use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
-use candle_core::Result;
+use crate::error::Result;
 use images::{Images, unwritable};
 use std::path::PathBuf;
 
@@ -325,6 +325,8 @@ impl DataModule for Leaves {
         let test = (self.num_test > 0).then(|| self.test_dataloader());
         test.transpose()
     }
+
+    loaders_here!();
 }
 
 #[cfg(test)]

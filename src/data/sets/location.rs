@@ -1,7 +1,6 @@
 //! The folder of the data sets.
 
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -3,8 +3,9 @@
 use super::drawing::{Color, ImageRng, mix};
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
+use crate::error::Result;
 use crate::tensor::Tensor;
-use candle_core::{Device, Result};
+use candle_core::Device;
 use rayon::prelude::*;
 use std::f32::consts::PI;
 

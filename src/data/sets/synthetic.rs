@@ -2,10 +2,10 @@
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::tensor::Tensor;
 use crate::tensor::{draw_seed, normal, randn, with_seed};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// Examples of a linear function with some noise, as in d2l's chapter *Synthetic Regression Data*:
 /// `y = x·w + b + noise`.

@@ -1,7 +1,6 @@
 //! One column of a table.
 
-use crate::error;
-use candle_core::{Error, Result};
+use crate::error::{self, Error, Result};
 use std::collections::BTreeSet;
 
 /// A named column.

@@ -1,8 +1,7 @@
 //! Reading comma-separated values, as RFC 4180 describes them.
 
 use super::column::{Column, Entries};
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 
 /// The fields that mark a missing entry, besides an empty one; spaces around them do not count.
 const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];

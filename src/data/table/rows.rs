@@ -1,8 +1,7 @@
 //! Selecting and grouping rows of a table.
 
 use super::{DataFrame, column::Column, column::Entries, mean};
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -59,8 +58,7 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn filter(&self, name: &str, keep: impl Fn(f64) -> bool) -> Result<Self> {
-        let kept: Vec<bool> = self.values(name)?.into_iter().map(keep).collect();
-        Ok(self.take((0..self.rows).filter(|&row| kept[row])))
+        self.where_values(name, &keep)
     }
 
     /// Returns the rows for which `keep` returns true for the text in a column. A missing text is empty.
@@ -76,6 +74,15 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn filter_texts(&self, name: &str, keep: impl Fn(&str) -> bool) -> Result<Self> {
+        self.where_texts(name, &keep)
+    }
+
+    fn where_values(&self, name: &str, keep: &dyn Fn(f64) -> bool) -> Result<Self> {
+        let kept: Vec<bool> = self.values(name)?.into_iter().map(keep).collect();
+        Ok(self.take((0..self.rows).filter(|&row| kept[row])))
+    }
+
+    fn where_texts(&self, name: &str, keep: &dyn Fn(&str) -> bool) -> Result<Self> {
         let kept: Vec<bool> = self.texts(name)?.iter().map(|text| keep(text)).collect();
         Ok(self.take((0..self.rows).filter(|&row| kept[row])))
     }
@@ -119,17 +126,17 @@ impl DataFrame {
             }
         }
         let rows = firsts.len();
-        Ok(Self { columns, rows })
+        Ok(Self {
+            columns: columns.into(),
+            rows,
+        })
     }
 
     fn take(&self, rows: impl Iterator<Item = usize>) -> Self {
         let rows: Vec<usize> = rows.collect();
+        let columns = self.columns.iter().map(|column| column.take(&rows));
         Self {
-            columns: self
-                .columns
-                .iter()
-                .map(|column| column.take(&rows))
-                .collect(),
+            columns: columns.collect::<Vec<_>>().into(),
             rows: rows.len(),
         }
     }

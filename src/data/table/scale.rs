@@ -1,7 +1,7 @@
 //! Standardised columns, and missing values.
 
 use super::{DataFrame, column::Entries, mean};
-use candle_core::Result;
+use crate::error::Result;
 
 impl DataFrame {
     /// Shifts and scales each column of values to mean 0 and standard deviation 1, both computed from the
@@ -126,7 +126,7 @@ impl DataFrame {
         map: impl Fn(&F, Option<f64>) -> Option<f64>,
     ) -> Self {
         let mut columns = self.columns.clone();
-        for column in &mut columns {
+        for column in columns.iter_mut() {
             if let Entries::Values(values) = &mut column.entries {
                 let fitted = fit(&column.name);
                 values
@@ -134,6 +134,6 @@ impl DataFrame {
                     .for_each(|entry| *entry = map(&fitted, *entry));
             }
         }
-        self.with(columns)
+        self.with(columns.into_inner())
     }
 }

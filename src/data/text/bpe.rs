@@ -1,9 +1,9 @@
 //! Byte-pair encoding.
 
 use super::unknown;
-use crate::error;
+use crate::erased::{Erased, outlined};
+use crate::error::{self, Result};
 use crate::notebook::Show;
-use candle_core::Result;
 use std::collections::HashMap;
 use std::path::Path;
 use std::{fmt, iter};
@@ -29,12 +29,13 @@ use tokenizers::tokenizer::{
 /// assert_eq!(tokenizer.decode(&indices)?, "slowest flow");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct BpeTokenizer {
-    tokenizer: Box<Tokenizer>,
+    tokenizer: Erased<Box<Tokenizer>>,
     /// Whether the tokens of a text are those of its [`words`], encoded one by one.
     by_words: bool,
 }
+
+outlined!(Clone for BpeTokenizer { tokenizer, by_words });
 
 impl BpeTokenizer {
     /// Learns the most frequent groups of bytes in a text. The vocabulary has `vocab_size` tokens,
@@ -106,7 +107,10 @@ impl BpeTokenizer {
     /// assert!(error.starts_with("cannot read the tokenizer missing.json: "));
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Self::load_from(path.as_ref())
+    }
+
+    fn load_from(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|reason| {
             error::file(
                 "read the tokenizer",
@@ -142,7 +146,10 @@ impl BpeTokenizer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
+        self.save_to(path.as_ref())
+    }
+
+    fn save_to(&self, path: &Path) -> Result<()> {
         self.tokenizer.save(path, false).map_err(|reason| {
             error::file(
                 "write the tokenizer",
@@ -237,7 +244,7 @@ impl BpeTokenizer {
                 && tokenizer.get_truncation().is_none()
                 && tokenizer.get_padding().is_none()
                 && tokenizer.get_added_vocabulary().is_empty(),
-            tokenizer: Box::new(tokenizer),
+            tokenizer: Box::new(tokenizer).into(),
         }
     }
 }
@@ -260,7 +267,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Converts an error of Hugging Face's library to one of Taper's.
-fn failed(reason: impl fmt::Display) -> candle_core::Error {
+fn failed(reason: impl fmt::Display) -> crate::error::Error {
     error::state(
         "BpeTokenizer",
         reason,

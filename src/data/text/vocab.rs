@@ -1,9 +1,8 @@
 //! The tokens of a corpus and their indices.
 
 use super::unknown;
-use crate::error;
+use crate::error::{self, Result};
 use crate::notebook::Show;
-use candle_core::Result;
 use std::collections::HashMap;
 
 /// The tokens of a corpus, each with an index: the unknown token first, then the reserved ones, then
@@ -56,9 +55,18 @@ impl Vocab {
         min_freq: usize,
         reserved: &[&str],
     ) -> Self {
+        let mut corpus = corpus.into_iter().map(Into::into);
+        Self::of_tokens(&mut corpus, min_freq, reserved)
+    }
+
+    fn of_tokens(
+        corpus: &mut dyn Iterator<Item = String>,
+        min_freq: usize,
+        reserved: &[&str],
+    ) -> Self {
         let mut counts = HashMap::new();
         for token in corpus {
-            *counts.entry(token.into()).or_insert(0) += 1;
+            *counts.entry(token).or_insert(0) += 1;
         }
         Self::counted(counts, min_freq, reserved)
     }

@@ -1,10 +1,9 @@
 //! Steps that change colours, and the conversion to a tensor of floating-point numbers.
 
 use super::{ImageBytes, Transform};
-use crate::error::{self, attempt};
+use crate::error::{self, Result, attempt};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
-use candle_core::Result;
 
 /// The contributions of red, green and blue to the brightness.
 const LUMA: [f32; 3] = [0.299, 0.587, 0.114];

@@ -1,10 +1,10 @@
 //! Steps that move pixels.
 
 use super::{ImageBytes, Transform, no_pixels};
-use crate::error;
+use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::{check_size, random_unit};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// Resizes an image. Input and output are `(height, width, 3)` of `u8`.
 ///

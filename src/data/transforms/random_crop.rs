@@ -1,10 +1,9 @@
 //! Random crops of an image.
 
 use super::{ImageBytes, Transform, no_pixels};
-use crate::error;
+use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
-use candle_core::Result;
 
 /// Crops a square at a random position of an image, after [`padding`](Self::padding) has added black
 /// pixels on each side. Input and output are `(height, width, 3)` of `u8`.

@@ -11,19 +11,26 @@ use candle_core::{Device, Error, Result};
 
 /// Replaces a GPU's errors by explained ones; other errors pass through. `requested` is the number of bytes
 /// that the operation needs on the device, where that is known.
-pub(crate) fn explain_gpu<T>(
-    result: Result<T>,
+pub(crate) fn explain_gpu<T, E>(
+    result: Result<T, E>,
     device: &Device,
     requested: Option<usize>,
-) -> Result<T> {
-    result.map_err(|error| match meaning_of(&error) {
-        Some(meaning) => meaning.to_error(requested, || memory(device)),
-        None => error,
+) -> Result<T, E>
+where
+    E: From<Error> + Into<Error>,
+{
+    result.map_err(|error| {
+        let error = error.into();
+        let explained = match meaning_of(&error) {
+            Some(meaning) => meaning.to_error(requested, || memory(device)).into(),
+            None => error,
+        };
+        explained.into()
     })
 }
 
 /// Returns the explained error of a call of the driver; `None` if the error is not a known one.
-pub(in crate::device) fn explained(error: DriverError) -> Option<Error> {
+pub(in crate::device) fn explained(error: DriverError) -> Option<crate::error::Error> {
     Some(of_driver(error)?.to_error(None, || None))
 }
 
@@ -150,7 +157,7 @@ mod tests {
         let text = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]";
         let error: Result<()> = explain_gpu(Err(Error::Msg(text.to_owned())), &Device::Cpu, None);
         assert_eq!(error.unwrap_err().to_string(), text);
-        let ours: Result<()> = Err(error::gpu("CUDA_ERROR_NO_DEVICE", "Try this"));
+        let ours: crate::error::Result<()> = Err(error::gpu("CUDA_ERROR_NO_DEVICE", "Try this"));
         let ours = explain_gpu(ours, &Device::Cpu, None).unwrap_err();
         assert_eq!(ours.to_string(), "CUDA_ERROR_NO_DEVICE\nTry this");
     }

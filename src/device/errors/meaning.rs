@@ -1,8 +1,7 @@
 //! The errors of a GPU, in the words that users see.
 
 use crate::device::memory::Memory;
-use crate::error::{self, Problem};
-use candle_core::Error;
+use crate::error::{self, Error, Problem};
 
 /// The meaning of an error of the driver or one of its libraries.
 #[derive(Clone, Copy, Debug)]

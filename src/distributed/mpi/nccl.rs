@@ -1,11 +1,11 @@
 //! Sums over the GPUs of all ranks by NVIDIA's NCCL, whose connection the ranks set up through MPI.
 
 use crate::distributed::world::World;
-use crate::error;
+use crate::error::{self, Error, Result};
 use crate::tensor::Tensor;
 use candle_core::cuda_backend::cudarc::nccl::result::NcclError;
 use candle_core::cuda_backend::cudarc::nccl::{Comm, Id, ReduceOp, group_end, group_start};
-use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Error, Layout, Result, Shape};
+use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Layout, Shape};
 use std::ffi::c_char;
 
 /// The connection of this rank's GPU to those of the others.
@@ -56,15 +56,20 @@ impl CustomOp1 for Sum<'_> {
         "the sum over ranks"
     }
 
-    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> candle_core::Result<(CpuStorage, Shape)> {
         Err(error::state(
             "the sum of gradients",
             "a gradient is not on the GPU",
             "Please report this bug",
-        ))
+        )
+        .into())
     }
 
-    fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
+    fn cuda_fwd(
+        &self,
+        storage: &CudaStorage,
+        layout: &Layout,
+    ) -> candle_core::Result<(CudaStorage, Shape)> {
         let values = storage.as_cuda_slice::<f32>()?;
         let start = layout.start_offset();
         let values = values.slice(start..start + layout.shape().elem_count());

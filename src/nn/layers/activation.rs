@@ -13,6 +13,8 @@ macro_rules! activation {
         pub struct $name;
 
         impl Layer for $name {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, $input: &Tensor) -> Tensor {
                 seen(self, $output)
             }

@@ -1,5 +1,6 @@
 //! Average pooling to a given size.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pair};
@@ -43,6 +44,8 @@ impl AdaptiveAvgPool2d {
 }
 
 impl Layer for AdaptiveAvgPool2d {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let name = check::name(self);
         let y = ops::adaptive_avg_pool2d_as(&name, input.raw(), self.size);

@@ -1,12 +1,15 @@
 //! Multi-head attention.
 
+mod projections;
+
 use crate::error::{OrRaise, explain, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
 use crate::nn::summary::seen;
 use crate::nn::{Init, Layer, Mode, Parameter, Parameters, ParametersExt, check};
 use crate::ops::{self, AttentionMask};
 use crate::tensor::{Raw, Tensor, zeros};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
 /// features, and the outputs of all heads are projected together.
@@ -17,7 +20,7 @@ use candle_core::{Device, Result};
 ///
 /// # Shapes
 /// Queries `(queries, batch, embed_dim)`, keys and values `(keys, batch, embed_dim)`, to
-/// `(queries, batch, embed_dim)`; with [`batch_first`](Self::batch_first), the batch comes first. In
+/// `(queries, batch, embed_dim)`; with [`batch_first`](Self::batch_first), the batch comes first. It may be missing. In
 /// `seq!` the layer computes self-attention: the input is query, key and value.
 ///
 /// ```
@@ -38,10 +41,13 @@ use candle_core::{Device, Result};
 pub struct MultiheadAttention {
     in_proj_weight: Parameter,
     in_proj_bias: Option<Parameter>,
+    bias_k: Option<Parameter>,
+    bias_v: Option<Parameter>,
     out_proj: Linear,
     num_heads: usize,
     dropout: f64,
     batch_first: bool,
+    zero_attn: bool,
     mode: Mode,
 }
 
@@ -76,10 +82,13 @@ impl MultiheadAttention {
         Self {
             in_proj_weight: Parameter::new(&weight),
             in_proj_bias: Some(Parameter::new(&zeros(rows, &Device::Cpu))),
+            bias_k: None,
+            bias_v: None,
             out_proj,
             num_heads,
             dropout: 0.0,
             batch_first: false,
+            zero_attn: false,
             mode: Mode::new(),
         }
     }
@@ -118,8 +127,12 @@ impl MultiheadAttention {
     /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
     /// ```
     pub fn batch_first(mut self) -> Self {
-        self.batch_first = true;
+        self.set_batch_first();
         self
+    }
+
+    pub(super) fn set_batch_first(&mut self) {
+        self.batch_first = true;
     }
 
     /// Removes all biases.
@@ -130,8 +143,46 @@ impl MultiheadAttention {
     /// assert_eq!(MultiheadAttention::new(8, 2).without_bias().num_parameters(), 4 * 8 * 8);
     /// ```
     pub fn without_bias(mut self) -> Self {
+        self.remove_biases();
+        self
+    }
+
+    pub(super) fn remove_biases(&mut self) {
         self.in_proj_bias = None;
         self.out_proj.remove_bias();
+    }
+
+    /// Adds a key and a value that are parameters, `bias_k` and `bias_v`, to those of the inputs: PyTorch's
+    /// `add_bias_kv`. Every query may attend to them.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let attention = MultiheadAttention::new(8, 2).bias_kv();
+    /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
+    /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
+    /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
+    /// ```
+    pub fn bias_kv(mut self) -> Self {
+        let features = self.embed_dim().unwrap_or_default();
+        let new = || Parameter::new(&Init::XavierNormal.tensor((1, 1, features), &Device::Cpu));
+        (self.bias_k, self.bias_v) = (Some(new()), Some(new()));
+        self
+    }
+
+    /// Adds a key and a value of zeros to those of the inputs: PyTorch's `add_zero_attn`. Every query may attend to
+    /// them.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let attention = MultiheadAttention::new(8, 2).zero_attn();
+    /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
+    /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
+    /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
+    /// ```
+    pub fn zero_attn(mut self) -> Self {
+        self.zero_attn = true;
         self
     }
 
@@ -170,7 +221,12 @@ impl MultiheadAttention {
         value: &Tensor,
         mask: &AttentionMask,
     ) -> Tensor {
-        let projections = self.projections([query, key, value]);
+        if let Some([query, key, value]) = self.as_batch([query, key, value]) {
+            return self
+                .forward(&query, &key, &value, mask)
+                .squeeze(self.batch_dim());
+        }
+        let (projections, mask) = &self.with_further_keys([query, key, value], mask);
         if self.probability() == 0.0 {
             // The faster kernel, which does not return the weights.
             let inputs: Vec<&Raw> = projections.iter().map(Tensor::raw).collect();
@@ -179,11 +235,11 @@ impl MultiheadAttention {
                 return seen(self, self.out_proj.forward(&y.into()));
             }
         }
-        self.attend(&projections, mask).0
+        self.attend(projections, mask).0
     }
 
     /// Returns the output for each query, and the attention weights of each head:
-    /// `(batch, heads, queries, keys)`.
+    /// `(batch, heads, queries, keys)`, without a batch `(heads, queries, keys)`.
     ///
     /// # Panics
     /// If the shapes of the inputs or the mask do not match.
@@ -205,7 +261,12 @@ impl MultiheadAttention {
         value: &Tensor,
         mask: &AttentionMask,
     ) -> (Tensor, Tensor) {
-        self.attend(&self.projections([query, key, value]), mask)
+        if let Some([query, key, value]) = self.as_batch([query, key, value]) {
+            let (y, weights) = self.forward_with_weights(&query, &key, &value, mask);
+            return (y.squeeze(self.batch_dim()), weights.squeeze(0));
+        }
+        let (projections, mask) = self.with_further_keys([query, key, value], mask);
+        self.attend(&projections, &mask)
     }
 
     /// Returns the probability with which weights are dropped in the current mode.
@@ -230,66 +291,11 @@ impl MultiheadAttention {
         let y = self.out_proj.forward(&y.flatten_from(2));
         (seen(self, y), weights.into())
     }
-
-    /// Splits the projections of query, key and value into heads.
-    fn heads(&self, projections: &[Tensor]) -> [Tensor; 3] {
-        let features = self.embed_dim().unwrap_or_default() / self.num_heads;
-        let heads = |y: &Tensor| {
-            let (a, b, all) = y.dims3();
-            let y = y.reshape((a, b, all / features, features));
-            // (batch, heads, steps, features)
-            match self.batch_first {
-                true => y.transpose(1, 2),
-                false => y.permute([1, 2, 0, 3]),
-            }
-        };
-        if let [all] = projections {
-            let all = heads(all);
-            return [0, 1, 2].map(|i| all.narrow(1, i * self.num_heads, self.num_heads));
-        }
-        [0, 1, 2].map(|i| heads(&projections[i]))
-    }
-
-    /// Returns the projections of query, key and value. Inputs that are the same tensor are projected
-    /// together, to one tensor.
-    #[track_caller]
-    fn projections(&self, inputs: [&Tensor; 3]) -> Vec<Tensor> {
-        let weight = self.in_proj_weight.tensor();
-        let bias = self.in_proj_bias.as_ref().map(Parameter::tensor);
-        let features = weight.dim(1);
-        for input in inputs {
-            self.check(input, features);
-        }
-        let [query, key, value] = inputs.map(Tensor::raw);
-        let all_same = query.id() == key.id() && key.id() == value.id();
-        let parts: &[_] = match all_same {
-            true => &[(query, 0, 3)],
-            false => &[(query, 0, 1), (key, 1, 1), (value, 2, 1)],
-        };
-        let project = |&(x, first, count): &(&Raw, usize, usize)| {
-            let rows = |of: &Tensor| of.narrow(0, first * features, count * features);
-            let (weight, bias) = (rows(&weight), bias.as_ref().map(rows));
-            let bias = bias.as_ref().map(Tensor::raw);
-            ops::linear_as(&self.name(), x, weight.raw(), bias).map(Tensor::from)
-        };
-        let projections = parts.iter().map(project);
-        projections.collect::<Result<_>>().or_raise()
-    }
-
-    #[track_caller]
-    fn check(&self, x: &Tensor, features: usize) {
-        if x.rank() != 3 || x.dims()[2] != features {
-            let order = match self.batch_first {
-                true => "batch, steps",
-                false => "steps, batch",
-            };
-            let wanted = format!("Expected ({order}, {features})");
-            raise(ops::check::wrong_shape(&self.name(), x.raw(), wanted))
-        }
-    }
 }
 
 impl Layer for MultiheadAttention {
+    boxed_here!();
+
     /// Computes self-attention: the input is query, key and value.
     fn forward(&self, input: &Tensor) -> Tensor {
         self.forward(input, input, input, &AttentionMask::none())

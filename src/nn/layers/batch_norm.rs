@@ -24,7 +24,7 @@ struct Norm {
     num_batches_tracked: Buffer,
     mode: Mode,
     eps: f64,
-    momentum: f64,
+    momentum: Option<f64>,
 }
 
 impl Norm {
@@ -39,7 +39,7 @@ impl Norm {
             num_batches_tracked: Buffer::lazy_as(count),
             mode: Mode::new(),
             eps: EPS,
-            momentum: MOMENTUM,
+            momentum: Some(MOMENTUM),
         }
     }
 
@@ -73,13 +73,14 @@ impl Norm {
     fn track(&self, batch: &BatchNormOutput) {
         let (mean, var) = (Tensor::from(&batch.mean), Tensor::from(&batch.var));
         let unbiased = var * (batch.values as f64 / (batch.values - 1) as f64);
+        let count = self.num_batches_tracked.tensor() + 1;
+        let momentum = self.momentum.unwrap_or_else(|| 1.0 / count.item());
         for (running, new) in [(&self.running_mean, mean), (&self.running_var, unbiased)] {
             let old = running.tensor();
             let new = new.to_dtype(old.dtype());
-            running.set(&(old * (1.0 - self.momentum) + new * self.momentum));
+            running.set(&(old * (1.0 - momentum) + new * momentum));
         }
-        let count = &self.num_batches_tracked;
-        count.set(&(count.tensor() + 1));
+        self.num_batches_tracked.set(&count);
     }
 }
 
@@ -118,19 +119,25 @@ macro_rules! batch_norm {
 
             /// Sets the value that is added to the variance; 1e-5 by default.
             ///
+            /// # Panics
+            /// If it is not above 0.
+            ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let norm = ", stringify!($name), "::new(8).eps(1e-3);")]
             /// assert_eq!(norm.num_parameters(), 16);
             /// ```
+            #[track_caller]
             pub fn eps(mut self, eps: f64) -> Self {
+                check::above_zero(stringify!($name), "eps", eps);
                 self.norm.eps = eps;
                 self
             }
 
             /// Sets the momentum, the weight of each training batch in the running statistics:
-            /// `running = (1 - momentum) · running + momentum · batch`; 0.1 by default.
+            /// `running = (1 - momentum) · running + momentum · batch`; 0.1 by default. `None` means the mean of all
+            /// batches.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -138,8 +145,8 @@ macro_rules! batch_norm {
             #[doc = concat!("let norm = ", stringify!($name), "::new(8).momentum(0.01);")]
             /// assert_eq!(norm.num_parameters(), 16);
             /// ```
-            pub fn momentum(mut self, momentum: f64) -> Self {
-                self.norm.momentum = momentum;
+            pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
+                self.norm.momentum = momentum.into();
                 self
             }
 
@@ -164,6 +171,8 @@ macro_rules! batch_norm {
         }
 
         impl Layer for $name {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, input: &Tensor) -> Tensor {
                 Self::features_of(self, input);
                 self.norm.forward(self, input)
@@ -262,6 +271,7 @@ macro_rules! lazy_norm {
             ///
             #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().eps(1e-3).num_parameters(), 0);")]
             /// ```
+            #[track_caller]
             pub fn eps(mut self, eps: f64) -> Self {
                 self.layer = self.layer.eps(eps);
                 self
@@ -274,13 +284,15 @@ macro_rules! lazy_norm {
             ///
             #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().momentum(0.01).num_parameters(), 0);")]
             /// ```
-            pub fn momentum(mut self, momentum: f64) -> Self {
+            pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
                 self.layer = self.layer.momentum(momentum);
                 self
             }
         }
 
         impl Layer for $lazy {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, input: &Tensor) -> Tensor {
                 if !self.layer.is_initialized() {
                     let features = $inner::features_of(self, input);

@@ -7,9 +7,10 @@
 //! They do not implement [`Layer`](crate::nn::Layer), because some of them need to be told whether the model
 //! trains. [`seq!`](crate::seq) accepts them nevertheless: see [`IntoLayer`](crate::nn::IntoLayer).
 
+use crate::error::Result;
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
 use crate::tensor::Raw;
-use candle_core::{Result, Var};
+use candle_core::Var;
 
 /// Visits a tensor if it is a variable: as a buffer, or else as a parameter.
 fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Raw>, is_buffer: bool) {

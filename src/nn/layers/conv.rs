@@ -141,8 +141,8 @@ mod tests {
         let layer = Conv2d::new(3, 2, 5);
         let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape, &CPU)));
         assert_eq!(
-            message(&[3, 8, 8]),
-            "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8, 8]\n\
+            message(&[8, 8]),
+            "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [8, 8]\n\
              Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)"
         );
         assert!(message(&[1, 1, 8, 8]).ends_with("the channels, must be 3"));
@@ -162,8 +162,8 @@ mod tests {
         let layer = Conv1d::new(3, 2, 5);
         let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape, &CPU)));
         assert_eq!(
-            message(&[3, 8]),
-            "Conv1d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8]\n\
+            message(&[8]),
+            "Conv1d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [8]\n\
              Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)"
         );
         assert!(message(&[1, 1, 8]).ends_with("the channels, must be 3"));

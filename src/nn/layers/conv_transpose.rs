@@ -134,8 +134,8 @@ mod tests {
             message_of(|| layer.forward(&zeros(shape, &Device::Cpu)))
         };
         assert_eq!(
-            message(layer(), &[3, 8, 8]),
-            "ConvTranspose2d(3, 2, kernel_size=2, stride=1) cannot take an input of shape [3, 8, 8]\n\
+            message(layer(), &[8, 8]),
+            "ConvTranspose2d(3, 2, kernel_size=2, stride=1) cannot take an input of shape [8, 8]\n\
              Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)"
         );
         assert!(message(layer(), &[1, 1, 8, 8]).ends_with("the channels, must be 3"));

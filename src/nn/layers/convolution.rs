@@ -1,12 +1,12 @@
 //! What all convolutions share: their parameters, with PyTorch's names, and their settings.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, Result, explain, raise};
 use crate::nn::spec::Spec;
 use crate::nn::summary::output_of;
 use crate::nn::{Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Conv2dSpec, PaddingMode, Pair};
 use crate::tensor::{Tensor, uniform};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// A convolution of sequences or images, plain or transposed. For sequences the settings are those of
 /// images of height 1.
@@ -128,9 +128,10 @@ impl Convolution {
     /// Returns the number of channels of an input.
     #[track_caller]
     pub(super) fn channels(&self, layer: &dyn Parameters, x: &Tensor) -> usize {
-        match self.of_images {
-            true => check::image(layer, x).1,
-            false => check::sequences(layer, x).1,
+        match (self.of_images, x.dims()) {
+            (true, [channels, _, _]) | (false, [channels, _]) => *channels,
+            (true, _) => check::image(layer, x).1,
+            (false, _) => check::sequences(layer, x).1,
         }
     }
 
@@ -295,12 +296,16 @@ macro_rules! convolution {
             ($($size)+), $extent, $margin, $x, $strided, $padded, $dilated);
 
         impl Layer for $name {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, input: &Tensor) -> Tensor {
                 self.conv.forward(self, input)
             }
         }
 
         impl Layer for $lazy {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, input: &Tensor) -> Tensor {
                 let conv = &self.layer.conv;
                 if !conv.is_initialized() {

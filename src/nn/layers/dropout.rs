@@ -1,5 +1,6 @@
 //! Dropout.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Mode, Parameters, check};
 use crate::ops;
@@ -49,6 +50,8 @@ impl Dropout {
 }
 
 impl Layer for Dropout {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let output = match self.mode.is_training() {
             true => ops::dropout(input, self.p),

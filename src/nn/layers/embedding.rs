@@ -1,5 +1,6 @@
 //! The embedding of tokens.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -51,6 +52,8 @@ impl Embedding {
 }
 
 impl Layer for Embedding {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (tokens, length)
         let rows = ops::embedding_as(&check::name(self), input.raw(), weight.raw());

@@ -1,6 +1,7 @@
 //! The layer that flattens each example to a row.
 
 use crate::error::raise;
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
@@ -21,6 +22,8 @@ use crate::tensor::Tensor;
 pub struct Flatten;
 
 impl Layer for Flatten {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let output = match input.rank() {
             0 => raise(check::refused(self, input, "It needs a batch: (batch, …)")),

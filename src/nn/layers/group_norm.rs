@@ -1,6 +1,7 @@
 //! Group normalisation.
 
 use crate::error::{explain, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -75,6 +76,8 @@ impl GroupNorm {
 }
 
 impl Layer for GroupNorm {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
         let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());

@@ -1,5 +1,6 @@
 //! The layer that changes nothing.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::{Layer, Parameters};
 use crate::tensor::Tensor;
 
@@ -16,6 +17,8 @@ use crate::tensor::Tensor;
 pub struct Identity;
 
 impl Layer for Identity {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         input.clone()
     }

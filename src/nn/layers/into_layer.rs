@@ -1,9 +1,9 @@
 //! The types that [`seq!`](crate::seq) accepts: Taper's layers, and Candle's.
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, Result};
 use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
 use crate::tensor::Tensor;
-use candle_core::{ModuleT, Result};
+use candle_core::ModuleT;
 
 /// A type that can be a layer of a [`Sequential`](crate::nn::Sequential): every [`Layer`], and Candle's
 /// own layers.
@@ -41,7 +41,7 @@ pub trait IntoLayer {
 
 impl<L: Layer + 'static> IntoLayer for L {
     fn into_layer(self) -> Box<dyn Layer> {
-        Box::new(self)
+        self.into_box()
     }
 }
 

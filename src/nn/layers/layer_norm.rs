@@ -1,5 +1,6 @@
 //! Layer normalisation.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -23,7 +24,7 @@ use candle_core::Device;
 #[describe(self.weight.size(0))]
 pub struct LayerNorm {
     weight: Parameter,
-    bias: Parameter,
+    bias: Option<Parameter>,
     eps: f64,
 }
 
@@ -43,7 +44,7 @@ impl LayerNorm {
         check::positive("LayerNorm", &[("features", features)]);
         Self {
             weight: Parameter::new(&ones(features, &Device::Cpu)),
-            bias: Parameter::new(&zeros(features, &Device::Cpu)),
+            bias: Some(Parameter::new(&zeros(features, &Device::Cpu))),
             eps: 1e-5,
         }
     }
@@ -60,11 +61,33 @@ impl LayerNorm {
         self.eps = eps;
         self
     }
+
+    /// Removes the bias.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LayerNorm::new(8).without_bias().num_parameters(), 8);
+    /// ```
+    pub fn without_bias(mut self) -> Self {
+        self.remove_bias();
+        self
+    }
+
+    pub(super) fn remove_bias(&mut self) {
+        self.bias = None;
+    }
 }
 
 impl Layer for LayerNorm {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
+        let weight = self.weight.tensor();
+        let bias = self
+            .bias
+            .as_ref()
+            .map_or_else(|| weight.zeros_like(), Parameter::tensor);
         let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());
         output_of(
             self,

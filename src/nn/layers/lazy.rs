@@ -12,7 +12,7 @@ macro_rules! lazy_form {
                 self.$layer.visit(visitor);
             }
 
-            fn visit_mut(&mut self, visitor: &mut dyn $crate::nn::VisitorMut) -> candle_core::Result<()> {
+            fn visit_mut(&mut self, visitor: &mut dyn $crate::nn::VisitorMut) -> crate::error::Result<()> {
                 self.$layer.visit_mut(visitor)
             }
 

@@ -1,5 +1,6 @@
 //! Activation functions with a setting.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters};
 use crate::ops;
@@ -54,6 +55,8 @@ impl Default for LeakyReLU {
 }
 
 impl Layer for LeakyReLU {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         seen(self, ops::leaky_relu(input, self.negative_slope))
     }
@@ -106,6 +109,8 @@ impl Default for ELU {
 }
 
 impl Layer for ELU {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         seen(self, ops::elu(input, self.alpha))
     }

@@ -1,6 +1,7 @@
 //! The fully connected layer.
 
 use crate::error::{self, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::output_of;
@@ -160,6 +161,8 @@ impl Linear {
 }
 
 impl Layer for Linear {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (out, in)
         self.check(input, &weight);
@@ -222,6 +225,8 @@ impl LazyLinear {
 }
 
 impl Layer for LazyLinear {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         if !self.linear.is_initialized() {
             let Some(&in_features) = input.dims().last() else {

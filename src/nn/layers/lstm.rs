@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 ///
 /// # Shapes
 /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; each of the states `h` and
-/// `c` is `(num_layers · directions, batch, hidden_size)`. In `seq!` the initial state is zero.
+/// `c` is `(num_layers · directions, batch, hidden_size)`. The batch may be missing. In `seq!` the initial state is zero.
 ///
 /// ```
 /// use taper::prelude::*;

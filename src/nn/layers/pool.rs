@@ -61,7 +61,24 @@ macro_rules! pooling {
             }
         }
 
+        impl $name {
+            /// Rounds the size of the output up: a patch may reach over the end of the image.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode();")]
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
+            /// ```
+            pub fn ceil_mode(mut self) -> Self {
+                self.spec = self.spec.ceil_mode();
+                self
+            }
+        }
+
         impl Layer for $name {
+            $crate::nn::layer::boxed_here!();
+
             fn forward(&self, input: &Tensor) -> Tensor {
                 output_of(self, $pool(&check::name(self), input.raw(), self.spec))
             }
@@ -75,8 +92,7 @@ pooling!(
     /// From d2l's chapter *Pooling*.
     ///
     /// # Shapes
-    /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
-    /// `height' = (height + 2 padding - kernel) / stride + 1`, rounded down.
+    /// Those of [`max_pool2d`](ops::max_pool2d).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -104,6 +120,49 @@ pooling!(
     AvgPool2d,
     ops::avg_pool2d_as
 );
+
+impl MaxPool2d {
+    /// Sets the distance between the elements of a patch; 1 by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = MaxPool2d::new(2).stride(1).dilation(2);
+    /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
+    /// ```
+    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
+        self.spec = self.spec.dilation(dilation);
+        self
+    }
+}
+
+impl AvgPool2d {
+    /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = AvgPool2d::new(2).padding(1).count_include_pad(false);
+    /// assert_eq!(layer.forward(&ones((1, 2, 2), &cpu())).to_vec::<f32>(), [1.0; 4]);
+    /// ```
+    pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
+        self.spec = self.spec.count_include_pad(count_include_pad);
+        self
+    }
+
+    /// Sets the number by which the sum of a patch is divided, in place of the number of its elements.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = AvgPool2d::new(2).divisor_override(1);
+    /// assert_eq!(layer.forward(&ones((1, 2, 2), &cpu())).to_vec::<f32>(), [4.0]);
+    /// ```
+    pub fn divisor_override(mut self, divisor: usize) -> Self {
+        self.spec = self.spec.divisor_override(divisor);
+        self
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! The position of each step, added to its features.
 
 use crate::error::{OrRaise, explain, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -57,6 +58,8 @@ impl PositionalEncoding {
 }
 
 impl Layer for PositionalEncoding {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let (steps, features) = steps_of(self, input, self.batch_first);
         ops::check::floating(&check::name(self), input.raw()).or_raise();
@@ -136,6 +139,8 @@ impl LearnedPositionalEncoding {
 }
 
 impl Layer for LearnedPositionalEncoding {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (max_len, features)
         let (max_len, expected) = weight.dims2();

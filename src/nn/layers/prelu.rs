@@ -1,6 +1,7 @@
 //! The rectified linear unit whose slope is learned.
 
 use crate::error::{OrRaise, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -48,6 +49,8 @@ impl PReLU {
 }
 
 impl Layer for PReLU {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (num_parameters,)
         let count = weight.elem_count();

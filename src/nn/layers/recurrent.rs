@@ -1,12 +1,12 @@
 //! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the forward pass through
 //! layers and directions.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, Result, explain, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
 use crate::tensor::{Raw, Tensor, check_size, uniform, zeros};
-use candle_core::{Device, Result};
+use candle_core::Device;
 
 /// The layers of a recurrent network.
 pub(super) struct Recurrent {
@@ -125,6 +125,9 @@ impl Recurrent {
         lengths: Option<&Tensor>,
         states: Option<Tensor>,
     ) -> (Tensor, Tensor) {
+        if x.rank() == 2 {
+            return self.forward_one(layer, x, lengths, states);
+        }
         self.check(layer, x);
         let mut x = match self.batch_first {
             true => x.transpose(0, 1),
@@ -174,6 +177,30 @@ impl Recurrent {
         (seen(layer, y), Tensor::stack(&last, 1))
     }
 
+    /// Computes the outputs for one sequence `(steps, features)`; its states have no batch either.
+    #[track_caller]
+    fn forward_one(
+        &self,
+        layer: &dyn Parameters,
+        x: &Tensor,
+        lengths: Option<&Tensor>,
+        states: Option<Tensor>,
+    ) -> (Tensor, Tensor) {
+        let batch = usize::from(!self.batch_first);
+        let states = states.map(|states| match states.rank() {
+            3 => states.unsqueeze(2),
+            _ => raise(explain(
+                format!(
+                    "{}: one sequence has a state without a batch",
+                    check::name(layer)
+                ),
+                "Pass a state of shape (num_layers · directions, hidden_size), or None for zeros",
+            )),
+        });
+        let (y, states) = self.forward(layer, &x.unsqueeze(batch), lengths, states);
+        (y.squeeze(batch), states.squeeze(2))
+    }
+
     #[track_caller]
     fn check(&self, layer: &dyn Parameters, x: &Tensor) {
         let size = self.input_size;
@@ -191,7 +218,7 @@ impl Recurrent {
     #[track_caller]
     fn checked(&self, layer: &dyn Parameters, states: Tensor, batch: usize) -> Tensor {
         let expected = [self.weights.len(), batch, self.hidden_size];
-        match states.dims()[1..] == expected {
+        match states.rank() == 4 && states.dims()[1..] == expected {
             true => states,
             false => raise(explain(
                 format!(
@@ -219,7 +246,7 @@ fn valid_steps(
             format!("{name}: there are {found} lengths for {batch} examples"),
             "Pass one length for each example: (batch,)",
         )),
-        _ => valid.t()?.contiguous(),
+        _ => Ok(valid.t()?.contiguous()?),
     }
 }
 

@@ -106,6 +106,8 @@ macro_rules! recurrent_settings {
         }
 
         impl $crate::nn::Layer for $name {
+            $crate::nn::layer::boxed_here!();
+
             /// Computes the outputs of all steps, from a state of zeros.
             fn forward(&self, input: &Tensor) -> Tensor {
                 self.layers.forward(self, input, None, None).0

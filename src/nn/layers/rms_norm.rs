@@ -1,5 +1,6 @@
 //! Normalisation by the root mean square.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -59,6 +60,8 @@ impl RMSNorm {
 }
 
 impl Layer for RMSNorm {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let eps = self.eps.unwrap_or(match input.dtype() {
             DType::F64 => f64::EPSILON,

@@ -1,5 +1,6 @@
 //! Layers one after the other.
 
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::watched;
 use crate::nn::{IntoLayer, Layer, Parameters};
 use crate::tensor::Tensor;
@@ -93,6 +94,8 @@ impl Sequential {
 }
 
 impl Layer for Sequential {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let mut value = input.clone();
         for layer in &self.layers {

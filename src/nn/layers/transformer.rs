@@ -27,9 +27,18 @@ impl FeedForward {
     /// Sets the number of hidden units, and initialises the weights again.
     #[track_caller]
     pub(super) fn hidden(&mut self, hidden: usize) {
-        let d_model = self.linear2.parameter("bias").shape().elem_count();
+        let d_model = self.linear1.parameter("weight").size(1).unwrap_or(0);
+        let biased = self.linear1.named_parameters().len() == 2;
         let new = Self::new(d_model, hidden, 0.0);
         (self.linear1, self.linear2) = (new.linear1, new.linear2);
+        if !biased {
+            self.remove_biases();
+        }
+    }
+
+    pub(super) fn remove_biases(&mut self) {
+        self.linear1.remove_bias();
+        self.linear2.remove_bias();
     }
 
     pub(super) fn gelu(&mut self) {
@@ -138,6 +147,21 @@ macro_rules! transformer_settings {
                 self.norm_first = true;
                 self
             }
+
+            /// Removes all biases.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).without_bias();")]
+            /// let names = layer.named_parameters();
+            /// assert!(names.iter().all(|(name, _)| !name.ends_with("bias")));
+            /// ```
+            pub fn without_bias(mut self) -> Self {
+                self.feed_forward.remove_biases();
+                self.remove_biases();
+                self
+            }
         }
     };
 }
@@ -158,8 +182,15 @@ macro_rules! transformer_stack {
             /// assert_eq!(stack.parameter("layers.1.self_attn.in_proj_weight").size(1), Some(8));
             /// ```
             pub fn new(num_layers: usize, layer: impl Fn() -> $layer) -> Self {
-                let layers = (0..num_layers).map(|_| layer()).collect();
-                Self { layers, norm: None }
+                Self::of(num_layers, &layer)
+            }
+
+            fn of(num_layers: usize, layer: &dyn Fn() -> $layer) -> Self {
+                let layers: Vec<_> = (0..num_layers).map(|_| layer()).collect();
+                Self {
+                    layers: layers.into(),
+                    norm: None.into(),
+                }
             }
 
             /// Adds a normalisation of the output, which layers with
@@ -173,13 +204,13 @@ macro_rules! transformer_stack {
             /// assert_eq!(stack.parameter("norm.weight").size(0), Some(8));
             /// ```
             pub fn norm(mut self, norm: LayerNorm) -> Self {
-                self.norm = Some(norm);
+                *self.norm = Some(norm);
                 self
             }
 
             #[track_caller]
             fn normalized(&self, x: Tensor) -> Tensor {
-                match &self.norm {
+                match &*self.norm {
                     Some(norm) => norm.forward(&x),
                     None => x,
                 }

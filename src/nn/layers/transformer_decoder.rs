@@ -1,5 +1,6 @@
 //! The decoder of a transformer.
 
+use crate::erased::Erased;
 use crate::nn::layers::transformer::{
     FeedForward, residual, transformer_settings, transformer_stack,
 };
@@ -27,13 +28,13 @@ use crate::tensor::Tensor;
 /// ```
 #[derive(Parameters)]
 pub struct TransformerDecoderLayer {
-    self_attn: MultiheadAttention,
-    multihead_attn: MultiheadAttention,
+    self_attn: Erased<MultiheadAttention>,
+    multihead_attn: Erased<MultiheadAttention>,
     #[parameters(flatten)]
-    feed_forward: FeedForward,
-    norm1: LayerNorm,
-    norm2: LayerNorm,
-    norm3: LayerNorm,
+    feed_forward: Erased<FeedForward>,
+    norm1: Erased<LayerNorm>,
+    norm2: Erased<LayerNorm>,
+    norm3: Erased<LayerNorm>,
     dropout1: Dropout,
     dropout2: Dropout,
     dropout3: Dropout,
@@ -57,12 +58,12 @@ impl TransformerDecoderLayer {
     #[track_caller]
     pub fn new(d_model: usize, nhead: usize) -> Self {
         Self {
-            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
-            multihead_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
-            feed_forward: FeedForward::new(d_model, 2048, 0.1),
-            norm1: LayerNorm::new(d_model),
-            norm2: LayerNorm::new(d_model),
-            norm3: LayerNorm::new(d_model),
+            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1).into(),
+            multihead_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1).into(),
+            feed_forward: FeedForward::new(d_model, 2048, 0.1).into(),
+            norm1: LayerNorm::new(d_model).into(),
+            norm2: LayerNorm::new(d_model).into(),
+            norm3: LayerNorm::new(d_model).into(),
             dropout1: Dropout::new(0.1),
             dropout2: Dropout::new(0.1),
             dropout3: Dropout::new(0.1),
@@ -79,9 +80,17 @@ impl TransformerDecoderLayer {
     /// assert!(layer.describe().contains("batch_first=true"));
     /// ```
     pub fn batch_first(mut self) -> Self {
-        self.self_attn = self.self_attn.batch_first();
-        self.multihead_attn = self.multihead_attn.batch_first();
+        self.self_attn.set_batch_first();
+        self.multihead_attn.set_batch_first();
         self
+    }
+
+    fn remove_biases(&mut self) {
+        self.self_attn.remove_biases();
+        self.multihead_attn.remove_biases();
+        for norm in [&mut self.norm1, &mut self.norm2, &mut self.norm3] {
+            norm.remove_bias();
+        }
     }
 
     #[track_caller]
@@ -140,8 +149,8 @@ impl TransformerDecoderLayer {
 /// ```
 #[derive(Parameters)]
 pub struct TransformerDecoder {
-    layers: Vec<TransformerDecoderLayer>,
-    norm: Option<LayerNorm>,
+    layers: Erased<Vec<TransformerDecoderLayer>>,
+    norm: Erased<Option<LayerNorm>>,
 }
 
 transformer_stack!(TransformerDecoder, TransformerDecoderLayer);
@@ -169,7 +178,7 @@ impl TransformerDecoder {
         memory_mask: &AttentionMask,
     ) -> Tensor {
         let mut x = x.clone();
-        for layer in &self.layers {
+        for layer in self.layers.iter() {
             x = layer.forward(&x, memory, mask, memory_mask);
         }
         self.normalized(x)

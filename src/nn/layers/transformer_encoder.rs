@@ -1,5 +1,7 @@
 //! The encoder of a transformer.
 
+use crate::erased::Erased;
+use crate::nn::layer::boxed_here;
 use crate::nn::layers::transformer::{
     FeedForward, residual, transformer_settings, transformer_stack,
 };
@@ -27,11 +29,11 @@ use crate::tensor::Tensor;
 /// ```
 #[derive(Parameters)]
 pub struct TransformerEncoderLayer {
-    self_attn: MultiheadAttention,
+    self_attn: Erased<MultiheadAttention>,
     #[parameters(flatten)]
-    feed_forward: FeedForward,
-    norm1: LayerNorm,
-    norm2: LayerNorm,
+    feed_forward: Erased<FeedForward>,
+    norm1: Erased<LayerNorm>,
+    norm2: Erased<LayerNorm>,
     dropout1: Dropout,
     dropout2: Dropout,
     norm_first: bool,
@@ -54,10 +56,10 @@ impl TransformerEncoderLayer {
     #[track_caller]
     pub fn new(d_model: usize, nhead: usize) -> Self {
         Self {
-            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1),
-            feed_forward: FeedForward::new(d_model, 2048, 0.1),
-            norm1: LayerNorm::new(d_model),
-            norm2: LayerNorm::new(d_model),
+            self_attn: MultiheadAttention::new(d_model, nhead).dropout(0.1).into(),
+            feed_forward: FeedForward::new(d_model, 2048, 0.1).into(),
+            norm1: LayerNorm::new(d_model).into(),
+            norm2: LayerNorm::new(d_model).into(),
             dropout1: Dropout::new(0.1),
             dropout2: Dropout::new(0.1),
             norm_first: false,
@@ -73,8 +75,15 @@ impl TransformerEncoderLayer {
     /// assert!(layer.describe().contains("batch_first=true"));
     /// ```
     pub fn batch_first(mut self) -> Self {
-        self.self_attn = self.self_attn.batch_first();
+        self.self_attn.set_batch_first();
         self
+    }
+
+    fn remove_biases(&mut self) {
+        self.self_attn.remove_biases();
+        for norm in [&mut self.norm1, &mut self.norm2] {
+            norm.remove_bias();
+        }
     }
 
     #[track_caller]
@@ -107,6 +116,8 @@ impl TransformerEncoderLayer {
 }
 
 impl Layer for TransformerEncoderLayer {
+    boxed_here!();
+
     /// Computes the layer without a mask.
     fn forward(&self, input: &Tensor) -> Tensor {
         self.forward(input, &AttentionMask::none())
@@ -128,8 +139,8 @@ impl Layer for TransformerEncoderLayer {
 /// ```
 #[derive(Parameters)]
 pub struct TransformerEncoder {
-    layers: Vec<TransformerEncoderLayer>,
-    norm: Option<LayerNorm>,
+    layers: Erased<Vec<TransformerEncoderLayer>>,
+    norm: Erased<Option<LayerNorm>>,
 }
 
 transformer_stack!(TransformerEncoder, TransformerEncoderLayer);
@@ -150,7 +161,7 @@ impl TransformerEncoder {
     #[track_caller]
     pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Tensor {
         let mut x = x.clone();
-        for layer in &self.layers {
+        for layer in self.layers.iter() {
             x = layer.forward(&x, mask);
         }
         self.normalized(x)
@@ -158,6 +169,8 @@ impl TransformerEncoder {
 }
 
 impl Layer for TransformerEncoder {
+    boxed_here!();
+
     /// Computes the layers without a mask.
     fn forward(&self, input: &Tensor) -> Tensor {
         self.forward(input, &AttentionMask::none())

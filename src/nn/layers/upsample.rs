@@ -1,6 +1,7 @@
 //! Upsampling of images.
 
 use crate::error::{explain, raise};
+use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Interpolation};
@@ -125,6 +126,8 @@ impl Upsample {
 }
 
 impl Layer for Upsample {
+    boxed_here!();
+
     fn forward(&self, input: &Tensor) -> Tensor {
         let (_, _, height, width) = check::image(self, input);
         let scaled = |size: usize| (size as f64 * self.scale_factor.unwrap_or(1.0)) as usize;

@@ -5,10 +5,9 @@
 //! thread-local variable, which is set during one forward pass, and each layer reports its output with
 //! [`seen`].
 
-use crate::error::{OrRaise, attempt};
+use crate::error::{Error, OrRaise, Result, attempt};
 use crate::nn::{Layer, Parameters, state, state_of};
 use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
 use std::cell::RefCell;
 
 thread_local! {
@@ -37,7 +36,10 @@ impl Row {
 }
 
 /// Runs the model, and returns its output and a row for each layer that reported its output.
-pub(super) fn record(model: &dyn Layer, input: Result<Raw>) -> (Result<Tensor>, Vec<Row>) {
+pub(super) fn record(
+    model: &dyn Layer,
+    input: candle_core::Result<Raw>,
+) -> (Result<Tensor>, Vec<Row>) {
     /// Restores the rows of an outer recording when it is dropped, also after a panic.
     struct Restore(Option<Vec<Row>>);
     impl Drop for Restore {
@@ -46,6 +48,7 @@ pub(super) fn record(model: &dyn Layer, input: Result<Raw>) -> (Result<Tensor>, 
         }
     }
     let _restore = Restore(ROWS.replace(Some(Vec::new())));
+    let input = input.map_err(Error::from);
     let output = input.and_then(|input| attempt(|| model.forward(&input.into())));
     (output, ROWS.take().unwrap_or_default())
 }
@@ -68,7 +71,7 @@ pub(in crate::nn) fn seen(layer: &dyn Parameters, output: Tensor) -> Tensor {
 
 /// Returns a layer's output as [`seen`] does, or panics with the error of the operation.
 #[track_caller]
-pub(in crate::nn) fn output_of(layer: &dyn Parameters, output: Result<Raw>) -> Tensor {
+pub(in crate::nn) fn output_of(layer: &dyn Parameters, output: candle_core::Result<Raw>) -> Tensor {
     seen(layer, output.or_raise().into())
 }
 

@@ -2,11 +2,14 @@
 
 use crate::ops::elementwise::{Function, Saved};
 use crate::ops::engine::simd::Element;
+use crate::tensor::Tensor;
 
 #[derive(Clone, Copy)]
 pub(super) struct Relu;
 
 impl Function for Relu {
+    const CHEAP: bool = true;
+
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x <= T::ZERO { T::ZERO } else { x }
@@ -20,6 +23,10 @@ impl Function for Relu {
     #[inline(always)]
     fn gradient<T: Element, const FUSED: bool>(self, gradient: T, y: T) -> T {
         if y <= T::ZERO { T::ZERO } else { gradient }
+    }
+
+    fn recorded(self, g: &Tensor, y: &Tensor) -> Option<Tensor> {
+        Some(y.le(0.0).where_cond(0.0, g))
     }
 }
 
@@ -36,6 +43,10 @@ impl Function for Sigmoid {
     fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         y * (T::ONE - y)
     }
+
+    fn recorded(self, g: &Tensor, y: &Tensor) -> Option<Tensor> {
+        Some(g * y * (1.0 - y))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -50,6 +61,10 @@ impl Function for Tanh {
     #[inline(always)]
     fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         T::ONE - y * y
+    }
+
+    fn recorded(self, g: &Tensor, y: &Tensor) -> Option<Tensor> {
+        Some(g * (1.0 - y.sqr()))
     }
 }
 
@@ -75,6 +90,13 @@ impl Function for Gelu {
         let (cdf, density) = x.normal::<FUSED>();
         (x * cdf, cdf + x * density)
     }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+        let cdf = ((x * FRAC_1_SQRT_2).erf() + 1.0) * 0.5;
+        let density = (x.sqr() * -0.5).exp() * (0.5 * FRAC_1_SQRT_2 * FRAC_2_SQRT_PI);
+        Some(g * (cdf + x * density))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -99,6 +121,11 @@ impl Function for Silu {
         let s = Sigmoid.value::<T, FUSED>(x);
         (x * s, s * (T::ONE + x * (T::ONE - s)))
     }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let s = x.sigmoid();
+        Some(g * &s * (1.0 + x * (1.0 - &s)))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -106,6 +133,7 @@ pub(super) struct LeakyRelu(pub(super) f64);
 
 impl Function for LeakyRelu {
     const SAVED: Saved = Saved::Input;
+    const CHEAP: bool = true;
 
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
@@ -115,6 +143,10 @@ impl Function for LeakyRelu {
     #[inline(always)]
     fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO { T::ONE } else { T::of(self.0) }
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        Some(x.gt(0.0).where_cond(g, g * self.0))
     }
 }
 
@@ -135,10 +167,16 @@ impl Function for Elu {
 
     #[inline(always)]
     fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
-        if x > T::ZERO {
-            T::ONE
-        } else {
+        // NaN has the derivative 1, as in PyTorch.
+        if x <= T::ZERO {
             x.exp::<FUSED>() * T::of(self.0)
+        } else {
+            T::ONE
         }
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let negative = x.gt(0.0).where_cond(0.0, x);
+        Some(x.gt(0.0).where_cond(g, g * negative.exp() * self.0))
     }
 }

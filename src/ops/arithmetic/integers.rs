@@ -22,7 +22,8 @@ pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> R
             "exponents of at least 0 for integers",
             "a negative one",
             "Convert the integers: x.to_dtype(DType::F32)",
-        ));
+        )
+        .into());
     }
     let combine = |(a, b): (&i64, &i64)| match op {
         Arithmetic::Add => a.checked_add(*b),

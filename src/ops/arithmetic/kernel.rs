@@ -2,10 +2,10 @@
 
 use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::reduce::sums_along;
-use crate::tensor::Raw;
+use crate::tensor::{Raw, Tensor};
 use candle_core::{Device, Result, WithDType};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -13,6 +13,8 @@ use std::mem::MaybeUninit;
 /// A function of two values.
 pub(in crate::ops) trait Binary: Copy + Send + Sync + 'static {
     type Output<T: Element>: WithDType;
+    /// Whether the value and the derivatives are computed by a few cheap instructions.
+    const CHEAP: bool = false;
 
     fn value<T: Element, const FUSED: bool>(self, a: T, b: T) -> Self::Output<T>;
 }
@@ -26,6 +28,9 @@ pub(in crate::ops) trait Differentiable: Binary {
 
     /// Returns the gradient of `a` or, if `SECOND`, of `b`. An operand on which it does not depend may be 0.
     fn gradient<T: Element, const FUSED: bool, const SECOND: bool>(self, g: T, a: T, b: T) -> T;
+
+    /// Does the same with recorded operations, for second derivatives.
+    fn recorded(self, second: bool, g: &Tensor, a: &Tensor, b: &Tensor) -> Tensor;
 }
 
 /// Returns the values for two tensors that are not empty, and are broadcast to a shape.
@@ -85,6 +90,30 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         }
         Ok(gradients)
     }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        self.keeps()
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [self.saved[0].is_some(), self.saved[1].is_some(), false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let mut gradients = [None, None, None];
+        for i in (0..2).filter(|i| upstream.wanted[*i]) {
+            // An operand that is not saved is not used.
+            let operand = |k: usize| match self.saved[k] {
+                Some(_) => upstream.x(k),
+                None => Ok(upstream.g()),
+            };
+            let terms = self
+                .function
+                .recorded(i == 1, upstream.g(), operand(0)?, operand(1)?);
+            gradients[i] = Some(recorded_sum(&terms, &self.shapes[i]).into());
+        }
+        Ok(gradients)
+    }
 }
 
 impl<T: Element, F: Differentiable> Back<T, F> {
@@ -107,8 +136,9 @@ impl<T: Element, F: Differentiable> Back<T, F> {
     }
 
     fn gradient_of<const SECOND: bool>(&self, gradient: &Raw) -> Result<Raw> {
-        if F::PASSES[SECOND as usize] && self.shapes[SECOND as usize] == gradient.dims() {
-            return Ok(gradient.clone());
+        if F::PASSES[SECOND as usize] {
+            let sums = recorded_sum(&gradient.clone().into(), &self.shapes[SECOND as usize]);
+            return Ok(sums.into());
         }
         let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
         let depends = F::DEPENDS[SECOND as usize];
@@ -148,11 +178,7 @@ pub(in crate::ops) fn sum_to_shape<T: Element>(
     from: &[usize],
     shape: &[usize],
 ) -> Result<Raw> {
-    let new = from.len() - shape.len();
-    let is_summed = |dim: usize| dim < new || shape[dim - new] != from[dim];
-    let dims = (0..from.len())
-        .filter(|dim| is_summed(*dim))
-        .collect::<Vec<_>>();
+    let dims = summed_dims(from, shape);
     let sums = match dims.is_empty() {
         true => terms,
         false => sums_along(&terms, from, &dims),
@@ -160,7 +186,23 @@ pub(in crate::ops) fn sum_to_shape<T: Element>(
     Raw::from_vec(sums, shape, &Device::Cpu)
 }
 
+/// Does what [`sum_to_shape`] does for a tensor, which may be a view and is recorded.
+pub(in crate::ops) fn recorded_sum(terms: &Tensor, shape: &[usize]) -> Tensor {
+    match summed_dims(terms.dims(), shape) {
+        dims if dims.is_empty() => terms.clone(),
+        dims => terms.sum(&dims[..]).reshape(shape),
+    }
+}
+
+/// Returns the dimensions in which an operand of this shape was broadcast.
+fn summed_dims(from: &[usize], shape: &[usize]) -> Vec<usize> {
+    let new = from.len() - shape.len();
+    let is_summed = |dim: &usize| *dim < new || shape[*dim - new] != from[*dim];
+    (0..from.len()).filter(is_summed).collect()
+}
+
 multiversion! {
+    cheap F::CHEAP;
     /// Combines two operands, of which each has as many values as the output, or one.
     fn combine<T: Element, F: Binary>(a: &[T], b: &[T], out: &mut [MaybeUninit<F::Output<T>>], function: F) {
         if a.len() == b.len() && a.len() < out.len() {
@@ -187,6 +229,7 @@ multiversion! {
 macro_rules! gradient_loop {
     ($name:ident, $second:literal) => {
         multiversion! {
+            cheap F::CHEAP;
             fn $name<T: Element, F: Differentiable>(g: &[T], a: &[T], b: &[T], out: &mut [MaybeUninit<T>], function: F) {
                 let [depends_on_a, depends_on_b] = F::DEPENDS[$second as usize];
                 let several = [depends_on_a && a.len() == g.len(), depends_on_b && b.len() == g.len()];

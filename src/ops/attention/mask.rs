@@ -3,7 +3,7 @@
 use crate::error::{OrRaise, explain};
 use crate::ops::check;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Device, Result, Shape};
+use candle_core::{D, DType, Device, Result, Shape};
 use std::fmt::Display;
 
 /// The keys that each query may attend to: an argument of
@@ -137,11 +137,47 @@ impl AttentionMask {
     #[inline]
     #[track_caller]
     pub fn lengths(self, lengths: &Tensor, keys: usize) -> Self {
-        let mask = valid_steps(&"AttentionMask", lengths.raw(), keys);
-        mask.and_then(|mask| self.with_keys(&mask)).or_raise()
+        self.with_lengths(lengths.raw(), keys).or_raise()
+    }
+
+    fn with_lengths(self, lengths: &Raw, keys: usize) -> Result<Self> {
+        self.with_keys(&valid_steps(&"AttentionMask", lengths, keys)?)
     }
 
     /// Returns the values that are added to scores of this shape, `(batch, …, queries, keys)`; `None` without a mask.
+    /// Returns the mask for further keys behind the others, to which every query may attend.
+    pub(crate) fn with_further_keys(
+        &self,
+        queries: usize,
+        keys: usize,
+        further: usize,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut scores = self.scores.clone();
+        if self.causal {
+            let future = future(queries, keys, device)?;
+            scores = Some(match scores {
+                None => future,
+                Some(scores) => joined(Some(scores.clone()), future).map_err(|_| {
+                    let found = scores.dims();
+                    let problem = format!(
+                        "AttentionMask: a mask of shape {found:?} does not fit {queries} queries and {keys} keys"
+                    );
+                    explain(problem, "Pass a mask of shape (queries, keys) or (batch, 1, queries, keys)")
+                })?,
+            });
+        }
+        let wider = |mask: &Raw| match mask.dims().last() {
+            Some(size) if *size == keys => mask.pad_with_zeros(D::Minus1, 0, further),
+            _ => Ok(mask.clone()),
+        };
+        Ok(Self {
+            causal: false,
+            scores: scores.as_ref().map(wider).transpose()?,
+            keys: self.keys.as_ref().map(wider).transpose()?,
+        })
+    }
+
     pub(super) fn added_to(
         &self,
         caller: &dyn Display,
@@ -181,7 +217,7 @@ impl AttentionMask {
                     "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}"
                 ),
                 "Pass a mask of shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
-            ));
+            ).into());
         }
         let least = (sum.ones_like()? * hidden(like.dtype()))?;
         sum.broadcast_maximum(&least)?
@@ -240,7 +276,8 @@ pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Raw, steps: usize) -> 
                 lengths.dims()
             ),
             "Pass the number of valid steps of each example: tensor(&[5, 3], &cpu())",
-        ));
+        )
+        .into());
     }
     let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
     let steps = Raw::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)

@@ -6,13 +6,14 @@ use super::geometry::Geometry;
 use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Form, Recorded, Third, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_all};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Returns the convolution of the inputs, `x`, the weight, and the bias if there is one; or the transposed
 /// convolution, which maps from the output of this geometry to its input.
@@ -106,5 +107,69 @@ impl<T: Element> Backward for Back<T> {
             of_weight.filter(|_| weight_wanted),
             of_bias.transpose()?,
         ])
+    }
+
+    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
+        [wanted[1], wanted[0], false]
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (x, weight, g) = (upstream.input(0)?, upstream.input(1)?, upstream.gradient);
+        let form: Arc<dyn Form> = Arc::new(Convolution::<T> {
+            geometry: self.geometry,
+            transposed: self.transposed,
+            shapes: [x, weight].map(|x| x.dims().to_vec()),
+            element: PhantomData,
+        });
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let of_x = x_wanted.then(|| Third::record(&form, 0, [weight, g]));
+        let of_weight = weight_wanted.then(|| Third::record(&form, 1, [x, g]));
+        let of_bias = bias_wanted.then(|| upstream.g().sum((0, 2, 3)).into());
+        Ok([of_x.transpose()?, of_weight.transpose()?, of_bias])
+    }
+}
+
+/// A convolution without a bias, which is linear in the input and in the weight.
+struct Convolution<T> {
+    geometry: Geometry,
+    transposed: bool,
+    /// The shapes of the input and of the weight.
+    shapes: [Vec<usize>; 2],
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Form for Convolution<T> {
+    fn derivative(&self, by: usize, [x, weight, g]: [&Raw; 3]) -> Result<Raw> {
+        if by == 2 {
+            return forward::<T>(
+                &[&x.detach(), &weight.detach()],
+                self.geometry,
+                self.transposed,
+            );
+        }
+        // Only the shape of the argument itself is used.
+        let none = |shape: &[usize]| Raw::zeros(shape, g.dtype(), g.device());
+        let back = Back::<T> {
+            x: if by == 0 {
+                none(&self.shapes[0])?
+            } else {
+                in_order(x)?
+            },
+            weight: if by == 1 {
+                none(&self.shapes[1])?
+            } else {
+                in_order(weight)?
+            },
+            geometry: self.geometry,
+            transposed: self.transposed,
+            element: PhantomData,
+        };
+        let gradients = back.backward(Upstream::of(&in_order(g)?, [by == 0, by == 1, false]))?;
+        let gradient = gradients.into_iter().nth(by).flatten();
+        gradient.ok_or_else(|| candle_core::Error::Msg("conv2d: no gradient".into()))
     }
 }

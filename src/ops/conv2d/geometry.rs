@@ -133,7 +133,8 @@ impl Conv2dSpec {
                 format_args!("a number of groups that divides {out_channels} output channels"),
                 self.groups,
                 "Choose a number of groups that divides both numbers of channels",
-            ));
+            )
+            .into());
         }
         check::same_place(caller, x, weight)?;
         let (extent, padding) = (self.extent([rows, columns]), self.padding.both());

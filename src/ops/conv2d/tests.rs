@@ -3,7 +3,7 @@ use crate::error::attempt;
 use crate::ops::pair::Pair;
 use crate::ops::testing::{Case, compare, variable};
 use crate::tensor::{ones, rand, randn, tensor, zeros};
-use candle_core::Device;
+use candle_core::{DType, Device};
 
 const CPU: Device = Device::Cpu;
 

@@ -7,11 +7,11 @@ use super::cpu::forward;
 use super::geometry::{Conv2dSpec, Geometry};
 use super::{conv2d_with_candle, plus_bias, spread};
 use crate::error::explain;
-use crate::ops::engine::autograd::has_kernel;
+use crate::ops::dispatch::run;
 use crate::ops::engine::dispatch_dtype;
 use crate::ops::{Pair, check};
 use crate::tensor::Raw;
-use candle_core::{DType, Result};
+use candle_core::Result;
 use std::fmt::Display;
 
 /// Returns the transposed convolution of the images `x` `(batch, in, height, width)` with `weight`
@@ -29,6 +29,10 @@ pub(crate) fn conv_transpose2d(
     spec: Conv2dSpec,
     output_padding: Pair,
 ) -> Result<Raw> {
+    if x.rank() == 3 {
+        let x = x.unsqueeze(0)?;
+        return conv_transpose2d(caller, &x, weight, bias, spec, output_padding)?.squeeze(0);
+    }
     let to = output_shape(caller, x, weight, spec, output_padding)?;
     // A longer stride than the padded output has no effect, but would need memory.
     let padding = spec.padding.both();
@@ -38,20 +42,21 @@ pub(crate) fn conv_transpose2d(
     if x.elem_count() == 0 {
         return Raw::zeros(&to[..], x.dtype(), x.device());
     }
-    if check::is_half(x) {
-        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
-        return check::in_single([x, weight], |[x, weight]| {
-            conv_transpose2d(caller, &x, &weight, bias.as_ref(), spec, output_padding)
-        });
-    }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) {
-        true => {
-            let geometry = Geometry::of(to, weight.dims4()?, spec);
-            dispatch_dtype!(x, forward(&inputs, geometry, true))
-        }
-        false => with_candle(x, weight, bias, spec, output_padding),
-    }
+    let geometry = Geometry::of(to, weight.dims4()?, spec);
+    run(
+        &inputs,
+        |inputs| dispatch_dtype!(inputs[0], forward(inputs, geometry, true)),
+        |inputs| {
+            with_candle(
+                inputs[0],
+                inputs[1],
+                inputs.get(2).copied(),
+                spec,
+                output_padding,
+            )
+        },
+    )
 }
 
 /// Checks the inputs, and returns the shape of the output.
@@ -82,7 +87,8 @@ fn output_shape(
                 spec.stride
             ),
             "Choose an output_padding that is less than the stride",
-        ));
+        )
+        .into());
     }
     let extent = spec.extent([rows, columns]);
     let size = |i: usize, size: usize| {
@@ -101,7 +107,7 @@ fn output_shape(
                 "{caller}: the output for an input of size {height}×{width} would be empty or too large"
             ),
             "Choose less padding, or smaller settings",
-        )),
+        ).into()),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
+use crate::ops::dispatch;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Upstream, are_tracked, has_kernel, record,
+    Backward, Downstream, Recorded, Upstream, are_tracked, no_second_derivative, record,
 };
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::Raw;
+use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
 use std::mem::MaybeUninit;
@@ -31,6 +32,8 @@ pub(in crate::ops) enum Saved {
 pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
     /// From what the derivative is computed.
     const SAVED: Saved = Saved::Output;
+    /// Whether the value is computed by a few cheap instructions.
+    const CHEAP: bool = false;
     /// Whether the forward pass computes the derivative, too, because it shares most of the work.
     const TOGETHER: bool = false;
 
@@ -45,6 +48,12 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
         (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
     }
 
+    /// Does what [`gradient`](Self::gradient) does with recorded operations, for second derivatives; `None` if there are
+    /// none. For a function that saves nothing, `saved` is the gradient.
+    fn recorded(self, _gradient: &Tensor, _saved: &Tensor) -> Option<Tensor> {
+        None
+    }
+
     /// Returns the gradient of the input from that of the output.
     #[inline(always)]
     fn gradient<T: Element, const FUSED: bool>(self, gradient: T, saved: T) -> T {
@@ -57,6 +66,8 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
 struct Known;
 
 impl Function for Known {
+    const CHEAP: bool = true;
+
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         x
@@ -79,13 +90,11 @@ pub(in crate::ops) fn apply(
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
-    if check::is_half(x) {
-        return check::in_single([x], |[x]| apply(caller, &x, function, with_candle));
-    }
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x, function)),
-        false => with_candle(x),
-    }
+    dispatch::run(
+        &[x],
+        |x| dispatch_dtype!(x[0], forward(x[0], function)),
+        |x| with_candle(x[0]),
+    )
 }
 
 fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
@@ -95,6 +104,7 @@ fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
 type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
 type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
 type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
+type Rule = dyn Fn(&Tensor, &Tensor) -> Option<Tensor> + Send + Sync;
 
 /// The loops of a function. Each loop initialises one element of each output for each element that it reads.
 /// All other code is compiled only once, not again for each function.
@@ -105,6 +115,8 @@ struct Loops<T> {
     both: Option<Box<Both<T>>>,
     /// From the gradient of `y` and the saved input or output to the gradient of `x`.
     gradient: Box<Gradient<T>>,
+    /// The same with recorded operations.
+    recorded: Box<Rule>,
     saved: Saved,
 }
 
@@ -117,6 +129,7 @@ impl<T: Element> Loops<T> {
             value: Box::new(move |x, y| map(x, y, function)),
             both: F::TOGETHER.then(both),
             gradient: gradient_of(function),
+            recorded: Box::new(move |gradient, saved| function.recorded(gradient, saved)),
             saved: F::SAVED,
         }
     }
@@ -138,6 +151,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
         let derivative = Raw::from_vec(derivative, x.shape(), x.device())?;
         return record(&[x], y, x.shape(), || Back::<T> {
             gradient: gradient_of(Known),
+            recorded: loops.recorded,
             saved: Saved::Input,
             input: Some(derivative),
         });
@@ -151,6 +165,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
     drop(view);
     record(&[x], y, x.shape(), || Back {
         gradient: loops.gradient,
+        recorded: loops.recorded,
         saved: loops.saved,
         input: (loops.saved == Saved::Input).then_some(input),
     })
@@ -174,6 +189,7 @@ fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
 
 struct Back<T> {
     gradient: Box<Gradient<T>>,
+    recorded: Box<Rule>,
     saved: Saved,
     /// The saved input or derivative.
     input: Option<Raw>,
@@ -182,6 +198,27 @@ struct Back<T> {
 impl<T: Element> Backward for Back<T> {
     fn needs_output(&self) -> bool {
         self.saved == Saved::Output
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        self.keeps()
+    }
+
+    /// Of GELU and SiLU, the backward pass keeps only the derivative, so this needs memory for the input.
+    fn keeps(&self) -> [bool; 3] {
+        [self.saved == Saved::Input, false, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let saved = match self.saved {
+            Saved::Input => upstream.x(0)?,
+            Saved::Output => upstream.output()?,
+            Saved::Identity | Saved::Nothing => upstream.g(),
+        };
+        match (self.recorded)(upstream.g(), saved) {
+            Some(of_x) => Ok([Some(of_x.into()), None, None]),
+            None => Err(no_second_derivative("elementwise::Back")),
+        }
     }
 
     fn takes_views(&self) -> bool {
@@ -218,6 +255,7 @@ impl<T: Element> Backward for Back<T> {
 }
 
 multiversion! {
+    cheap F::CHEAP;
     fn map<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
         for (y, x) in y.iter_mut().zip(x) {
             y.write(function.value::<T, FUSED>(*x));
@@ -236,6 +274,7 @@ multiversion! {
 }
 
 multiversion! {
+    cheap F::CHEAP || F::SAVED == Saved::Output;
     fn map_gradient<T: Element, F: Function>(gradient: &[T], saved: &[T], out: &mut [MaybeUninit<T>], function: F) {
         for ((out, g), saved) in out.iter_mut().zip(gradient).zip(saved) {
             out.write(function.gradient::<T, FUSED>(*g, *saved));

@@ -30,6 +30,16 @@ impl Level {
         SETTING.as_ref().copied().unwrap_or(Level::Baseline)
     }
 
+    /// Returns the level for a loop with a few cheap instructions for each element, which waits for memory: vectors of
+    /// 256 bits cross fewer borders of cache lines.
+    pub(in crate::ops) fn get_for(is_cheap: bool) -> Level {
+        match Level::get() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if is_cheap => Level::Avx2,
+            level => level,
+        }
+    }
+
     /// Returns the level that a setting names, at most the processor's; an empty setting names the best.
     fn of_setting(setting: &str) -> Result<Level, String> {
         let most = Level::of_processor();
@@ -92,13 +102,15 @@ fn unknown_setting(found: &str) -> candle_core::Error {
         format_args!("{found:?}"),
         "Unset the variable to use the best instructions of the processor, then restart",
     )
+    .into()
 }
 
 /// Compiles a function for each instruction set; a call uses the best that the processor has. The
 /// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`. In the body, `FUSED` says whether
-/// the instruction set has a fused multiply-add, for the functions of [`Element`].
+/// the instruction set has a fused multiply-add, for the functions of [`Element`]. `cheap …;` before the function
+/// says whether its loop is [cheap](Level::get_for).
 macro_rules! multiversion {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    (cheap $cheap:expr; $(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $vis fn $name<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
             #[inline(always)]
@@ -116,7 +128,7 @@ macro_rules! multiversion {
                 body::<$t $(, $f)?, true>($($arg),*)
             }
 
-            match $crate::ops::engine::simd::Level::get() {
+            match $crate::ops::engine::simd::Level::get_for($cheap) {
                 // SAFETY: `Level::get` returns this level only if the processor has the instructions.
                 #[cfg(target_arch = "x86_64")]
                 $crate::ops::engine::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
@@ -126,6 +138,9 @@ macro_rules! multiversion {
                 $crate::ops::engine::simd::Level::Baseline => body::<$t $(, $f)?, { cfg!(target_arch = "aarch64") }>($($arg),*),
             }
         }
+    };
+    ($($function:tt)*) => {
+        $crate::ops::engine::simd::multiversion! { cheap false; $($function)* }
     };
 }
 pub(in crate::ops) use multiversion;

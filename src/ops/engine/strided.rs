@@ -161,27 +161,31 @@ impl StridedCopy {
                 let high = TILE.min(rows - first_row);
                 let wide = TILE.min(columns - first);
                 let start = first_row * self.rows.from + first * self.columns.from;
-                let tile = self.tile(&values[start..], high, wide);
-                for (row, values) in tile[..high].iter().enumerate() {
-                    part(first_row + row, first, wide).write_copy_of_slice(&values[..wide]);
+                let values = &values[start..];
+                if self.rows.from == 1 && high == TILE {
+                    for (row, values) in self.tile(values, wide).iter().enumerate() {
+                        part(first_row + row, first, wide).write_copy_of_slice(&values[..wide]);
+                    }
+                    continue;
+                }
+                for row in 0..high {
+                    let values = &values[row * self.rows.from..];
+                    let values = values.iter().step_by(self.columns.from);
+                    for (out, value) in part(first_row + row, first, wide).iter_mut().zip(values) {
+                        out.write(*value);
+                    }
                 }
             }
         }
     }
 
-    /// Returns the rows of a tile of the output.
-    fn tile<T: Element>(&self, values: &[T], high: usize, wide: usize) -> [[T; TILE]; TILE] {
+    /// Returns the rows of a tile of the output, which are adjacent in the input.
+    fn tile<T: Element>(&self, values: &[T], wide: usize) -> [[T; TILE]; TILE] {
         let mut tile = [[T::ZERO; TILE]; TILE];
         for column in 0..wide {
-            let values = &values[column * self.columns.from..];
-            if self.rows.from == 1 && high == TILE {
-                for (row, value) in tile.iter_mut().zip(&values[..TILE]) {
-                    row[column] = *value;
-                }
-            } else {
-                for (row, to) in tile[..high].iter_mut().enumerate() {
-                    to[column] = values[row * self.rows.from];
-                }
+            let values = &values[column * self.columns.from..][..TILE];
+            for (row, value) in tile.iter_mut().zip(values) {
+                row[column] = *value;
             }
         }
         tile

@@ -5,14 +5,13 @@
 //! so that the error grows with the logarithm of the count only.
 
 use super::simd::{Element, multiversion};
-use super::threads::map_chunks;
 
+/// Up to this many values are summed in fewer lanes.
+const SHORT: usize = 64;
 /// The values of a block.
 const BLOCK: usize = 1024;
 /// The partial sums of a block, which the compiler keeps in vectors.
 pub(in crate::ops) const LANES: usize = 32;
-/// The values of one task of [`total`].
-const TASK: usize = 1 << 16;
 
 /// Adds values in pairs, the pairs in pairs, and so on, in the order in which they come.
 #[derive(Clone, Copy)]
@@ -161,11 +160,43 @@ pub(in crate::ops) fn fold_lanes<T: Element>(lanes: [T; LANES], combine: impl Fn
 /// Returns the sum, within a task.
 #[inline(always)]
 pub(in crate::ops) fn sum<T: Element>(values: &[T]) -> T {
+    sum_of(values, |value| value)
+}
+
+/// Returns the sum of a term for each value, within a task.
+#[inline(always)]
+pub(in crate::ops) fn sum_of<T: Element>(values: &[T], term: impl Fn(T) -> T) -> T {
+    if values.len() <= SHORT {
+        return sum_short(values, term);
+    }
     // Two halves at once: an addition need not wait for the one before it.
     let (first, second) = values.split_at(values.len() / 2);
     let (second, rest) = second.split_at(first.len());
-    let [first, second] = sum_pairs(first, second, |a, b| [a, b]);
-    rest.iter().fold(first + second, |sum, value| sum + *value)
+    let [first, second] = sum_pairs(first, second, |a, b| [term(a), term(b)]);
+    let rest = rest.iter().map(|value| term(*value));
+    rest.fold(first + second, |sum, term| sum + term)
+}
+
+/// Returns the sum of a few terms, in fewer lanes than [`sum_of`].
+#[inline(always)]
+fn sum_short<T: Element>(values: &[T], term: impl Fn(T) -> T) -> T {
+    let (blocks, rest) = values.as_chunks::<8>();
+    let mut lanes = [T::ZERO; 8];
+    for block in blocks {
+        for lane in 0..8 {
+            lanes[lane] += term(block[lane]);
+        }
+    }
+    let mut sum = T::ZERO;
+    rest.iter().for_each(|value| sum += term(*value));
+    if blocks.is_empty() {
+        return sum;
+    }
+    let mut by_4 = [T::ZERO; 4];
+    for lane in 0..4 {
+        by_4[lane] = lanes[lane] + lanes[lane + 4];
+    }
+    (by_4[0] + by_4[2]) + (by_4[1] + by_4[3]) + sum
 }
 
 /// Returns the dot product, within a task.
@@ -191,42 +222,7 @@ pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
             lanes[lane] = larger(lanes[lane], block[lane]);
         }
     }
-    lanes.into_iter().chain(rest).fold(values[0], larger)
-}
-
-/// Returns the sum, computed on all cores.
-pub(in crate::ops) fn total<T: Element>(values: &[T]) -> T {
-    sum_all(map_chunks(values, TASK, sum_slice))
-}
-
-multiversion! {
-    fn sum_slice<T: Element>(values: &[T]) -> T {
-        sum(values)
-    }
-}
-
-/// The rows that [`column_sums`] adds one after the other.
-const ROWS: usize = 64;
-
-/// Returns the sum of each column of a matrix with this many columns, computed on all cores.
-pub(in crate::ops) fn column_sums<T: Element>(values: &[T], columns: usize) -> Vec<T> {
-    if columns == 0 {
-        return Vec::new();
-    }
-    // Blocks are combined in fixed groups, so that the result does not depend on the number of threads.
-    let group = (TASK / (ROWS * columns)).max(1) * ROWS * columns;
-    let sums = map_chunks(values, group, |rows| column_sums_in_task(rows, columns));
-    add_pairwise(sums.into_iter()).unwrap_or_else(|| vec![T::ZERO; columns])
-}
-
-/// Returns the sum of each column, within a task.
-pub(in crate::ops) fn column_sums_in_task<T: Element>(values: &[T], columns: usize) -> Vec<T> {
-    let sums = add_pairwise(values.chunks(ROWS * columns).map(|block| {
-        let mut sums = vec![T::ZERO; columns];
-        add_rows(block, &mut sums);
-        sums
-    }));
-    sums.unwrap_or_else(|| vec![T::ZERO; columns])
+    rest.fold(fold_lanes(lanes, larger), larger)
 }
 
 /// Returns the sum of vectors of equal length, added in pairs; `None` if there are none.
@@ -238,7 +234,7 @@ pub(in crate::ops) fn add_pairwise<T: Element>(
         let mut sum = vector;
         let mut level = 0;
         while let Some(below) = levels.get_mut(level).and_then(Option::take) {
-            add_rows(&below, &mut sum);
+            add(&below, &mut sum);
             level += 1;
         }
         match levels.get_mut(level) {
@@ -247,18 +243,15 @@ pub(in crate::ops) fn add_pairwise<T: Element>(
         }
     }
     levels.into_iter().flatten().reduce(|small, mut large| {
-        add_rows(&small, &mut large);
+        add(&small, &mut large);
         large
     })
 }
 
 multiversion! {
-    /// Adds each row to the sums of the columns.
-    fn add_rows<T: Element>(rows: &[T], sums: &mut [T]) {
-        for row in rows.chunks_exact(sums.len()) {
-            for (sum, value) in sums.iter_mut().zip(row) {
-                *sum += *value;
-            }
+    fn add<T: Element>(values: &[T], sums: &mut [T]) {
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum += *value;
         }
     }
 }
@@ -275,9 +268,7 @@ mod tests {
             let want: f64 = values.iter().map(|v| f64::from(*v)).sum();
             let sums = [
                 sum(&values),
-                total(&values),
                 sum_all(values.iter().copied()),
-                column_sums(&values, 1)[0],
                 dot(&values, &vec![1.0; count]),
             ];
             for sum in sums {
@@ -285,13 +276,5 @@ mod tests {
                 assert!(off <= want * 3e-7, "{count}: {sum} is not {want}");
             }
         }
-    }
-
-    #[test]
-    fn columns_are_summed_apart() {
-        let values: Vec<f64> = (0..3 * 777).map(|i| i as f64).collect();
-        let want = [0, 1, 2].map(|c| (0..777).map(|row| (3 * row + c) as f64).sum::<f64>());
-        assert_eq!(column_sums(&values, 3), want);
-        assert_eq!(column_sums::<f64>(&[], 2), [0.0, 0.0]);
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::error::attempt;
 use crate::ops::testing::compare;
 use crate::tensor::{full, ones, rand, randn, zeros};
-use candle_core::Device;
+use candle_core::{DType, Device};
 
 const CPU: Device = Device::Cpu;
 

@@ -4,6 +4,7 @@ use super::elementwise::{ElementLoss, loss};
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::error::{OrRaise, explain};
+use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
 use crate::tensor::{Raw, Tensor, moved};
@@ -21,6 +22,7 @@ use candle_core::Result;
 #[derive(Clone, Debug, Default)]
 pub struct BCEWithLogitsLoss {
     reduction: Reduction,
+    weight: Option<Raw>,
     pos_weight: Option<Raw>,
 }
 
@@ -51,6 +53,21 @@ impl BCEWithLogitsLoss {
         self
     }
 
+    /// Sets the factor of each element's loss: any shape that broadcasts to the targets. A mean is divided by the number
+    /// of elements, not by the sum of the weights.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = BCEWithLogitsLoss::new().weight(&tensor(&[1.0, 0.0], &cpu()));
+    /// let loss = loss.forward(&zeros(2, &cpu()), &ones(2, &cpu()));
+    /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
+    /// ```
+    pub fn weight(mut self, weight: &Tensor) -> Self {
+        self.weight = Some(weight.raw().detach());
+        self
+    }
+
     /// Sets the weight of the targets that are 1, for classes of unequal frequency: a value for each class,
     /// `(classes,)`, or any shape that broadcasts to the targets.
     ///
@@ -69,7 +86,7 @@ impl BCEWithLogitsLoss {
     /// Returns the loss of predictions.
     ///
     /// # Panics
-    /// As for [`bce_with_logits`], and if `pos_weight` cannot be broadcast to the targets.
+    /// As for [`bce_with_logits`], and if `weight` or `pos_weight` cannot be broadcast to the targets.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -84,29 +101,45 @@ impl BCEWithLogitsLoss {
     }
 
     fn compute(&self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let Some(weight) = &self.pos_weight else {
+        if self.weight.is_none() && self.pos_weight.is_none() {
             return loss(Binary, y_hat, y, self.reduction);
-        };
+        }
         same_shape(Binary::NAME, y_hat, y)?;
         check::floating(&Binary::NAME, y_hat)?;
         if check::is_half(y_hat) {
             return check::in_single([y_hat, y], |[y_hat, y]| self.compute(&y_hat, &y));
         }
-        if weight.broadcast_as(y.shape()).is_err() {
-            let (found, expected) = (weight.dims(), y.dims());
-            return Err(explain(
-                format!(
-                    "bce_with_logits: a pos_weight of shape {found:?} does not fit targets of shape {expected:?}"
-                ),
-                "Pass one value for each class: a pos_weight of shape (classes,)",
-            ));
-        }
-        let weight = moved(weight, y.device())?.to_dtype(y.dtype())?;
         let of = |y: Raw| loss(Binary, y_hat, &y, Reduction::None);
-        let positive = (of(y.ones_like()?)? * y)?.broadcast_mul(&weight)?;
-        let losses = (positive + (of(y.zeros_like()?)? * (1.0 - y)?)?)?;
+        let product = |a: &Raw, b: &Raw| arithmetic(Arithmetic::Mul, a, b);
+        let mut losses = match &self.pos_weight {
+            None => of(y.clone())?,
+            Some(weight) => {
+                let weight = fitting("pos_weight", weight, y)?;
+                let positive = product(&product(&of(y.ones_like()?)?, y)?, &weight)?;
+                let rest = arithmetic_number(Arithmetic::Sub, y, 1.into(), true)?;
+                let negative = product(&of(y.zeros_like()?)?, &rest)?;
+                arithmetic(Arithmetic::Add, &positive, &negative)?
+            }
+        };
+        if let Some(weight) = &self.weight {
+            losses = product(&losses, &fitting("weight", weight, y)?)?;
+        }
         reduce(Binary::NAME, &losses, self.reduction)
     }
+}
+
+/// Returns a weight on the device of the targets, in their type, if it can be broadcast to them.
+fn fitting(name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
+    if weight.broadcast_as(y.shape()).is_err() {
+        let (found, expected) = (weight.dims(), y.dims());
+        return Err(explain(
+            format!(
+                "bce_with_logits: a {name} of shape {found:?} does not fit targets of shape {expected:?}"
+            ),
+            format!("Pass one value for each class: a {name} of shape (classes,)"),
+        ).into());
+    }
+    moved(weight, y.device())?.to_dtype(y.dtype())
 }
 
 /// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
@@ -174,6 +207,10 @@ impl ElementLoss for Binary {
         let finite = x.abs()?.lt(f64::INFINITY)?;
         let change = finite.where_cond(&(y_hat - &x)?, &x.zeros_like()?)?;
         loss + (change * gradient)?
+    }
+
+    fn recorded(self, x: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
+        Some([x.sigmoid() - y, -x])
     }
 }
 

@@ -1,9 +1,10 @@
 //! Cross-entropy of logits, and the negative log-likelihood of log-probabilities.
 
-use super::reduction::{Reduction, empty, sum};
+use super::reduction::{Reduction, divided, empty, sum};
 use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
 use crate::error::{self, OrRaise, explain};
+use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::contiguous_raw;
 use crate::ops::lookup::check_indices;
@@ -16,7 +17,8 @@ use candle_core::{DType, Result};
 /// Regression*. [`CrossEntropyLoss`] has further settings.
 ///
 /// # Shapes
-/// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
+/// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`. One example has logits
+/// `(classes,)` and a class index `()`.
 ///
 /// # Panics
 /// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
@@ -139,7 +141,7 @@ macro_rules! class_loss {
             #[inline]
             #[track_caller]
             pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
-                let loss = ($forward)(&self.settings, y_hat.raw(), y.raw());
+                let loss = of_batch(&self.settings, y_hat.raw(), y.raw(), $forward);
                 loss.or_raise().into()
             }
         }
@@ -202,6 +204,24 @@ struct Settings {
     label_smoothing: f64,
 }
 
+/// Computes a loss; one example without a batch is a batch of one.
+fn of_batch(
+    settings: &Settings,
+    y_hat: &Raw,
+    y: &Raw,
+    forward: fn(&Settings, &Raw, &Raw) -> Result<Raw>,
+) -> Result<Raw> {
+    let fits = y.rank() == 0 || y.dtype().is_float() && y.dims() == y_hat.dims();
+    if y_hat.rank() != 1 || !fits {
+        return forward(settings, y_hat, y);
+    }
+    let loss = forward(settings, &y_hat.unsqueeze(0)?, &y.unsqueeze(0)?)?;
+    match settings.reduction {
+        Reduction::None => loss.squeeze(0),
+        _ => Ok(loss),
+    }
+}
+
 fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
     check::floating(&"cross_entropy", y_hat)?;
     if check::is_half(y_hat) {
@@ -213,10 +233,18 @@ fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
             "a label smoothing from 0 to 1",
             settings.label_smoothing,
             "Use a small share; 0.1 is common",
-        ));
+        )
+        .into());
     }
     settings.check_rows("cross_entropy", "logits", y_hat)?;
     match y.dtype().is_float() && y.dims() == y_hat.dims() {
+        true if settings.ignore_index.is_some_and(|index| index >= 0) => Err(error::argument(
+            "cross_entropy",
+            "class indices as targets, for ignore_index",
+            "probabilities",
+            "Leave out .ignore_index(…), or pass class indices",
+        )
+        .into()),
         true => settings.of_probabilities(&log_probabilities(y_hat)?, y),
         false => {
             settings.check("cross_entropy", "logits", y_hat, y)?;
@@ -238,7 +266,8 @@ impl Settings {
             return Err(explain(
                 format!("{caller} cannot take {what} of shape {dims:?}"),
                 format!("Expected a row of {what} for each example: (batch, classes)"),
-            ));
+            )
+            .into());
         }
         let classes = dims[1];
         let Some(weight) = &self.weight else {
@@ -250,7 +279,8 @@ impl Settings {
                 format_args!("a weight for each of {classes} classes"),
                 weight.dims(),
                 format_args!("Pass a weight of shape ({classes},)"),
-            ));
+            )
+            .into());
         }
         same_device(caller, y_hat, weight)
     }
@@ -270,14 +300,16 @@ impl Settings {
                     "{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}"
                 ),
                 format!("Expected a class index for each example: {expected}"),
-            ));
+            )
+            .into());
         }
         if y.dtype().is_float() {
             let found = y.dtype().as_str();
             return Err(explain(
                 format!("{caller} takes class indices, but the targets are {found}"),
                 "Convert them: y.to_dtype(DType::I64)",
-            ));
+            )
+            .into());
         }
         same_device(caller, y_hat, y)
     }
@@ -327,10 +359,10 @@ impl Settings {
             Reduction::None => losses.reshape(shape),
             Reduction::Sum => sum(&losses),
             _ if losses.elem_count() == 0 => Err(empty(caller)),
-            Reduction::BatchMean => sum(&losses)? / shape[0] as f64,
+            Reduction::BatchMean => divided(&sum(&losses)?, shape[0]),
             Reduction::Mean => match weights {
-                Some(weights) => sum(&losses)? / sum(&weights)?,
-                None => sum(&losses)? / losses.elem_count() as f64,
+                Some(weights) => arithmetic(Arithmetic::Div, &sum(&losses)?, &sum(&weights)?),
+                None => divided(&sum(&losses)?, losses.elem_count()),
             },
         }
     }
@@ -354,15 +386,22 @@ impl Settings {
         same_device("cross_entropy", log_p, y)?;
         let (classes, smoothing) = (log_p.dim(1)?, self.label_smoothing);
         let y = y.to_dtype(log_p.dtype())?;
-        let y = y.affine(1.0 - smoothing, smoothing / classes as f64)?;
-        let mut terms = (log_p * y)?;
+        let y = arithmetic_number(Arithmetic::Mul, &y, (1.0 - smoothing).into(), false)?;
+        let y = arithmetic_number(
+            Arithmetic::Add,
+            &y,
+            (smoothing / classes as f64).into(),
+            false,
+        )?;
+        let mut terms = arithmetic(Arithmetic::Mul, log_p, &y)?;
         if let Some(weight) = &self.weight {
             let mut shape = vec![1; log_p.rank()];
             shape[1] = classes;
             let weight = weight.to_dtype(log_p.dtype())?.reshape(shape)?;
-            terms = terms.broadcast_mul(&weight)?;
+            terms = arithmetic(Arithmetic::Mul, &terms, &weight)?;
         }
-        let losses = sum_as(&"cross_entropy", &terms, &[1], false)?.neg()?;
+        let losses = sum_as(&"cross_entropy", &terms, &[1], false)?;
+        let losses = arithmetic_number(Arithmetic::Mul, &losses, (-1).into(), false)?;
         super::reduction::reduce("cross_entropy", &losses, self.reduction)
     }
 }

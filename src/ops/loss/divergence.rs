@@ -18,7 +18,18 @@ elementwise_loss!(
     /// let loss = KLDivLoss::new().reduction(Reduction::BatchMean).forward(&q.log(), &p);
     /// assert!((loss.item() - 2f64.ln()).abs() < 1e-6);
     /// ```
-    KLDivLoss {} => |_: &KLDivLoss| Ok::<_, candle_core::Error>(Divergence)
+    KLDivLoss {
+        /// Sets whether the targets are logarithms of probabilities, too.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let log_p = tensor(&[[0.5, 0.5]], &cpu()).log(); // (1, 2)
+        /// let loss = KLDivLoss::new().log_target(true).forward(&log_p, &log_p);
+        /// assert_eq!(loss.item(), 0.0);
+        /// ```
+        log_target: bool = false
+    } => |loss: &KLDivLoss| Ok::<_, candle_core::Error>(Divergence { log_target: loss.log_target })
 );
 
 /// Returns the mean over all elements of `p · (ln p - ln q)`, where `log_q` are the logarithms of predicted
@@ -44,19 +55,28 @@ pub fn kl_div(log_q: &Tensor, p: &Tensor) -> Tensor {
 }
 
 #[derive(Clone, Copy)]
-struct Divergence;
+struct Divergence {
+    log_target: bool,
+}
 
 impl ElementLoss for Divergence {
     const NAME: &'static str = "kl_div";
 
     #[inline(always)]
     fn value<T: Element>(self, log_q: T, p: T) -> T {
+        if self.log_target {
+            return p.exp::<false>() * (p - log_q);
+        }
         let information = if p == T::ZERO { p } else { p * p.ln::<false>() };
         information - p * log_q
     }
 
     #[inline(always)]
     fn derivatives<T: Element>(self, log_q: T, p: T) -> [T; 2] {
+        if self.log_target {
+            let (log_p, p) = (p, p.exp::<false>());
+            return [-p, p * (log_p - log_q + T::ONE)];
+        }
         let of_p = if p == T::ZERO {
             p
         } else {
@@ -66,10 +86,19 @@ impl ElementLoss for Divergence {
     }
 
     fn with_candle(self, log_q: &Raw, p: &Raw) -> Result<Raw> {
+        if self.log_target {
+            return p.exp()? * (p - log_q)?;
+        }
         let positive = p.ne(0.0)?;
         let safe = positive.where_cond(p, &p.ones_like()?)?;
         let information = (p * safe.log()?)?;
         information - (p * log_q)?
+    }
+
+    fn recorded(self, log_q: &Tensor, p: &Tensor) -> Option<[Tensor; 2]> {
+        let zero = p.eq(0.0);
+        let of_p = zero.where_cond(0.0, zero.where_cond(1.0, p).log() + 1.0);
+        Some([-p, of_p - log_q])
     }
 }
 
@@ -85,12 +114,13 @@ mod tests {
     fn the_kernel_agrees_with_candle() {
         compare("kl_div", 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
-            let inputs = vec![
-                case.input(randn(shape, &Device::Cpu)),
-                case.input(rand(shape, &Device::Cpu)),
-            ];
-            let kernel = |x: &[Raw]| loss(Divergence, &x[0], &x[1], Reduction::None);
-            let candle = |x: &[Raw]| Divergence.with_candle(&x[0], &x[1]);
+            let log_target = case.one_of(&[true, false]);
+            let target = rand(shape, &Device::Cpu);
+            let target = if log_target { target.log() } else { target };
+            let inputs = vec![case.input(randn(shape, &Device::Cpu)), case.input(target)];
+            let rule = Divergence { log_target };
+            let kernel = move |x: &[Raw]| loss(rule, &x[0], &x[1], Reduction::None);
+            let candle = move |x: &[Raw]| rule.with_candle(&x[0], &x[1]);
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }

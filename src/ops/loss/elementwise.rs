@@ -3,11 +3,13 @@
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, no_second_derivative, record,
+};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::Raw;
+use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::mem::MaybeUninit;
 
@@ -25,6 +27,12 @@ pub(super) trait ElementLoss: Copy + Send + Sync + 'static {
 
     /// Returns the losses with Candle's operations.
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw>;
+
+    /// Returns the derivatives by the prediction and by the target with recorded operations, for second derivatives;
+    /// `None` if there are none.
+    fn recorded(self, _y_hat: &Tensor, _y: &Tensor) -> Option<[Tensor; 2]> {
+        None
+    }
 }
 
 /// Returns the reduced loss.
@@ -52,7 +60,8 @@ fn forward<T: Element>(rule: impl ElementLoss, y_hat: &Raw, y: &Raw) -> Result<R
     let slope: Box<Slopes<T>> = Box::new(move |pairs, gradient, input, out| {
         slopes(pairs, gradient, input, out, rule);
     });
-    run(value, slope, y_hat, y)
+    let recorded: Box<Rule> = Box::new(move |y_hat, y| rule.recorded(y_hat, y));
+    run(value, (slope, recorded), y_hat, y)
 }
 
 /// A loop over predictions and targets, which initialises an element of its output for each pair.
@@ -60,9 +69,15 @@ type Values<T> = dyn Fn((&[T], &[T]), &mut [MaybeUninit<T>]) + Sync;
 /// A loop that computes the gradient of an input (0: the predictions, 1: the targets) for each pair,
 /// times the gradient of the loss.
 type Slopes<T> = dyn Fn((&[T], &[T]), &[T], usize, &mut [MaybeUninit<T>]) + Send + Sync;
+type Rule = dyn Fn(&Tensor, &Tensor) -> Option<[Tensor; 2]> + Send + Sync;
 
 /// Does the rest of [`forward`]. It is compiled once for each element type, not again for each loss.
-fn run<T: Element>(value: &Values<T>, slope: Box<Slopes<T>>, y_hat: &Raw, y: &Raw) -> Result<Raw> {
+fn run<T: Element>(
+    value: &Values<T>,
+    (slope, recorded): (Box<Slopes<T>>, Box<Rule>),
+    y_hat: &Raw,
+    y: &Raw,
+) -> Result<Raw> {
     let (a, b) = (in_order(y_hat)?, in_order(y)?);
     let losses = {
         let (a, b) = (CpuView::of(&a)?, CpuView::of(&b)?);
@@ -77,6 +92,7 @@ fn run<T: Element>(value: &Values<T>, slope: Box<Slopes<T>>, y_hat: &Raw, y: &Ra
     };
     record(&[y_hat, y], losses, y_hat.shape(), || Back {
         slope,
+        recorded,
         y_hat: a.detach(),
         y: b.detach(),
     })
@@ -84,6 +100,7 @@ fn run<T: Element>(value: &Values<T>, slope: Box<Slopes<T>>, y_hat: &Raw, y: &Ra
 
 struct Back<T> {
     slope: Box<Slopes<T>>,
+    recorded: Box<Rule>,
     y_hat: Raw,
     y: Raw,
 }
@@ -110,6 +127,21 @@ impl<T: Element> Backward for Back<T> {
         }
         Ok(gradients)
     }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let Some(slopes) = (self.recorded)(upstream.x(0)?, upstream.x(1)?) else {
+            return Err(no_second_derivative("loss::elementwise::Back"));
+        };
+        let mut gradients = [None, None, None];
+        for i in (0..2).filter(|i| upstream.wanted[*i]) {
+            gradients[i] = Some((upstream.g() * &slopes[i]).into());
+        }
+        Ok(gradients)
+    }
 }
 
 multiversion! {
@@ -130,12 +162,12 @@ multiversion! {
 
 /// Defines the struct of an elementwise loss, with its reduction.
 macro_rules! elementwise_loss {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: f64 = $default:literal),* } => $rule:expr) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal),* } => $rule:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name {
             reduction: $crate::ops::loss::Reduction,
-            $($field: f64,)*
+            $($field: $type,)*
         }
 
         impl Default for $name {
@@ -176,15 +208,7 @@ macro_rules! elementwise_loss {
 
             $(
                 $(#[$field_doc])*
-                ///
-                /// ```
-                /// use taper::prelude::*;
-                ///
-                /// let x = ones((2, 3), &cpu());
-                #[doc = concat!("let loss = ", stringify!($name), "::new().", stringify!($field), "(0.5);")]
-                /// assert_eq!(loss.forward(&x, &x).item(), 0.0);
-                /// ```
-                pub fn $field(mut self, $field: f64) -> Self {
+                pub fn $field(mut self, $field: $type) -> Self {
                     self.$field = $field;
                     self
                 }
@@ -205,9 +229,11 @@ macro_rules! elementwise_loss {
             #[inline]
             #[track_caller]
             pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
-                let rule = ($rule)(self);
-                let loss = rule.and_then(|rule| loss(rule, y_hat.raw(), y.raw(), self.reduction));
-                loss.or_raise().into()
+                self.of(y_hat.raw(), y.raw()).or_raise().into()
+            }
+
+            fn of(&self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
+                loss(($rule)(self)?, y_hat, y, self.reduction)
             }
         }
     };

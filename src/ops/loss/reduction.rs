@@ -1,13 +1,10 @@
 //! The reduction of the losses of the elements to the loss of the batch.
 
 use crate::error;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
-use crate::ops::engine::simd::Element;
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, dispatch_dtype, sums};
+use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
+use crate::ops::reduce::sum_over;
 use crate::tensor::Raw;
 use candle_core::Result;
-use std::marker::PhantomData;
 
 /// How the losses of the elements become the loss of the batch.
 ///
@@ -44,8 +41,13 @@ pub(super) fn reduce(caller: &str, losses: &Raw, reduction: Reduction) -> Result
     };
     match count {
         0 => Err(empty(caller)),
-        _ => sum(losses)? / count as f64,
+        _ => divided(&sum(losses)?, count),
     }
+}
+
+/// Returns a sum divided by a count.
+pub(super) fn divided(sum: &Raw, count: usize) -> Result<Raw> {
+    arithmetic_number(Arithmetic::Div, sum, (count as f64).into(), false)
 }
 
 /// Returns the error for the mean loss of an empty batch.
@@ -56,40 +58,13 @@ pub(super) fn empty(caller: &str) -> candle_core::Error {
         "an empty batch",
         "Skip empty batches, or use Reduction::Sum",
     )
+    .into()
 }
 
 /// Returns the sum of all elements, which keeps its digits however many there are.
 pub(super) fn sum(x: &Raw) -> Result<Raw> {
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, sum_on_cpu(x)),
-        false if x.elem_count() == 0 => Raw::zeros((), x.dtype(), x.device()),
-        false => x.sum_all(),
-    }
-}
-
-fn sum_on_cpu<T: Element>(x: &Raw) -> Result<Raw> {
-    let input = in_order(x)?;
-    let total = sums::total(CpuView::of(&input)?.as_slice::<T>()?);
-    record(&[x], vec![total], (), || Back::<T> {
-        shape: x.dims().to_vec(),
-        element: PhantomData,
-    })
-}
-
-struct Back<T> {
-    shape: Vec<usize>,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
-        let of_x = Raw::full(
-            gradient.to_scalar::<T>()?,
-            self.shape.as_slice(),
-            gradient.device(),
-        )?;
-        Ok([Some(of_x), None, None])
-    }
+    let dims = (0..x.rank()).collect::<Vec<_>>();
+    sum_over(x, &dims, false, 1.0)
 }
 
 #[cfg(test)]

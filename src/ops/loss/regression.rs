@@ -4,7 +4,7 @@ use super::elementwise::{ElementLoss, elementwise_loss, loss};
 use crate::error::{self, OrRaise};
 use crate::ops::engine::simd::Element;
 use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
+use candle_core::{Error, Result};
 
 elementwise_loss!(
     /// The squared differences; [`mse_loss`] with a choice of the reduction.
@@ -16,7 +16,7 @@ elementwise_loss!(
     /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 4.0);
     /// ```
-    MSELoss {} => |_: &MSELoss| Ok::<_, candle_core::Error>(Square)
+    MSELoss {} => |_: &MSELoss| Ok::<_, Error>(Square)
 );
 
 elementwise_loss!(
@@ -29,7 +29,7 @@ elementwise_loss!(
     /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 2.0);
     /// ```
-    L1Loss {} => |_: &L1Loss| Ok::<_, candle_core::Error>(Absolute)
+    L1Loss {} => |_: &L1Loss| Ok::<_, Error>(Absolute)
 );
 
 elementwise_loss!(
@@ -45,6 +45,13 @@ elementwise_loss!(
     HuberLoss {
         /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
         /// default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = ones((2, 3), &cpu());
+        /// assert_eq!(HuberLoss::new().delta(0.5).forward(&x, &x).item(), 0.0);
+        /// ```
         delta: f64 = 1.0
     } => |loss: &HuberLoss| Huber::new(loss.delta)
 );
@@ -62,6 +69,13 @@ elementwise_loss!(
     SmoothL1Loss {
         /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
         /// default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = ones((2, 3), &cpu());
+        /// assert_eq!(SmoothL1Loss::new().beta(0.5).forward(&x, &x).item(), 0.0);
+        /// ```
         beta: f64 = 1.0
     } => |loss: &SmoothL1Loss| SmoothL1::new(loss.beta)
 );
@@ -168,6 +182,11 @@ impl ElementLoss for Square {
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         (y_hat - y)?.sqr()
     }
+
+    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
+        let slope = (y_hat - y) * 2.0;
+        Some([slope.clone(), -slope])
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -201,6 +220,11 @@ impl ElementLoss for Absolute {
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         absolute(&(y_hat - y)?)
     }
+
+    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
+        let slope = (y_hat - y).sign();
+        Some([slope.clone(), -slope])
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -215,7 +239,8 @@ impl Huber {
                 "a delta above 0",
                 delta,
                 "Use a positive value; 1.0 is common",
-            )),
+            )
+            .into()),
         }
     }
 }
@@ -245,6 +270,11 @@ impl ElementLoss for Huber {
         let rest = (distance - &near)?;
         (near.sqr()? * 0.5)? + (rest * self.0)?
     }
+
+    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
+        let slope = (y_hat - y).clamp(-self.0, self.0);
+        Some([slope.clone(), -slope])
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -259,7 +289,8 @@ impl SmoothL1 {
                 "a beta of at least 0",
                 beta,
                 "Use a value that is not negative; 1.0 is common",
-            )),
+            )
+            .into()),
         }
     }
 }
@@ -290,6 +321,17 @@ impl ElementLoss for SmoothL1 {
         match self.0 == 0.0 {
             true => Absolute.with_candle(y_hat, y),
             false => Huber(self.0).with_candle(y_hat, y)? / self.0,
+        }
+    }
+
+    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
+        match self.0 == 0.0 {
+            true => Absolute.recorded(y_hat, y),
+            false => Some(
+                Huber(self.0)
+                    .recorded(y_hat, y)?
+                    .map(|slope| slope / self.0),
+            ),
         }
     }
 }

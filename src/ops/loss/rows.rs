@@ -1,6 +1,6 @@
 //! The loss of each row of logits or log-probabilities, from its class.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
@@ -8,7 +8,7 @@ use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::ops::lookup::or_nan;
 use crate::ops::softmax::{log_softmax_as, normalizer};
-use crate::tensor::Raw;
+use crate::tensor::{Raw, Tensor};
 use candle_core::{D, DType, Result};
 use std::mem::MaybeUninit;
 
@@ -239,6 +239,38 @@ impl<T: Element> Backward for Rule<T> {
         };
         let of_x = Raw::from_vec(of_x, shape, gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        self.keeps()
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [self.logits.is_some(), false, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let mut targets = vec![T::ZERO; self.classes.len() * self.count];
+        for (class, row) in self
+            .classes
+            .iter()
+            .zip(targets.chunks_exact_mut(self.count))
+        {
+            if *class != IGNORED {
+                for (i, target) in row.iter_mut().enumerate() {
+                    *target = self.spread * self.weight_of(i as u32);
+                }
+                row[*class as usize] += self.own * self.weight_of(*class);
+            }
+        }
+        let shape = (self.classes.len(), self.count);
+        let targets = Tensor::from_raw(Raw::from_vec(targets, shape, upstream.gradient.device())?);
+        let g = upstream.g().unsqueeze(1); // (rows, 1)
+        let of_x = match self.logits {
+            None => -(g * targets),
+            Some(_) => g * (upstream.x(0)?.softmax(1) * targets.sum_keepdim(1) - targets),
+        };
+        Ok([Some(of_x.into()), None, None])
     }
 }
 

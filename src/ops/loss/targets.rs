@@ -15,7 +15,8 @@ pub(super) fn same_shape(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
                 y.dims()
             ),
             format!("Reshape the targets: y.reshape({:?})", y_hat.dims()),
-        ));
+        )
+        .into());
     }
     if y_hat.dtype() != y.dtype() {
         let (p, t) = (y_hat.dtype(), y.dtype().as_str());
@@ -25,7 +26,8 @@ pub(super) fn same_shape(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
                 p.as_str()
             ),
             format!("Convert the targets: y.to_dtype(DType::{p:?})"),
-        ));
+        )
+        .into());
     }
     same_device(loss, y_hat, y)
 }
@@ -41,7 +43,8 @@ pub(crate) fn same_device(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
                 y.device().label()
             ),
             "Move the targets: y.to_device(y_hat.device())",
-        )),
+        )
+        .into()),
     }
 }
 

@@ -19,6 +19,11 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn item(&self) -> f64 {
+        self.only()
+    }
+
+    #[track_caller]
+    fn only(&self) -> f64 {
         self.only_element::<f64>(DType::F64)
     }
 
@@ -34,6 +39,14 @@ impl Tensor {
 
     #[track_caller]
     fn only_element<T: WithDType>(&self, dtype: DType) -> T {
+        self.check_one_element();
+        let raw = self.raw();
+        let element = raw.reshape(()).and_then(|x| x.to_dtype(dtype)?.to_scalar());
+        element.or_raise()
+    }
+
+    #[track_caller]
+    fn check_one_element(&self) {
         if self.elem_count() != 1 {
             raise(error::shape(
                 "item",
@@ -42,9 +55,6 @@ impl Tensor {
                 "Choose an element with x.i((…)), or reduce the tensor: x.sum_all(), x.mean_all()",
             ))
         }
-        let raw = self.raw();
-        let element = raw.reshape(()).and_then(|x| x.to_dtype(dtype)?.to_scalar());
-        element.or_raise()
     }
 
     /// Returns the elements, in the order of their indices.
@@ -75,7 +85,8 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn to_vec2<T: WithDType>(&self) -> Vec<Vec<T>> {
-        self.raw().to_vec2().or_raise()
+        let (rows, _) = self.raw().dims2().or_raise();
+        parts(&self.to_vec(), rows)
     }
 
     /// Returns the matrices of a tensor with three dimensions.
@@ -85,7 +96,9 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn to_vec3<T: WithDType>(&self) -> Vec<Vec<Vec<T>>> {
-        self.raw().to_vec3().or_raise()
+        let (matrices, rows, _) = self.raw().dims3().or_raise();
+        let all = parts(&self.to_vec(), matrices * rows);
+        parts(&all, matrices)
     }
 
     /// Returns the elements in another type.
@@ -183,6 +196,36 @@ impl Tensor {
         crate::ops::backward(self)
     }
 
+    /// Returns the gradients of this loss with their graph; see [`backward_graph`](crate::ops::backward_graph).
+    ///
+    /// # Panics
+    /// As [`backward_graph`](crate::ops::backward_graph).
+    #[inline]
+    #[track_caller]
+    pub fn backward_graph(&self) -> crate::tensor::GradStore {
+        crate::ops::backward_graph(self)
+    }
+
+    /// Returns this tensor, whose gradient [`of`](crate::tensor::GradStore::of) returns after a backward pass. The loss
+    /// must be computed from what is returned. In PyTorch it changes the tensor itself.
+    ///
+    /// # Panics
+    /// If the tensor was not computed from a parameter.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+    /// let h = (x * 3.0).retain_grad();
+    /// let gradients = h.sqr().sum_all().backward();
+    /// assert_eq!(gradients.of(&h).to_vec1::<f32>(), [6.0, 12.0]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn retain_grad(&self) -> Tensor {
+        crate::ops::retain_grad(self)
+    }
+
     /// Returns a tensor with these elements, on a device.
     #[inline]
     #[track_caller]
@@ -204,4 +247,12 @@ impl Tensor {
     ) -> Tensor {
         Raw::from_slice(values, shape, device).or_raise().into()
     }
+}
+
+/// Returns the values in this many lists of equal lengths.
+fn parts<T: Clone>(values: &[T], count: usize) -> Vec<Vec<T>> {
+    let len = values.len() / count.max(1);
+    (0..count)
+        .map(|i| values[i * len..][..len].to_vec())
+        .collect()
 }

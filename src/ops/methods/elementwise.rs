@@ -108,11 +108,21 @@ impl Tensor {
         result.or_raise().into()
     }
 
-    /// Returns each element, but at least `low` and at most `high`.
+    /// Returns each element, but at least `low` and at most `high`: scalars, or tensors that are broadcast. At a bound,
+    /// the gradient is 0 for scalars, and for tensors shared with the bound, as in PyTorch.
     #[inline]
     #[track_caller]
-    pub fn clamp(&self, low: impl Into<Number>, high: impl Into<Number>) -> Tensor {
-        ops::clamp(self, low.into(), high.into())
+    pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
+        self.clamped(low.into(), high.into())
+    }
+
+    #[track_caller]
+    fn clamped(&self, low: Operand, high: Operand) -> Tensor {
+        if let (Operand::Number(low), Operand::Number(high)) = (&low, &high) {
+            return ops::clamp(self, *low, *high);
+        }
+        self.combine(Arithmetic::Maximum, low)
+            .combine(Arithmetic::Minimum, high)
     }
 
     /// Returns probabilities along a dimension, as [`softmax`](ops::softmax) does.

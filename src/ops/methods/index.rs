@@ -91,7 +91,7 @@ fn out_of_range(at: i64, size: usize, dim: usize) -> candle_core::Error {
             size - 1
         ),
     };
-    error::index("i", "index", at, size, advice)
+    error::index("i", "index", at, size, advice).into()
 }
 
 /// Returns a view of `len` indices of a dimension.
@@ -107,7 +107,8 @@ pub(crate) fn narrowed(x: &Raw, dim: usize, start: usize, len: usize) -> Result<
             ),
             format_args!("{len} from {start} on"),
             "Choose a smaller start or length",
-        )),
+        )
+        .into()),
     }
 }
 

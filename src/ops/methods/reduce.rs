@@ -71,7 +71,12 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn var_keepdim(&self, dim: impl Into<Axis>) -> Tensor {
-        let dim = dim.into().of(&"var_keepdim", self.raw()).or_raise();
+        self.variances(dim.into())
+    }
+
+    #[track_caller]
+    fn variances(&self, dim: Axis) -> Tensor {
+        let dim = dim.of(&"var_keepdim", self.raw()).or_raise();
         ops::var(self, dim).unsqueeze(dim)
     }
 

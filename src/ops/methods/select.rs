@@ -3,7 +3,7 @@
 use super::index;
 use crate::error::OrRaise;
 use crate::ops;
-use crate::tensor::{Axes, Axis, Indices, Tensor};
+use crate::tensor::{Axes, Axis, Indices, Raw, Tensor};
 use candle_core::DType;
 
 impl Tensor {
@@ -67,11 +67,21 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) -> Tensor {
-        let dim = dim.into().of(&"pad_with_zeros", self.raw()).or_raise();
-        self.raw()
-            .pad_with_zeros(dim, before, after)
-            .or_raise()
-            .into()
+        self.padded(dim.into(), before, after)
+    }
+
+    #[track_caller]
+    fn padded(&self, dim: Axis, before: usize, after: usize) -> Tensor {
+        let dim = dim.of(&"pad_with_zeros", self.raw()).or_raise();
+        let mut shape = self.dims().to_vec();
+        shape[dim] = shape[dim].saturating_add(before).saturating_add(after);
+        ops::check::output(&"pad_with_zeros", &shape, self.raw()).or_raise();
+        let zeros = |count: usize| {
+            let mut shape = self.dims().to_vec();
+            shape[dim] = count;
+            Tensor::from_raw(Raw::zeros(shape, self.dtype(), self.device()).or_raise())
+        };
+        ops::cat(&[zeros(before), self.clone(), zeros(after)], dim)
     }
 
     /// Returns the elements moved by `shift` indices along a dimension; those that leave at one end enter at the
@@ -85,12 +95,17 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) -> Tensor {
-        let dim = dim.into().of(&"roll", self.raw()).or_raise();
+        self.rolled(shift.into(), dim.into())
+    }
+
+    #[track_caller]
+    fn rolled(&self, shift: i64, dim: Axis) -> Tensor {
+        let dim = dim.of(&"roll", self.raw()).or_raise();
         let size = self.dims()[dim];
         if size == 0 {
             return self.clone();
         }
-        let moved = shift.into().rem_euclid(size as i64) as usize;
+        let moved = shift.rem_euclid(size as i64) as usize;
         let end = self.narrow(dim, size - moved, moved);
         ops::cat(&[end, self.narrow(dim, 0, size - moved)], dim)
     }
@@ -106,7 +121,15 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) -> Tensor {
-        let dim = dim.into().of(&"argsort", self.raw()).or_raise();
+        self.order(dim.into(), descending)
+    }
+
+    #[track_caller]
+    fn order(&self, dim: Axis, descending: bool) -> Tensor {
+        if self.rank() == 0 {
+            return self.unsqueeze(0).order(dim, descending).squeeze(0);
+        }
+        let dim = dim.of(&"argsort", self.raw()).or_raise();
         if self.elem_count() == 0 {
             return self.detach().to_dtype(DType::U32);
         }
@@ -119,8 +142,12 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn sort(&self, dim: impl Into<Axis>, descending: bool) -> (Tensor, Tensor) {
-        let dim = dim.into();
-        let order = self.argsort(dim, descending);
+        self.sorted(dim.into(), descending)
+    }
+
+    #[track_caller]
+    fn sorted(&self, dim: Axis, descending: bool) -> (Tensor, Tensor) {
+        let order = self.order(dim, descending);
         (self.gather(&order, dim), order)
     }
 }

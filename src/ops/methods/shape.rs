@@ -18,12 +18,7 @@ macro_rules! sizes {
         pub fn $method(&self) -> $output {
             match *self.dims() {
                 [$($size),+] => ($($size),+),
-                _ => raise(error::shape(
-                    stringify!($method),
-                    concat!($count, " dimension(s)"),
-                    self.dims(),
-                    "Add dimensions of size 1 with unsqueeze(dim), or remove them with squeeze(dim)",
-                )),
+                _ => wrong_rank(stringify!($method), concat!($count, " dimension(s)"), self),
             }
         }
     )*};
@@ -99,7 +94,7 @@ impl Tensor {
     #[track_caller]
     fn reshaped(&self, shape: Result<Shape>) -> Tensor {
         let shape = shape.map_err(|cause| does_not_fit(self.raw(), &cause));
-        let view = shape.and_then(|shape| self.raw().reshape(shape));
+        let view = shape.and_then(|shape| ops::contiguous_raw(self.raw())?.reshape(shape));
         view.or_raise().into()
     }
 
@@ -107,16 +102,20 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn flatten_all(&self) -> Tensor {
-        self.raw().flatten_all().or_raise().into()
+        self.reshape(self.elem_count())
     }
 
     /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
     #[inline]
     #[track_caller]
     pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor {
+        if self.rank() == 0 {
+            return self.reshape(1);
+        }
         let start = start.into().of(&"flatten", self.raw()).or_raise();
         let end = end.into().of(&"flatten", self.raw()).or_raise();
-        self.raw().flatten(start, end).or_raise().into()
+        let flat = ops::contiguous_raw(self.raw()).and_then(|x| x.flatten(start, end));
+        flat.or_raise().into()
     }
 
     /// Returns a view in which the dimensions from `start` on are one.
@@ -133,36 +132,60 @@ impl Tensor {
         self.flatten(0, end)
     }
 
-    /// Returns a view with the last two dimensions exchanged.
+    /// Returns a view with the last two dimensions exchanged; a vector or a scalar itself.
     #[inline]
     #[track_caller]
     pub fn t(&self) -> Tensor {
-        self.transpose(-2, -1)
+        match self.rank() {
+            0 | 1 => self.clone(),
+            _ => self.transpose(-2, -1),
+        }
     }
 
     /// Returns a view with two dimensions exchanged.
     #[inline]
     #[track_caller]
     pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Tensor {
-        let a = a.into().of(&"transpose", self.raw()).or_raise();
-        let b = b.into().of(&"transpose", self.raw()).or_raise();
-        self.raw().transpose(a, b).or_raise().into()
+        self.exchanged(a.into(), b.into()).or_raise().into()
+    }
+
+    fn exchanged(&self, a: Axis, b: Axis) -> Result<Raw> {
+        let x = self.raw();
+        // As in PyTorch, a scalar has the dimension 0.
+        if x.rank() == 0 {
+            let vector = x.unsqueeze(0)?;
+            a.of(&"transpose", &vector)?;
+            b.of(&"transpose", &vector)?;
+            return Ok(x.clone());
+        }
+        x.transpose(a.of(&"transpose", x)?, b.of(&"transpose", x)?)
     }
 
     /// Returns a view with the dimensions in this order.
     #[inline]
     #[track_caller]
     pub fn permute(&self, dims: impl Into<Axes>) -> Tensor {
-        let dims = dims.into().in_order_of(&"permute", self.raw()).or_raise();
+        self.permuted(dims.into())
+    }
+
+    #[track_caller]
+    fn permuted(&self, dims: Axes) -> Tensor {
+        let dims = dims.in_order_of(&"permute", self.raw()).or_raise();
         self.raw().permute(dims).or_raise().into()
     }
 
-    /// Returns a view without a dimension of size 1. A dimension of another size stays.
+    /// Returns a view without dimensions of size 1: of one, several or all (`..`). Dimensions of another size stay.
     #[inline]
     #[track_caller]
-    pub fn squeeze(&self, dim: impl Into<Axis>) -> Tensor {
-        let dim = dim.into().of(&"squeeze", self.raw()).or_raise();
-        self.raw().squeeze(dim).or_raise().into()
+    pub fn squeeze(&self, dims: impl Into<Axes>) -> Tensor {
+        self.squeezed(&dims.into()).or_raise().into()
+    }
+
+    fn squeezed(&self, dims: &Axes) -> Result<Raw> {
+        let dims = dims.of(&"squeeze", self.raw())?;
+        dims.iter()
+            .rev()
+            .try_fold(self.raw().clone(), |x, dim| x.squeeze(*dim))
     }
 
     /// Returns a view with a new dimension of size 1 before `dim`; −1 adds it at the end.
@@ -189,7 +212,21 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn repeat(&self, times: impl Into<Shape>) -> Tensor {
-        self.raw().repeat(times.into()).or_raise().into()
+        self.repeated(times.into().dims())
+    }
+
+    #[track_caller]
+    fn repeated(&self, times: &[usize]) -> Tensor {
+        let new = times.len().saturating_sub(self.rank());
+        let mut repeated = self.reshape([&vec![1; new], self.dims()].concat());
+        for (dim, times) in times.iter().enumerate() {
+            repeated = match times {
+                0 => repeated.narrow(dim, 0, 0),
+                1 => repeated,
+                _ => ops::cat(&vec![&repeated; *times], dim),
+            };
+        }
+        repeated
     }
 
     /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
@@ -217,20 +254,53 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn stack<T: AsRef<Tensor>>(tensors: &[T], dim: impl Into<Axis>) -> Tensor {
-        let dim = dim.into();
-        let tensors = tensors.iter().map(|x| x.as_ref().unsqueeze(dim));
+        let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
+        Self::stacked(&tensors, dim.into())
+    }
+
+    #[track_caller]
+    fn stacked(tensors: &[&Tensor], dim: Axis) -> Tensor {
+        let tensors = tensors.iter().map(|x| x.unsqueeze(dim));
         ops::cat(&tensors.collect::<Vec<_>>(), dim)
     }
 
-    /// Returns the parts of the tensor along a dimension: `chunks` of them, of equal size except for the
-    /// last ones.
+    /// Returns the parts of the tensor along a dimension: at most `chunks`, of equal size except for a smaller last
+    /// one. As in PyTorch, the parts are fewer if their size, rounded up, needs fewer.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let parts = arange(0, 13, &cpu()).chunk(12, 0);
+    /// assert_eq!((parts.len(), parts[0].dim(0), parts[6].dim(0)), (7, 2, 1));
+    /// ```
     #[inline]
     #[track_caller]
     pub fn chunk(&self, chunks: usize, dim: impl Into<Axis>) -> Vec<Tensor> {
-        let dim = dim.into().of(&"chunk", self.raw()).or_raise();
-        let parts = self.raw().chunk(chunks, dim).or_raise();
-        parts.into_iter().map(Tensor::from_raw).collect()
+        self.chunked(chunks, dim.into()).or_raise()
     }
+
+    fn chunked(&self, chunks: usize, dim: Axis) -> Result<Vec<Tensor>> {
+        let dim = dim.of(&"chunk", self.raw())?;
+        ops::check::positive(&"chunk", &[("chunks", chunks)])?;
+        let size = self.dims()[dim];
+        let part = size.div_ceil(chunks).max(1);
+        let starts = (0..size.max(1)).step_by(part);
+        let part = |start| self.raw().narrow(dim, start, part.min(size - start));
+        starts
+            .map(|start| part(start).map(Tensor::from_raw))
+            .collect()
+    }
+}
+
+#[cold]
+#[track_caller]
+fn wrong_rank(method: &str, expected: &str, x: &Tensor) -> ! {
+    raise(error::shape(
+        method,
+        expected,
+        x.dims(),
+        "Add dimensions of size 1 with unsqueeze(dim), or remove them with squeeze(dim)",
+    ))
 }
 
 fn does_not_fit(x: &Raw, cause: &Error) -> Error {
@@ -254,4 +324,5 @@ fn does_not_fit(x: &Raw, cause: &Error) -> Error {
         found,
         "Leave one size to be computed: x.reshape(((), 3))",
     )
+    .into()
 }

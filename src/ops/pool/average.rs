@@ -5,7 +5,7 @@
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -108,6 +108,15 @@ impl<T: Element> Backward for Back<T> {
                 spread_gradient(self.plane, g, out);
             },
         )
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let plane = self.plane;
+        linear(self, upstream, move |x| avg_pool::<T>(x, plane))
     }
 }
 

@@ -5,7 +5,9 @@
 //! stride, there are more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, are_tracked, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Places, Recorded, Upstream, are_tracked, record,
+};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -232,5 +234,17 @@ impl<T: Element> Backward for Back<T> {
                 out[*index as usize] += *g;
             }
         })
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let count = self.plane.out_elements();
+        let place = |(i, index): (usize, &u32)| i / count * self.plane.elements() + *index as usize;
+        let positions = self.indices.iter().enumerate().map(place).collect();
+        let places = Places::new(positions, upstream.gradient.dims(), &self.x);
+        Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }

@@ -26,6 +26,10 @@ pub struct Pool2dSpec {
     pub(crate) kernel: Pair,
     pub(crate) stride: Pair,
     pub(crate) padding: Pair,
+    pub(crate) dilation: Pair,
+    pub(super) ceil_mode: bool,
+    pub(super) count_include_pad: bool,
+    pub(super) divisor: Option<usize>,
 }
 
 impl Pool2dSpec {
@@ -43,6 +47,10 @@ impl Pool2dSpec {
             kernel,
             stride: kernel,
             padding: 0.into(),
+            dilation: 1.into(),
+            ceil_mode: false,
+            count_include_pad: true,
+            divisor: None,
         }
     }
 
@@ -72,24 +80,92 @@ impl Pool2dSpec {
         self
     }
 
+    /// Sets the distance between the elements of a patch, 1 by default. Only max pooling has it.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).stride(1).dilation(2));
+    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+    /// ```
+    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
+        self.dilation = dilation.into();
+        self
+    }
+
+    /// Rounds the size of the output up: a patch may reach over the end of the image, but begins within it or its
+    /// first padding.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).ceil_mode());
+    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+    /// ```
+    pub fn ceil_mode(mut self) -> Self {
+        self.ceil_mode = true;
+        self
+    }
+
+    /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let spec = Pool2dSpec::new(2).padding(1).count_include_pad(false);
+    /// let y = avg_pool2d(&ones((1, 1, 2, 2), &cpu()), spec); // (1, 1, 2, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0; 4]);
+    /// ```
+    pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
+        self.count_include_pad = count_include_pad;
+        self
+    }
+
+    /// Sets the number by which average pooling divides the sum of a patch, in place of the number of its elements.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = avg_pool2d(&ones((1, 1, 2, 2), &cpu()), Pool2dSpec::new(2).divisor_override(1));
+    /// assert_eq!(y.to_vec::<f32>(), [4.0]);
+    /// ```
+    pub fn divisor_override(mut self, divisor: usize) -> Self {
+        self.divisor = Some(divisor);
+        self
+    }
+
+    /// Returns the rows and columns that a patch covers.
+    pub(super) fn extent(&self) -> Pair {
+        let (kernel, dilation) = (self.kernel.both(), self.dilation.both());
+        [0, 1]
+            .map(|i| {
+                kernel[i]
+                    .saturating_sub(1)
+                    .saturating_mul(dilation[i])
+                    .saturating_add(1)
+            })
+            .into()
+    }
+
     /// Checks the settings, and that `x` is a batch of images that are large enough for them. Returns the
     /// settings with a stride of at most the padded size of the images.
     pub(super) fn check(&self, caller: &dyn Display, x: &Raw) -> Result<Self> {
-        let Pool2dSpec {
-            kernel,
-            stride,
-            padding,
-        } = *self;
-        check::positive(
-            caller,
-            &[("kernel", kernel.least()), ("stride", stride.least())],
-        )?;
+        let (stride, padding) = (self.stride, self.padding);
+        let settings = [
+            ("kernel", self.kernel.least()),
+            ("stride", stride.least()),
+            ("dilation", self.dilation.least()),
+            ("divisor_override", self.divisor.unwrap_or(1)),
+        ];
+        check::positive(caller, &settings)?;
+        let kernel = self.extent();
         let most = kernel.map(|kernel| kernel / 2);
         if padding.height > most.height || padding.width > most.width {
             return Err(explain(
                 format!("{caller}: the padding is more than half of the kernel"),
                 format!("Use a padding of at most {most}"),
-            ));
+            )
+            .into());
         }
         let (batch, channels, height, width) = check::images(caller, x)?;
         let least: Pair = [0, 1]
@@ -119,9 +195,20 @@ impl Pool2dSpec {
 
     /// Returns the output's height and width for an input of this size.
     pub(super) fn output_size(&self, size: [usize; 2]) -> [usize; 2] {
-        let (kernel, stride) = (self.kernel.both(), self.stride.both());
+        let (extent, stride) = (self.extent().both(), self.stride.both());
         let padding = self.padding.both();
-        [0, 1].map(|i| (size[i] + 2 * padding[i] - kernel[i]) / stride[i] + 1)
+        [0, 1].map(|i| {
+            let room = size[i] + 2 * padding[i] - extent[i];
+            match self.ceil_mode {
+                false => room / stride[i] + 1,
+                // A patch must not begin behind the image and the padding before it.
+                true => {
+                    room.div_ceil(stride[i])
+                        .min((size[i] + padding[i] - 1) / stride[i])
+                        + 1
+                }
+            }
+        })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::CHUNK;
 use crate::error::OrRaise;
-use crate::ops::check;
 use crate::ops::check::too_large;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::dispatch::run;
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, record};
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -38,6 +38,9 @@ pub fn cumsum(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
 }
 
 fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {
+    if x.rank() == 0 {
+        return cumulative(&x.unsqueeze(0)?, dim)?.squeeze(0);
+    }
     let dim = dim.of(&"cumsum", x)?;
     if x.dtype().is_int() {
         return of_integers(&x.to_dtype(DType::I64)?, dim);
@@ -45,21 +48,15 @@ fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
-    if check::is_half(x) {
-        return check::in_single([x], |[x]| of_floats(&x, dim));
-    }
-    of_floats(x, dim)
-}
-
-fn of_floats(x: &Raw, dim: usize) -> Result<Raw> {
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x, dim)),
-        false => {
-            let last = x.rank() - 1;
-            let lines = x.transpose(dim, last)?.contiguous()?;
+    run(
+        &[x],
+        |x| dispatch_dtype!(x[0], forward(x[0], dim)),
+        |x| {
+            let last = x[0].rank() - 1;
+            let lines = x[0].transpose(dim, last)?.contiguous()?;
             lines.cumsum(last)?.transpose(dim, last)
-        }
-    }
+        },
+    )
 }
 
 fn of_integers(x: &Raw, dim: usize) -> Result<Raw> {
@@ -95,6 +92,15 @@ impl<T: Element> Backward for Back<T> {
         let of_x = sums::<T>(gradient, self.dim, true)?;
         let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let dim = self.dim;
+        linear(self, upstream, move |x| forward::<T>(x, dim))
     }
 }
 

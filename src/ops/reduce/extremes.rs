@@ -7,16 +7,22 @@ use super::{CHUNK, TASK};
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::dispatch::run;
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Places, Recorded, Upstream, are_tracked, has_kernel, record,
+};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::threads::{map_chunks, map_tasks};
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use crate::ops::select::chosen;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::op::CmpOp;
 use candle_core::{DType, Device, Result};
-use kernels::{extremes_of_columns, extremes_of_rows, pick, places_in_columns, places_in_rows};
+use kernels::{
+    count, distribute, extremes_of_columns, extremes_of_rows, pick, places_in_columns,
+    places_in_rows,
+};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -85,11 +91,15 @@ extremes! {
 
 /// Returns the largest or smallest element. As in PyTorch, equal elements get equal shares of the gradient.
 fn value_of_all(caller: &str, x: &Raw, smallest: bool) -> Result<Raw> {
-    let flat = x.flatten_all()?;
-    let value = values(caller, &flat.detach(), 0.into(), smallest, false)?;
-    if !x.dtype().is_float() || !x.track_op() {
+    let flat = x.detach().flatten_all()?;
+    let value = values(caller, &flat, 0.into(), smallest, false)?;
+    if !x.dtype().is_float() || !are_tracked(&[x]) {
         return Ok(value);
     }
+    if has_kernel(&[x]) {
+        return dispatch_dtype!(x, shared_on_cpu(x, &value));
+    }
+    let flat = x.flatten_all()?;
     // The mask of the elements that are equal to the value, or NaN as the value.
     let nan = value.to_dtype(DType::F64)?.to_scalar::<f64>()?.is_nan();
     let other = if nan { &flat } else { &value };
@@ -110,6 +120,9 @@ fn value_of_all(caller: &str, x: &Raw, smallest: bool) -> Result<Raw> {
 }
 
 fn values(caller: &str, x: &Raw, dim: Axis, smallest: bool, keepdim: bool) -> Result<Raw> {
+    if x.rank() == 0 {
+        return values(caller, &x.unsqueeze(0)?, dim, smallest, false);
+    }
     let lines = Lines::of(caller, x, dim)?;
     let found = values_of(x, &lines, smallest)?;
     match keepdim {
@@ -122,13 +135,11 @@ fn values_of(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
     if x.elem_count() == 0 {
         return Raw::zeros(&lines.shape[..], x.dtype(), x.device());
     }
-    if check::is_half(x) {
-        return check::in_single([x], |[x]| values_of(&x, lines, smallest));
-    }
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, values_on_cpu(x, lines, smallest)),
-        false => values_with_candle(x, lines.dim, smallest),
-    }
+    run(
+        &[x],
+        |x| dispatch_dtype!(x[0], values_on_cpu(x[0], lines, smallest)),
+        |x| values_with_candle(x[0], lines.dim, smallest),
+    )
 }
 
 /// Selects the values by their indices: the gradient of Candle's own `max` goes to all of the equal values.
@@ -144,6 +155,9 @@ fn values_with_candle(x: &Raw, dim: usize, smallest: bool) -> Result<Raw> {
 }
 
 fn indices(caller: &str, x: &Raw, dim: Axis, smallest: bool) -> Result<Raw> {
+    if x.rank() == 0 {
+        return indices(caller, &x.unsqueeze(0)?, dim, smallest);
+    }
     let lines = Lines::of(caller, x, dim)?;
     if x.elem_count() == 0 {
         return Raw::zeros(&lines.shape[..], DType::U32, x.device());
@@ -308,6 +322,51 @@ impl Lines {
     }
 }
 
+/// Records that the elements share the gradient of a value which is the extreme of all.
+fn shared_on_cpu<T: Element>(x: &Raw, value: &Raw) -> Result<Raw> {
+    let value = value.to_scalar::<T>()?;
+    let x_saved = in_order(x)?;
+    record(&[x], vec![value], (), || BackOfAll { x: x_saved, value })
+}
+
+struct BackOfAll<T> {
+    x: Raw,
+    value: T,
+}
+
+impl<T: Element> Backward for BackOfAll<T> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        let view = CpuView::of(&self.x)?;
+        let values = view.as_slice::<T>()?;
+        let counts = map_chunks(values, CHUNK, |values| count(values, self.value));
+        let share = gradient.to_scalar::<T>()? / T::of(counts.iter().sum::<usize>() as f64);
+        // SAFETY: `distribute` initialises the whole chunk.
+        let of_x = unsafe {
+            vec_by_chunks(values.len(), CHUNK, |first, out| {
+                distribute(&values[first..], self.value, share, out);
+            })
+        };
+        let of_x = Raw::from_vec(of_x, self.x.shape(), gradient.device())?;
+        Ok([Some(of_x), None, None])
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let x: Tensor = self.x.detach().into();
+        let value = self.value.to_f64();
+        let at = if value.is_nan() {
+            x.ne(&x)
+        } else {
+            x.eq(value)
+        };
+        let share = 1.0 / at.sum_all().item();
+        Ok([
+            Some((upstream.g() * (at.to_dtype(x.dtype()) * share)).into()),
+            None,
+            None,
+        ])
+    }
+}
+
 struct Back<T> {
     x: Raw,
     lines: Lines,
@@ -351,6 +410,19 @@ impl<T: Element> Backward for Back<T> {
         };
         let of_x = Raw::from_vec(of_x, self.x.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let &Lines { rows, columns, .. } = &self.lines;
+        let (x, y) = (CpuView::of(&self.x)?, in_order(upstream.output()?.raw())?);
+        let y = CpuView::of(&y)?;
+        let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
+        let place = |(line, place): (usize, &u32)| {
+            (line / columns * rows + *place as usize) * columns + line % columns
+        };
+        let positions = places.iter().enumerate().map(place).collect();
+        let places = Places::new(positions, &self.lines.shape, self.x.dims());
+        Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }
 

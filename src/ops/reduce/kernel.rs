@@ -2,8 +2,8 @@
 
 use super::TASK;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::{add_pairwise, sum as sum_row, total};
-use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::sums::{add_pairwise, sum_all, sum_of};
+use crate::ops::engine::threads::{map_chunks, map_tasks};
 use crate::ops::engine::vec_by_chunks;
 use std::mem::MaybeUninit;
 
@@ -11,10 +11,35 @@ use std::mem::MaybeUninit;
 const WIDTH: usize = 1024;
 /// The rows that are added one after the other.
 const ROWS: usize = 64;
-/// Rows of up to this length are summed in fewer lanes.
-const SHORT: usize = 64;
+/// The values of a task, if all values have one sum.
+const TOTAL: usize = 1 << 16;
 /// Fewer columns than this are added together with those of the next rows, so that vectors are full.
 const NARROW: usize = 128;
+
+/// What is added up: a function of each value.
+trait Term: Copy + Send + Sync {
+    fn of<T: Element>(self, value: T) -> T;
+}
+
+#[derive(Clone, Copy)]
+struct Value;
+
+impl Term for Value {
+    #[inline(always)]
+    fn of<T: Element>(self, value: T) -> T {
+        value
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Square;
+
+impl Term for Square {
+    #[inline(always)]
+    fn of<T: Element>(self, value: T) -> T {
+        value * value
+    }
+}
 
 /// Returns the sums along sorted dimensions of contiguous values, which are not empty.
 pub(in crate::ops) fn sums_along<T: Element>(
@@ -22,16 +47,35 @@ pub(in crate::ops) fn sums_along<T: Element>(
     shape: &[usize],
     dims: &[usize],
 ) -> Vec<T> {
-    let mut sums: Option<Vec<T>> = None;
     let mut groups = groups(shape, dims);
-    while let Some((rows, columns)) = pop(&mut groups) {
-        let values = sums.as_deref().unwrap_or(values);
-        sums = Some(match columns {
-            1 => sums_of_rows(values, rows),
-            _ => sums_of_columns(values, rows, columns),
-        });
+    match pop(&mut groups) {
+        Some(first) => sums_of_groups(stage(values, first, Value), groups),
+        None => values.to_vec(),
     }
-    sums.unwrap_or_else(|| values.to_vec())
+}
+
+/// Returns the sums of the squares, as [`sums_along`].
+pub(super) fn squares_along<T: Element>(values: &[T], shape: &[usize], dims: &[usize]) -> Vec<T> {
+    let mut groups = groups(shape, dims);
+    match pop(&mut groups) {
+        Some(first) => sums_of_groups(stage(values, first, Square), groups),
+        None => values.iter().map(|value| *value * *value).collect(),
+    }
+}
+
+fn sums_of_groups<T: Element>(mut sums: Vec<T>, mut groups: Vec<(usize, bool)>) -> Vec<T> {
+    while let Some(next) = pop(&mut groups) {
+        sums = stage(&sums, next, Value);
+    }
+    sums
+}
+
+/// Returns the sums along one dimension of this size, before others of the size `columns`.
+fn stage<T: Element>(values: &[T], (rows, columns): (usize, usize), term: impl Term) -> Vec<T> {
+    match columns {
+        1 => sums_of_rows(values, rows, term),
+        _ => sums_of_columns(values, rows, columns, term),
+    }
 }
 
 /// Returns the sizes of adjacent dimensions, alternately summed and kept.
@@ -62,50 +106,42 @@ fn pop(groups: &mut Vec<(usize, bool)>) -> Option<(usize, usize)> {
 }
 
 /// Returns the sum of each row.
-fn sums_of_rows<T: Element>(values: &[T], row: usize) -> Vec<T> {
+fn sums_of_rows<T: Element>(values: &[T], row: usize, term: impl Term) -> Vec<T> {
     if values.len() == row {
-        return vec![total(values)];
+        return vec![sum_all(map_chunks(values, TOTAL, |values| {
+            sum_terms(values, term)
+        }))];
     }
     // SAFETY: `add_up` initialises the sum of each of its rows.
     unsafe {
         vec_by_chunks(values.len() / row, (TASK / row).max(1), |first, sums| {
-            add_up(&values[first * row..], row, sums);
+            add_up(&values[first * row..], row, sums, term);
         })
     }
 }
 
 multiversion! {
-    fn add_up<T: Element>(values: &[T], row: usize, sums: &mut [MaybeUninit<T>]) {
+    fn add_up<T: Element, F: Term>(values: &[T], row: usize, sums: &mut [MaybeUninit<T>], term: F) {
         for (sum, row) in sums.iter_mut().zip(values.chunks_exact(row)) {
-            sum.write(if row.len() <= SHORT { sum_short(row) } else { sum_row(row) });
+            let of = |value| term.of(value);
+            sum.write(sum_of(row, of));
         }
     }
 }
 
-/// Returns the sum of a few values, in fewer lanes than [`sum_row`].
-#[inline(always)]
-fn sum_short<T: Element>(values: &[T]) -> T {
-    let (blocks, rest) = values.as_chunks::<8>();
-    let mut lanes = [T::ZERO; 8];
-    for block in blocks {
-        for lane in 0..8 {
-            lanes[lane] += block[lane];
-        }
+multiversion! {
+    fn sum_terms<T: Element, F: Term>(values: &[T], term: F) -> T {
+        sum_of(values, |value| term.of(value))
     }
-    let mut sum = T::ZERO;
-    rest.iter().for_each(|value| sum += *value);
-    if blocks.is_empty() {
-        return sum;
-    }
-    let mut by_4 = [T::ZERO; 4];
-    for lane in 0..4 {
-        by_4[lane] = lanes[lane] + lanes[lane + 4];
-    }
-    (by_4[0] + by_4[2]) + (by_4[1] + by_4[3]) + sum
 }
 
 /// Returns the sums of the columns of each part of `rows` times `columns` values.
-fn sums_of_columns<T: Element>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
+fn sums_of_columns<T: Element>(
+    values: &[T],
+    rows: usize,
+    columns: usize,
+    term: impl Term,
+) -> Vec<T> {
     let part = rows * columns;
     if part <= TASK / 2 {
         // A task is several parts.
@@ -115,7 +151,7 @@ fn sums_of_columns<T: Element>(values: &[T], rows: usize, columns: usize) -> Vec
             vec_by_chunks(values.len() / rows, parts * columns, |first, sums| {
                 let values = values[first * rows..].chunks_exact(part);
                 for (sums, values) in sums.chunks_exact_mut(columns).zip(values) {
-                    sums.write_copy_of_slice(&block_sums(values, columns, columns));
+                    sums.write_copy_of_slice(&block_sums(values, columns, columns, term));
                 }
             })
         };
@@ -129,7 +165,7 @@ fn sums_of_columns<T: Element>(values: &[T], rows: usize, columns: usize) -> Vec
         let width = WIDTH.min(columns - column);
         let start = part_index * part + column;
         let end = start + (rows.min(row + height) - 1) * columns + width;
-        block_sums(&values[start + row * columns..end], columns, width)
+        block_sums(&values[start + row * columns..end], columns, width, term)
     });
     let mut found = found.into_iter();
     let mut sums = Vec::with_capacity(values.len() / rows);
@@ -140,23 +176,28 @@ fn sums_of_columns<T: Element>(values: &[T], rows: usize, columns: usize) -> Vec
 }
 
 /// Returns the sums of the first `width` of the columns, within a task.
-fn block_sums<T: Element>(values: &[T], columns: usize, width: usize) -> Vec<T> {
+fn block_sums<T: Element>(values: &[T], columns: usize, width: usize, term: impl Term) -> Vec<T> {
     let together = NARROW / columns;
     let wide = together * columns;
     if columns == width && together > 1 && values.len() >= 4 * wide {
         let (whole, rest) = values.split_at(values.len() / wide * wide);
-        let mut sums = block_sums(whole, wide, wide);
-        sums.extend_from_slice(rest);
-        return sums_in_pairs(&sums, columns, width);
+        let mut sums = block_sums(whole, wide, wide, term);
+        sums.extend(rest.iter().map(|value| term.of(*value)));
+        return sums_in_pairs(&sums, columns, width, Value);
     }
-    sums_in_pairs(values, columns, width)
+    sums_in_pairs(values, columns, width, term)
 }
 
 /// Adds blocks of rows, and those in pairs.
-fn sums_in_pairs<T: Element>(values: &[T], columns: usize, width: usize) -> Vec<T> {
+fn sums_in_pairs<T: Element>(
+    values: &[T],
+    columns: usize,
+    width: usize,
+    term: impl Term,
+) -> Vec<T> {
     let blocks = values.chunks(ROWS * columns).map(|rows| {
-        let mut sums = rows[..width].to_vec();
-        add_rows(&rows[columns.min(rows.len())..], columns, &mut sums);
+        let mut sums: Vec<T> = rows[..width].iter().map(|value| term.of(*value)).collect();
+        add_rows(&rows[columns.min(rows.len())..], columns, &mut sums, term);
         sums
     });
     add_pairwise(blocks).unwrap_or_default()
@@ -164,10 +205,10 @@ fn sums_in_pairs<T: Element>(values: &[T], columns: usize, width: usize) -> Vec<
 
 multiversion! {
     /// Adds each row to the sums of the first columns.
-    fn add_rows<T: Element>(rows: &[T], columns: usize, sums: &mut [T]) {
+    fn add_rows<T: Element, F: Term>(rows: &[T], columns: usize, sums: &mut [T], term: F) {
         for row in rows.chunks(columns) {
             for (sum, value) in sums.iter_mut().zip(row) {
-                *sum += *value;
+                *sum += term.of(*value);
             }
         }
     }

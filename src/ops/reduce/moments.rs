@@ -1,10 +1,15 @@
 //! Variances, standard deviations and norms.
 
-use super::sums::{mean_as, sum_over};
+use super::kernel::squares_along;
+use super::sums::{mean_as, reduced_shape, sum_over};
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::ops::elementwise::{root_of_squares, sqr_of};
+use crate::ops::engine::autograd::{are_tracked, has_kernel};
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
+use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
 
@@ -34,10 +39,11 @@ pub fn var(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn std(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    let dims = dims.into();
-    let variance = variance("std", x.raw(), &dims);
-    let root = variance.and_then(|variance| root_of_squares(&"std", &variance));
-    root.or_raise().into()
+    deviation(x.raw(), &dims.into()).or_raise().into()
+}
+
+fn deviation(x: &Raw, dims: &Axes) -> Result<Raw> {
+    root_of_squares(&"std", &variance("std", x, dims)?)
 }
 
 /// Returns the Euclidean norms along dimensions, which are removed from the shape: the roots of the sums of
@@ -62,9 +68,20 @@ pub fn norm(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
 fn norms(x: &Raw, dims: &Axes) -> Result<Raw> {
     check::floating(&"norm", x)?;
     let dims = dims.of(&"norm", x)?;
-    in_single_if_half(x, |x| {
-        root_of_squares(&"norm", &sum_over(&sqr_of(x)?, &dims, false, 1.0)?)
+    let in_one_pass = |x: &Raw| has_kernel(&[x]) && !are_tracked(&[x]) && x.elem_count() > 0;
+    in_single_if_half(x, |x| match in_one_pass(x) {
+        true => dispatch_dtype!(x, norms_in_one_pass(x, &dims)),
+        false => root_of_squares(&"norm", &sum_over(&sqr_of(x)?, &dims, false, 1.0)?),
     })
+}
+
+/// Returns the norms without a graph. The squares are not stored.
+fn norms_in_one_pass<T: Element>(x: &Raw, dims: &[usize]) -> Result<Raw> {
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let squares = squares_along(view.as_slice::<T>()?, x.dims(), dims);
+    let norms = squares.into_iter().map(Element::sqrt).collect::<Vec<T>>();
+    Raw::from_vec(norms, reduced_shape(x, dims, false), x.device())
 }
 
 fn variance(caller: &str, x: &Raw, dims: &Axes) -> Result<Raw> {
@@ -82,5 +99,29 @@ fn in_single_if_half(x: &Raw, compute: impl FnOnce(&Raw) -> Result<Raw>) -> Resu
     match check::is_half(x) {
         true => check::in_single([x], |[x]| compute(&x)),
         false => compute(x),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::variable;
+    use crate::tensor::{no_grad, randn};
+    use candle_core::{DType, Device};
+
+    /// Against the roots of the sums in `f64`.
+    #[test]
+    fn norms_are_the_same_with_and_without_a_graph() {
+        let x = variable(&randn((7, 600, 3), &Device::Cpu));
+        let wide = x.detach().to_dtype(DType::F64);
+        for dims in [&[0_usize][..], &[1], &[2], &[0, 2], &[0, 1, 2], &[]] {
+            let want = wide.sqr().sum(dims).sqrt().to_vec::<f64>();
+            for got in [norm(&x, dims), no_grad(|| norm(&x, dims))] {
+                for (got, want) in got.to_vec::<f32>().iter().zip(&want) {
+                    let off = (f64::from(*got) - want).abs();
+                    assert!(off <= 1e-6 * want, "{dims:?}: {got} is not {want}");
+                }
+            }
+        }
     }
 }

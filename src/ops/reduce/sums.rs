@@ -4,7 +4,8 @@ use super::kernel::sums_along;
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::check::{self, too_large};
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::dispatch::run;
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype};
@@ -151,9 +152,6 @@ pub(in crate::ops) fn sum_over(
     keepdim: bool,
     divisor: f64,
 ) -> Result<Raw> {
-    if check::is_half(x) {
-        return check::in_single([x], |[x]| sum_over(&x, dims, keepdim, divisor));
-    }
     let shape = reduced_shape(x, dims, keepdim);
     if x.elem_count() == 0 {
         let zeros = Raw::zeros(shape, x.dtype(), x.device())?;
@@ -162,20 +160,27 @@ pub(in crate::ops) fn sum_over(
             false => Ok(zeros),
         };
     }
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x, dims, shape, divisor)),
-        false => x.sum_keepdim(dims)?.reshape(shape)? / divisor,
-    }
+    run(
+        &[x],
+        |x| dispatch_dtype!(x[0], forward(x[0], dims, shape.clone(), divisor)),
+        |x| x[0].sum_keepdim(dims)?.reshape(&shape[..])? / divisor,
+    )
 }
 
 fn forward<T: Element>(x: &Raw, dims: &[usize], shape: Vec<usize>, divisor: f64) -> Result<Raw> {
-    let input = in_order(x)?;
+    // Where a view repeats one element along a dimension, its sum is a multiple.
+    let (mut input, mut times) = (x.detach(), 1);
+    for &dim in dims.iter().filter(|dim| x.stride()[**dim] == 0) {
+        (input, times) = (input.narrow(dim, 0, 1)?, times * x.dims()[dim]);
+    }
+    let input = in_order(&input)?;
     let view = CpuView::of(&input)?;
-    let mut sums = sums_along(view.as_slice::<T>()?, x.dims(), dims);
+    let mut sums = sums_along(view.as_slice::<T>()?, input.dims(), dims);
     drop(view);
-    if divisor != 1.0 {
-        let divisor = T::of(divisor);
-        sums.iter_mut().for_each(|sum| *sum /= divisor);
+    if times as f64 != divisor {
+        let (times, divisor) = (T::of(times as f64), T::of(divisor));
+        sums.iter_mut()
+            .for_each(|sum| *sum = *sum * times / divisor);
     }
     record(&[x], sums, shape, || Back {
         kept: reduced_shape(x, dims, true),
@@ -195,8 +200,20 @@ impl Backward for Back {
     /// Returns a view, in which the gradients are not copied.
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let gradient = gradient.reshape(&self.kept[..])?;
-        let of_x = arithmetic_number(Arithmetic::Div, &gradient, self.divisor.into(), false)?;
+        let of_x = match self.divisor {
+            1.0 => gradient,
+            divisor => arithmetic_number(Arithmetic::Div, &gradient, divisor.into(), false)?,
+        };
         Ok([Some(of_x.broadcast_as(&self.shape[..])?), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let of_x = upstream.g().reshape(&self.kept[..]) / self.divisor;
+        Ok([Some(of_x.broadcast_as(&self.shape[..]).into()), None, None])
     }
 }
 

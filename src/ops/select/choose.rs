@@ -1,10 +1,10 @@
 //! Elements of one of two tensors, as a mask says.
 
 use crate::error::OrRaise;
-use crate::ops::arithmetic::{operands, sum_to_shape};
+use crate::ops::arithmetic::{operands, recorded_sum, sum_to_shape};
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Operand, Raw, Tensor};
@@ -119,9 +119,26 @@ impl<T: Element> Backward for Back<T> {
         };
         Ok([of(0)?, of(1)?, None])
     }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let mask = Tensor::from_raw_ref(&self.mask);
+        let of = |i: usize| {
+            let terms = match i {
+                0 => mask.where_cond(upstream.g(), 0.0),
+                _ => mask.where_cond(0.0, upstream.g()),
+            };
+            upstream.wanted[i].then(|| recorded_sum(&terms, &self.shapes[i]).into())
+        };
+        Ok([of(0), of(1), None])
+    }
 }
 
 multiversion! {
+    cheap true;
     /// Each operand has as many values as the output, or one.
     fn choose<T: Element>(mask: &[u8], yes: &[T], no: &[T], out: &mut [MaybeUninit<T>]) {
         let count = out.len();

@@ -2,7 +2,7 @@
 
 use super::CHUNK;
 use crate::error::OrRaise;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -75,26 +75,22 @@ impl Rows {
         let input = in_order(x)?;
         let view = CpuView::of(&input)?;
         let (values, row) = (view.as_slice::<T>()?, self.row);
-        // SAFETY: chunks are whole rows, and the loop initialises each row.
+        // SAFETY: chunks are whole rows, and `write_rows` initialises each row.
         Ok(unsafe {
             vec_by_chunks(values.len(), whole_rows(CHUNK, row), |first, out| {
-                for (i, out) in out.chunks_exact_mut(row).enumerate() {
-                    let values = &values[self.origin(first / row + i) * row..][..row];
-                    match self.is_reversed {
-                        true => reverse(values, out),
-                        false => _ = out.write_copy_of_slice(values),
-                    }
-                }
+                write_rows(self, first / row, values, out);
             })
         })
+    }
+
+    /// Returns whether each row of the output is the row of the input at the same place.
+    fn is_in_order(&self) -> bool {
+        matches!(self.outer[..], [] | [(_, false)])
     }
 
     /// Returns the row of the input that is in this row of the output.
     fn origin(&self, mut row: usize) -> usize {
         let (mut origin, mut stride) = (0, 1);
-        if let [(_, false)] = self.outer[..] {
-            return row;
-        }
         for &(size, is_reversed) in self.outer.iter().rev() {
             let at = row % size;
             origin += if is_reversed { size - 1 - at } else { at } * stride;
@@ -115,12 +111,32 @@ impl<T: Element> Backward for Back<T> {
         let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
     }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let of_x = forward::<T>(upstream.gradient, &self.rows)?;
+        Ok([Some(of_x), None, None])
+    }
 }
 
 multiversion! {
-    fn reverse<T: Element>(values: &[T], out: &mut [MaybeUninit<T>]) {
-        for (out, value) in out.iter_mut().zip(values.iter().rev()) {
-            out.write(*value);
+    cheap true;
+    fn write_rows<T: Element>(rows: &Rows, first: usize, values: &[T], out: &mut [MaybeUninit<T>]) {
+        // A call for each row would take longer than the row.
+        let in_order = rows.is_in_order();
+        for (i, out) in out.chunks_exact_mut(rows.row).enumerate() {
+            let origin = if in_order { first + i } else { rows.origin(first + i) };
+            let values = &values[origin * rows.row..][..rows.row];
+            if !rows.is_reversed {
+                out.write_copy_of_slice(values);
+                continue;
+            }
+            for (out, value) in out.iter_mut().zip(values.iter().rev()) {
+                out.write(*value);
+            }
         }
     }
 }

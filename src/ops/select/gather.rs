@@ -1,8 +1,11 @@
 //! An element of a dimension for each index.
 
-use super::{CHUNK, check_indices, positions};
+use super::{CHUNK, check_range, check_type, positions};
 use crate::error::{self, OrRaise};
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::broadcast::Runs;
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
+};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -11,6 +14,7 @@ use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Returns for each index in `indices` the element at that index of a dimension. All other indices are those
 /// of the place in `indices`.
@@ -33,8 +37,15 @@ pub fn gather(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) -> Tensor {
 }
 
 fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
+    // As in PyTorch, a scalar is a vector with one element.
+    if indices.rank() == 0 && x.rank() < 2 {
+        return gathered(x, &indices.unsqueeze(0)?, dim)?.squeeze(0);
+    }
+    if x.rank() == 0 {
+        return gathered(&x.unsqueeze(0)?, indices, dim);
+    }
     let dim = dim.of(&"gather", x)?;
-    check_indices("gather", x, indices, dim)?;
+    check_type("gather", x, indices)?;
     let fits = |(i, (size, count)): (usize, (&usize, &usize))| i == dim || count <= size;
     let mut sizes = x.dims().iter().zip(indices.dims()).enumerate();
     if x.rank() != indices.rank() || !sizes.all(fits) {
@@ -46,11 +57,15 @@ fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
             ),
             indices.dims(),
             "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)",
-        ));
+        )
+        .into());
     }
     match has_kernel(&[x]) && x.elem_count() * indices.elem_count() > 0 {
         true => dispatch_dtype!(x, forward(x, indices, dim)),
-        false => x.contiguous()?.gather(&indices.contiguous()?, dim),
+        false => {
+            check_range("gather", x, indices, dim)?;
+            x.contiguous()?.gather(&indices.contiguous()?, dim)
+        }
     }
 }
 
@@ -62,6 +77,7 @@ fn forward<T: Element>(x: &Raw, indices: &Raw, dim: usize) -> Result<Raw> {
     let positions = places.indices.clone();
     let positions = CpuView::of(&positions)?;
     let positions = positions.as_slice::<i64>()?;
+    let (size, is_wrong) = (x.dims()[dim], AtomicBool::new(false));
     // SAFETY: chunks are whole rows, and the loop initialises each row.
     let found = unsafe {
         let row = places.row();
@@ -69,22 +85,37 @@ fn forward<T: Element>(x: &Raw, indices: &Raw, dim: usize) -> Result<Raw> {
             let rows = positions[first..]
                 .chunks_exact(row)
                 .zip(out.chunks_exact_mut(row));
-            for (i, (indices, out)) in rows.enumerate() {
-                let (start, step) = places.of_row(first / row + i);
-                let values = &values[start..];
+            let (mut runs, step) = (places.rows_from(first / row), places.step());
+            let mut all_fit = true;
+            for (indices, out) in rows {
+                let values = &values[runs.starts[0]..];
+                runs.advance();
                 if step == 0 {
+                    let values = &values[..size];
                     for (out, index) in out.iter_mut().zip(indices) {
-                        out.write(values[*index as usize]);
+                        let value = values.get(*index as usize);
+                        all_fit &= value.is_some();
+                        out.write(value.copied().unwrap_or(T::ZERO));
                     }
-                } else {
-                    for ((out, index), i) in out.iter_mut().zip(indices).zip(0..) {
-                        out.write(values[i + *index as usize * places.stride]);
-                    }
+                    continue;
                 }
+                for ((out, index), i) in out.iter_mut().zip(indices).zip(0..) {
+                    // A negative index is a large one without its sign.
+                    let fits = (*index as usize) < size;
+                    all_fit &= fits;
+                    let index = if fits { *index as usize } else { 0 };
+                    out.write(values[i + index * places.stride]);
+                }
+            }
+            if !all_fit {
+                is_wrong.store(true, Ordering::Relaxed);
             }
         })
     };
     drop(view);
+    if is_wrong.into_inner() {
+        check_range("gather", x, indices, dim)?;
+    }
     let shape = indices.shape();
     record(&[x], found, shape, || Back::<T> {
         places,
@@ -99,15 +130,20 @@ struct Places {
     indices: Raw,
     /// The distance from one index of `dim` to the next.
     stride: usize,
+    /// The distances in the other dimensions; 0 for `dim`.
+    steps: Vec<usize>,
 }
 
 impl Places {
     fn of(shape: &[usize], indices: &Raw, dim: usize) -> Result<Self> {
+        let step = |dim: usize| shape[dim + 1..].iter().product();
+        let mut steps = (0..shape.len()).map(step).collect::<Vec<usize>>();
         Ok(Places {
             shape: shape.to_vec(),
             dim,
             indices: positions(indices)?,
-            stride: shape[dim + 1..].iter().product(),
+            stride: std::mem::take(&mut steps[dim]),
+            steps,
         })
     }
 
@@ -116,19 +152,15 @@ impl Places {
         self.indices.dims()[self.shape.len() - 1]
     }
 
-    /// Returns where the elements for a row of the indices begin, and the distance from one to the next, without the
-    /// index.
-    fn of_row(&self, row: usize) -> (usize, usize) {
-        let (last, dims) = (self.shape.len() - 1, self.indices.dims());
-        let (mut start, mut index, mut stride) = (0, row, self.shape[last]);
-        for i in (0..last).rev() {
-            if i != self.dim {
-                start += index % dims[i] * stride;
-            }
-            index /= dims[i];
-            stride *= self.shape[i];
-        }
-        (start, usize::from(self.dim != last))
+    /// Returns the distance from one element of a row to the next, without the index.
+    fn step(&self) -> usize {
+        self.steps[self.shape.len() - 1]
+    }
+
+    /// Returns where the elements for the rows of the indices begin, from a row on.
+    fn rows_from(&self, row: usize) -> Runs<'_, 1> {
+        let outer = &self.indices.dims()[..self.shape.len() - 1];
+        Runs::at(row, outer, [&self.steps])
     }
 }
 
@@ -162,19 +194,29 @@ impl<T: Element> Backward for Back<T> {
                 let out = out.assume_init_mut();
                 let rows: Range<usize> = first / block..(first + out.len()) / block;
                 let last = g.len() / row;
+                let mut runs = places.rows_from(rows.start * rows_per_block);
                 for row_index in rows.start * rows_per_block..(rows.end * rows_per_block).min(last)
                 {
-                    let (start, step) = places.of_row(row_index);
-                    let out = &mut out[start - first..];
+                    let out = &mut out[runs.starts[0] - first..];
+                    runs.advance();
                     let terms = g[row_index * row..][..row].iter();
                     let terms = terms.zip(&positions[row_index * row..]).enumerate();
                     for (i, (g, index)) in terms {
-                        out[i * step + *index as usize * places.stride] += *g;
+                        out[i * places.step() + *index as usize * places.stride] += *g;
                     }
                 }
             })
         };
         let of_x = Raw::from_vec(of_x, &places.shape[..], gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (indices, dim) = (self.places.indices.clone(), self.places.dim);
+        linear(self, upstream, move |x| forward::<T>(x, &indices, dim))
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{CHUNK, check_indices, positions};
 use crate::error::{self, OrRaise};
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
+};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -33,7 +35,15 @@ pub fn index_select(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) -> Tenso
     selected(x.raw(), indices.raw(), dim).or_raise().into()
 }
 
-fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
+/// Computes [`index_select`].
+pub(in crate::ops) fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
+    // As in PyTorch, a scalar is a vector with one element.
+    if x.rank() == 0 && indices.elem_count() == 1 {
+        return selected(&x.unsqueeze(0)?, indices, dim)?.squeeze(0);
+    }
+    if indices.rank() == 0 {
+        return selected(x, &indices.unsqueeze(0)?, dim);
+    }
     let dim = dim.of(&"index_select", x)?;
     check_indices("index_select", x, indices, dim)?;
     if indices.rank() != 1 {
@@ -42,7 +52,8 @@ fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
             "indices with one dimension",
             indices.dims(),
             "Flatten them: indices.flatten_all()",
-        ));
+        )
+        .into());
     }
     match has_kernel(&[x]) && x.elem_count() * indices.elem_count() > 0 {
         true => dispatch_dtype!(x, forward(x, &positions(indices)?, dim)),
@@ -147,5 +158,14 @@ impl<T: Element> Backward for Back<T> {
         };
         let of_x = Raw::from_vec(of_x, &self.shape[..], gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (indices, dim) = (self.indices.clone(), self.dim);
+        linear(self, upstream, move |x| forward::<T>(x, &indices, dim))
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! A task copies some columns into scratch memory, row after row, and computes them side by side.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
-use crate::tensor::Raw;
+use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -174,6 +174,34 @@ impl<T: Element> Backward for Back<T> {
             .map(inputs, |[g, y]| gradient_block(g, y, self.log));
         let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
         Ok([Some(of_x), None, None])
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [false; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let Grid {
+            outer,
+            rows,
+            columns,
+        } = self.grid;
+        let grid = (outer, rows, columns);
+        let (g, y) = (upstream.g().reshape(grid), upstream.output()?.reshape(grid));
+        let of_x = recorded_gradient(&g, &y, 1, self.log);
+        Ok([
+            Some(of_x.reshape(upstream.gradient.dims()).into()),
+            None,
+            None,
+        ])
+    }
+}
+
+/// Returns the gradient of the logits from that of the output along a dimension, recorded.
+pub(super) fn recorded_gradient(g: &Tensor, y: &Tensor, dim: i32, log: bool) -> Tensor {
+    match log {
+        true => g - y.exp() * g.sum_keepdim(dim),
+        false => y * (g - (g * y).sum_keepdim(dim)),
     }
 }
 

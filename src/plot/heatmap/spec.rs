@@ -1,5 +1,6 @@
 //! The values and the labels of a heat map.
 
+use crate::erased::{Erased, outlined};
 use crate::error::Result;
 use crate::plot::colormap::color;
 use plotters::style::RGBColor;
@@ -11,10 +12,9 @@ use plotters::style::RGBColor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let map: Heatmap = heatmap(&eye(8, &cpu())).title("attention").xlabel("keys");
+/// let map = heatmap(&eye(8, &cpu())).title("attention").xlabel("keys");
 /// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
 /// ```
-#[derive(Clone, Debug)]
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct Heatmap {
     pub(super) rows: usize,
@@ -23,11 +23,14 @@ pub struct Heatmap {
     pub(super) title: String,
     pub(super) xlabel: String,
     pub(super) ylabel: String,
-    pub(super) row_names: Vec<String>,
-    pub(super) column_names: Vec<String>,
+    pub(super) row_names: Erased<Vec<String>>,
+    pub(super) column_names: Erased<Vec<String>>,
     pub(super) annotated: bool,
     pub(super) problem: Option<String>,
 }
+
+outlined!(Clone for Heatmap { rows, columns, values, title, xlabel, ylabel, row_names, column_names, annotated, problem });
+outlined!(Debug for Heatmap { rows, columns, values, title, xlabel, ylabel, row_names, column_names, annotated, problem });
 
 impl Heatmap {
     pub(super) fn new(found: Result<(usize, usize, Vec<f64>)>) -> Self {
@@ -42,8 +45,8 @@ impl Heatmap {
             title: String::new(),
             xlabel: String::new(),
             ylabel: String::new(),
-            row_names: Vec::new(),
-            column_names: Vec::new(),
+            row_names: Vec::new().into(),
+            column_names: Vec::new().into(),
             annotated: false,
             problem,
         }

@@ -5,10 +5,9 @@ use super::UNIT;
 use super::palette::INK;
 use super::scene::{Anchor, Item, Scene};
 use super::text::{FONT, ROW, text_width};
-use crate::error::{Result, explain};
+use crate::error::{Error, Result, explain};
 use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
-use candle_core::Error;
 use std::path::Path;
 
 /// A figure, or the problem with its data.
@@ -22,7 +21,7 @@ pub(in crate::plot) trait Graphic {
 }
 
 /// Returns the description, or the problem.
-pub(in crate::plot) fn text(graphic: &impl Graphic) -> String {
+pub(in crate::plot) fn text(graphic: &dyn Graphic) -> String {
     match graphic.problem() {
         Some(problem) => problem.to_owned(),
         None => graphic.description(),
@@ -30,7 +29,7 @@ pub(in crate::plot) fn text(graphic: &impl Graphic) -> String {
 }
 
 /// Returns the figure and its description, or the problem.
-pub(in crate::plot) fn bundle(graphic: &impl Graphic) -> MimeBundle {
+pub(in crate::plot) fn bundle(graphic: &dyn Graphic) -> MimeBundle {
     let text = MimeBundle::text(text(graphic));
     match graphic.problem() {
         Some(_) => text,
@@ -39,7 +38,7 @@ pub(in crate::plot) fn bundle(graphic: &impl Graphic) -> MimeBundle {
 }
 
 /// Returns the figure, or the text of the problem, as SVG.
-pub(in crate::plot) fn svg(graphic: &impl Graphic) -> String {
+pub(in crate::plot) fn svg(graphic: &dyn Graphic) -> String {
     match graphic.problem() {
         Some(problem) => text_scene(problem).svg(),
         None => graphic.scene().svg(),
@@ -64,9 +63,9 @@ fn text_scene(text: &str) -> Scene {
 }
 
 /// Writes the figure to a file.
-pub(in crate::plot) fn save(graphic: &impl Graphic, path: &Path) -> Result<()> {
+pub(in crate::plot) fn save(graphic: &dyn Graphic, path: &Path) -> Result<()> {
     match graphic.problem() {
-        Some(problem) => Err(Error::Msg(problem.to_owned())),
+        Some(problem) => Err(Error::msg(problem)),
         None => save_scene(&graphic.scene(), path),
     }
 }

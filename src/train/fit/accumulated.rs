@@ -1,10 +1,9 @@
 //! Gradients of several batches for one step.
 
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::{Parameters, ParametersExt};
 use crate::optim::{try_accumulate, variables};
 use crate::tensor::GradStore;
-use candle_core::Result;
 
 /// The sum of the gradients since the last step, each weighted by the number of examples in its batch.
 #[derive(Default)]
@@ -58,12 +57,12 @@ impl Accumulated {
 #[cfg(test)]
 mod tests {
     use crate::data::{DataLoader, DataModule, TensorDataset};
-    use crate::error::{Problem, of};
+    use crate::error::{Problem, Result, of};
     use crate::nn::ParametersExt;
     use crate::tensor::{Tensor, arange, full, manual_seed, with_seed, zeros};
     use crate::train::Trainer;
     use crate::train::tests::mlp;
-    use candle_core::{DType, Device, Result};
+    use candle_core::{DType, Device};
 
     /// Examples in order, in batches of this size.
     struct Ordered(Tensor, usize);
@@ -91,7 +90,7 @@ mod tests {
             let steps = history.intervals.last().map(|interval| interval.step);
             let values = model.state_dict().into_iter();
             let values = values.flat_map(|(_, x)| x.to_vec::<f32>());
-            Ok::<_, candle_core::Error>((steps, values.collect::<Vec<_>>()))
+            Ok::<_, crate::error::Error>((steps, values.collect::<Vec<_>>()))
         };
         let (steps, want) = train(32, 1, 1)?;
         for (batch_size, accumulate, devices) in [(16, 2, 1), (8, 4, 1), (16, 2, 2)] {

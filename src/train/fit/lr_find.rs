@@ -2,15 +2,14 @@
 
 use super::panics::caught;
 use super::{Fit, Loaders, STEP_LOSS};
-use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
-use crate::error;
+use crate::data::{AnyLoader, BatchData, DataModule};
+use crate::error::{self, Result};
 use crate::notebook::{MimeBundle, Show, check_interrupt};
 use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
 use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::snapshot::Snapshot;
 use crate::train::{Module, Trainer, parallel};
-use candle_core::Result;
 use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 
@@ -143,7 +142,7 @@ impl Trainer {
         B: BatchData,
         Y: BatchData,
     {
-        let train = || data.train_dataloader().map(DataLoader::into_any);
+        let train = || data.train_loader();
         let range = (*lrs.start(), *lrs.end());
         self.lr_find_model(steps::<M, B, Y>(), model, &train, range)
     }

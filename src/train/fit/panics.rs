@@ -1,7 +1,6 @@
 //! Panics in the model, the data or the callbacks of the user.
 
-use crate::error::attempt;
-use candle_core::Result;
+use crate::error::{Result, attempt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 

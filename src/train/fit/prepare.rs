@@ -1,12 +1,11 @@
 //! The preparation of a training, before the first step.
 
 use crate::data::AnyLoader;
-use crate::error;
+use crate::error::{self, Result};
 use crate::nn::ParametersExt;
 use crate::tensor::{no_grad, with_seed};
 use crate::train::Trainer;
 use crate::train::model::{AnyModel, Steps};
-use candle_core::Result;
 
 pub(super) fn refuse_empty(name: &str, loader: &AnyLoader) -> Result<()> {
     match loader.num_examples() == 0 {

@@ -2,7 +2,7 @@
 
 use crate::data::{AnyLoader, Share};
 use crate::distributed::Communicator;
-use crate::error::{self, Problem};
+use crate::error::{self, Error, Problem, Result};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
 use crate::optim::variables;
 use crate::tensor::{
@@ -11,7 +11,7 @@ use crate::tensor::{
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
 use crate::train::{Callback, Trainer};
-use candle_core::{DType, Device, Error, Result};
+use candle_core::{DType, Device};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Ranks {
     pub(super) fn across(&self, share: Share) -> Across {
         let communicator = self.communicator.clone();
         Across {
-            sum: Arc::new(move |values| communicator.all_reduce(values)),
+            sum: Arc::new(move |values| Ok(communicator.all_reduce(values)?)),
             own: share.own,
             len: share.part.len,
             total: share.part.total,

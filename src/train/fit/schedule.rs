@@ -1,8 +1,7 @@
 //! The learning rates of a training.
 
 use super::Fit;
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 
 impl Fit<'_> {
     /// Sets the learning rates of the next step.

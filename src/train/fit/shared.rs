@@ -2,10 +2,10 @@
 
 use super::Fit;
 use super::ranks::is_first;
+use crate::error::Result;
 use crate::notebook::progress;
 use crate::train::Flow;
 use crate::train::recorder::Fetched;
-use candle_core::Result;
 
 impl Fit<'_> {
     /// Returns the progress bar, which only rank 0 shows.

@@ -5,14 +5,13 @@ use super::{Fit, STEP_LOSS};
 use crate::data::AnyBatch;
 use crate::device::explain_gpu;
 use crate::distributed;
-use crate::error::attempt;
+use crate::error::{Result, attempt};
 use crate::nn::ParametersExt;
 use crate::optim::try_clip;
-use crate::tensor::{GradStore, Tensor};
+use crate::tensor::{GradStore, Metric, Tensor};
 use crate::train::parallel::{self, Gradients, OfRank};
-use crate::train::recorder::Metric;
+use crate::train::trainer::State;
 use crate::train::{Flow, Step};
-use candle_core::Result;
 
 impl Fit<'_> {
     pub(super) fn train_batch(&mut self, batch: &dyn AnyBatch) -> Result<()> {
@@ -90,12 +89,10 @@ impl Fit<'_> {
             batch,
         };
         let mut flow = Flow::Continue;
-        for callback in self
-            .trainer
-            .callbacks
-            .iter_mut()
-            .filter(runs_on(&self.trainer.ranks))
-        {
+        let State {
+            callbacks, ranks, ..
+        } = &mut **self.trainer;
+        for callback in callbacks.iter_mut().filter(runs_on(ranks)) {
             if callback.on_step(&mut step)? == Flow::Stop {
                 flow = Flow::Stop;
             }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::DataLoader;
 use crate::data::{Batch, Dataset, Sampler, Shapes, TensorDataset};
 use crate::distributed::{Communicator, threads};
 use crate::nn::{Linear, ParametersExt};

@@ -3,11 +3,12 @@
 use super::Fit;
 use super::ranks::runs_on;
 use crate::data::AnyBatch;
+use crate::error::Result;
 use crate::tensor::{generator_state, restore_generator};
 use crate::train::recorder::Fetched;
+use crate::train::trainer::State;
 use crate::train::unfinished::Unfinished;
 use crate::train::{Epoch, EpochEnd};
-use candle_core::Result;
 
 impl Fit<'_> {
     /// Returns the batches of the next epoch; if it was interrupted, those that are left.
@@ -48,17 +49,18 @@ impl Fit<'_> {
             epoch: self.epoch,
             ..Epoch::default()
         };
+        let trainer: &mut State = self.trainer;
         let end = EpochEnd {
             epoch: &epoch,
-            history: &self.trainer.history,
+            history: &trainer.history,
             step: self.step,
             model: &*self.model,
             optimizer: &*self.optimizer,
             unfinished: Some(&unfinished),
         };
-        let callbacks = self.trainer.callbacks.iter_mut();
+        let callbacks = trainer.callbacks.iter_mut();
         callbacks
-            .filter(runs_on(&self.trainer.ranks))
+            .filter(runs_on(&trainer.ranks))
             .try_for_each(|callback| callback.on_interrupt(&end))
     }
 }

@@ -58,7 +58,7 @@ impl Epoch {
             samples_per_second: of(&row, "samples_per_second"),
             seconds: of(&row, "seconds"),
             lr: of(&row, "lr"),
-            metrics: metrics(row),
+            metrics: metrics(row).into(),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Interval {
             epoch: of(&row, "epoch"),
             samples_per_second: of(&row, "samples_per_second"),
             lr: of(&row, "lr"),
-            metrics: metrics(row),
+            metrics: metrics(row).into(),
         }
     }
 }

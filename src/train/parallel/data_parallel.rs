@@ -3,17 +3,17 @@
 use super::split::{no_devices, split};
 use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
-use crate::error::{self, Problem, attempt};
+use crate::error::{self, Error, Problem, Result, attempt};
 use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
 use crate::ops;
 use crate::optim::variables;
 use crate::tensor::{
-    Across, GradStore, Part, Tensor, draw_seed, with_across, with_part, with_seed,
+    Across, GradStore, Metric, Part, Tensor, draw_seed, fork, with_across, with_part, with_seed,
 };
 use crate::train::Module;
 use crate::train::model::{AnyModel, Steps, steps};
-use crate::train::recorder::{self, Metric};
-use candle_core::{Device, Error, Result};
+use crate::train::recorder;
+use candle_core::Device;
 use std::thread;
 
 /// A model with a replica on each of several devices, which share the work on every batch.
@@ -296,11 +296,15 @@ pub(in crate::train) fn backward(
         let done = attempt(|| seeded(i, model, part)).flatten();
         done.map_err(|error| of_part(error, lens[i], examples))
     };
+    let context = fork();
     let (own, rest) = thread::scope(|scope| {
         let work = others.iter().zip(rest).enumerate();
         let caught = &caught;
         let threads: Vec<_> = work
-            .map(|(i, (other, part))| scope.spawn(move || caught(i + 1, &**other, &**part)))
+            .map(|(i, (other, part))| {
+                let context = context.clone();
+                scope.spawn(move || context.run(|| caught(i + 1, &**other, &**part)))
+            })
             .collect();
         let own = caught(0, model, &**first);
         let rest = threads.into_iter().map(|thread| {

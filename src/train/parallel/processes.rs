@@ -2,9 +2,9 @@
 
 use crate::device::{gpu, num_gpus};
 use crate::distributed::{self, World};
-use crate::error;
+use crate::error::{self, Error, Result};
 use crate::train::Trainer;
-use candle_core::{Device, Error, Result};
+use candle_core::Device;
 use std::ops::Range;
 
 impl Trainer {

@@ -1,8 +1,8 @@
 //! Splitting a batch over devices.
 
 use crate::data::{AnyBatch, BatchData};
-use crate::error;
-use candle_core::{Device, Result};
+use crate::error::{self, Result};
+use candle_core::Device;
 
 /// Splits a batch into one part for each device, in order, like Gluon's function of the same name.
 ///
@@ -21,10 +21,7 @@ use candle_core::{Device, Result};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn split_and_load<B: BatchData>(data: &B, devices: &[Device]) -> Result<Vec<B>> {
-    let sizes = sizes(data.num_examples()?, devices)?.into_iter();
-    sizes
-        .map(|(start, len, device)| data.part(start, len, device))
-        .collect()
+    data.parts(&sizes(data.num_examples()?, devices)?)
 }
 
 /// Splits a batch whose type is erased, as [`split_and_load`] does.
@@ -55,7 +52,7 @@ fn sizes(examples: usize, devices: &[Device]) -> Result<Vec<(usize, usize, &Devi
 }
 
 /// Returns the error of an empty list of devices.
-pub(super) fn no_devices(operation: &str) -> candle_core::Error {
+pub(super) fn no_devices(operation: &str) -> crate::error::Error {
     error::argument(
         operation,
         "at least one device",

@@ -2,8 +2,7 @@
 
 use super::render;
 use crate::data::sets::drawing::ImageRng;
-use crate::error;
-use candle_core::Result;
+use crate::error::{self, Result};
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -106,7 +105,7 @@ impl Images {
     }
 }
 
-pub(super) fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+pub(super) fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> crate::error::Error {
     error::file(
         "write the leaves to",
         folder,

@@ -3,11 +3,12 @@
 //! Candle adds the gradient of a variable to zeros as well, on one core, which takes longer than the
 //! optimiser's step. During [`backward`], the kernels store the gradient here instead.
 
+use super::support::second_derivatives;
 use super::total::total;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, explain};
 use crate::ops::engine::strided::in_order;
-use crate::tensor::{GradStore, Raw, Tensor};
-use candle_core::{Result, TensorId};
+use crate::tensor::{GradStore, Raw, Tensor, changed_after};
+use candle_core::{Error, Result, TensorId, bail};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -19,10 +20,14 @@ thread_local! {
     static GRADIENTS: RefCell<Option<Gradients>> = const { RefCell::new(None) };
 }
 
-/// Returns the gradients of a loss.
+/// Returns the gradients of a loss. They are constants; [`backward_graph`](crate::ops::backward_graph) returns
+/// gradients that have gradients.
 ///
 /// # Panics
-/// If an operation has no gradient, or there is not enough memory on a GPU.
+/// - If the loss was not computed from a parameter, or an operation has no gradient.
+/// - If a parameter has changed since the loss was computed with it: by a step of an optimiser, or
+///   [`set`](crate::nn::Parameter::set).
+/// - If there is not enough memory on a GPU.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -40,7 +45,19 @@ pub fn backward(loss: &Tensor) -> GradStore {
 }
 
 /// Computes [`backward`].
-fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::GradStore> {
+pub(in crate::ops) fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::GradStore> {
+    if !loss.track_op() {
+        return Err(explain(
+            "backward: this tensor was not computed from a parameter, so it has no gradients",
+            "Compute the loss from parameters that are not frozen, outside of no_grad; gradients are constants unless backward_graph() has computed them",
+        ).into());
+    }
+    // On the CPU, the kernels know more exactly what they have read.
+    if !loss.device().is_cpu()
+        && let Some(parameter) = changed_after(loss)
+    {
+        return Err(changed_parameter(parameter));
+    }
     let outer = GRADIENTS.replace(Some(HashMap::new()));
     let restore = Restore(outer);
     let mut gradients = loss.backward()?;
@@ -53,7 +70,27 @@ fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::GradStore> {
         };
         gradients.insert_id(id, sum);
     }
+    if !second_derivatives() {
+        // Candle's gradients have a part of their graph, which would give wrong second derivatives.
+        let ids = gradients.get_ids().copied().collect::<Vec<_>>();
+        for id in ids {
+            if let Some(gradient) = gradients.get_id(id).map(Raw::detach) {
+                gradients.insert_id(id, gradient);
+            }
+        }
+    }
     Ok(gradients)
+}
+
+/// Returns the error for a parameter that a graph has used before it was changed.
+pub(in crate::ops) fn changed_parameter(parameter: &Raw) -> Error {
+    explain(
+        format_args!(
+            "backward: a parameter of shape {:?} has changed since the loss was computed with it",
+            parameter.dims()
+        ),
+        "Compute the loss again after a step of the optimiser or a call of set(…), or call backward() before it",
+    ).into()
 }
 
 /// Restores the gradients of the outer [`backward`] when the inner one ends, even by a panic.
@@ -84,6 +121,27 @@ pub(super) fn put(variable: &Raw, gradient: Raw) -> Result<Option<Raw>> {
             .map(|all| all.insert(variable.id(), gradient))
     });
     Ok(None)
+}
+
+/// Adds a gradient to that of the variable with an id.
+pub(in crate::ops) fn put_id(id: TensorId, gradient: Raw) -> Result<()> {
+    let before = GRADIENTS.with_borrow_mut(|all| all.as_mut().map(|all| all.remove(&id)));
+    let sum = match before {
+        Some(Some(sum)) => total(&sum, &gradient)?,
+        Some(None) => gradient,
+        None => bail!("checkpoint: expected a backward pass of Taper's, found one of Candle's"),
+    };
+    GRADIENTS.with_borrow_mut(|all| all.as_mut().map(|all| all.insert(id, sum)));
+    Ok(())
+}
+
+/// Keeps the gradient of the output of a kernel, if [`backward`] runs on this thread.
+pub(in crate::ops) fn keep(id: TensorId, gradient: &Raw) {
+    GRADIENTS.with_borrow_mut(|gradients| {
+        if let Some(gradients) = gradients {
+            gradients.insert(id, gradient.clone());
+        }
+    });
 }
 
 #[cfg(test)]
@@ -117,9 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_without_a_graph_has_no_gradients_of_variables() {
+    fn a_loss_without_a_graph_is_an_error() {
         let x = variable(&tensor(&[1.0, 2.0], &Device::Cpu));
-        assert!(backward(&x.detach().sum(0)).get(&x).is_none());
+        let error = attempt(|| backward(&x.detach().sum(0))).err();
+        let error = error.expect("an error").to_string();
+        assert!(error.contains("not computed from a parameter"), "{error}");
     }
 
     #[test]
@@ -132,7 +192,7 @@ mod tests {
     fn an_error_leaves_nothing_behind() -> Result<()> {
         let y = ops::sigmoid(&variable(&tensor(&[1.0, 2.0], &Device::Cpu)));
         let left = link_of(y.raw()).expect("it is from a kernel");
-        left.slot.put(y.raw().ones_like()?)?;
+        left.node.slot.put(y.raw().ones_like()?)?;
         assert!(attempt(|| backward(&y.sum_all())).is_err());
         assert!(GRADIENTS.with_borrow(Option::is_none));
         Ok(())

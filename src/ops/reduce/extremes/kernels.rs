@@ -70,7 +70,7 @@ multiversion! {
 multiversion! {
     pub(super) fn places_in_rows<T: Element>(values: &[T], extremes: &[T]) -> Vec<u32> {
         let place = |(row, extreme): (&[T], &T)| {
-            let here = |value: &T| (*value == *extreme) | value.is_nan();
+            let here = |value: &T| is_extreme(*value, *extreme);
             // Compares whole blocks, without an early exit, so that the compiler vectorises the loop.
             let block = row.chunks(BLOCK).position(|block| block.iter().fold(false, |found, value| found | here(value)));
             let first = block.unwrap_or(0) * BLOCK;
@@ -86,10 +86,32 @@ multiversion! {
         let mut places = vec![u32::MAX; extremes.len()];
         for (i, row) in values.chunks(columns).enumerate().rev() {
             for ((place, value), extreme) in places.iter_mut().zip(row).zip(extremes) {
-                let here = (*value == *extreme) | value.is_nan();
-                *place = if here { (first + i) as u32 } else { *place };
+                *place = if is_extreme(*value, *extreme) { (first + i) as u32 } else { *place };
             }
         }
         places
+    }
+}
+
+/// Returns whether a value is equal to the extreme, which is NaN if a value is.
+#[inline(always)]
+fn is_extreme<T: Element>(value: T, extreme: T) -> bool {
+    (value == extreme) | value.is_nan()
+}
+
+multiversion! {
+    /// Returns how many values are equal to the extreme.
+    pub(super) fn count<T: Element>(values: &[T], extreme: T) -> usize {
+        values.iter().map(|value| u32::from(is_extreme(*value, extreme))).sum::<u32>() as usize
+    }
+}
+
+multiversion! {
+    cheap true;
+    /// Writes `share` where a value is equal to the extreme, and zeros elsewhere.
+    pub(super) fn distribute<T: Element>(values: &[T], extreme: T, share: T, out: &mut [MaybeUninit<T>]) {
+        for (out, value) in out.iter_mut().zip(values) {
+            out.write(if is_extreme(*value, extreme) { share } else { T::ZERO });
+        }
     }
 }

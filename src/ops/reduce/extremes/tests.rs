@@ -66,6 +66,12 @@ fn equal_elements_share_the_gradient_of_the_largest_of_all() {
         gradient(&[1.0, f64::NAN, f64::NAN], max_all),
         [0.0, 0.5, 0.5]
     );
+    let x = variable(&tensor(&[[1.0, 4.0, 4.0], [4.0, 4.0, 3.0]], &CPU));
+    let gradient = (max_all(&x.t()) * 8.0).backward().of(&x);
+    assert_eq!(
+        gradient.to_vec2::<f32>(),
+        [[0.0, 2.0, 2.0], [2.0, 2.0, 0.0]]
+    );
     let x = tensor(&[[1.0, 2.0], [4.0, 3.0]], &CPU);
     assert_eq!((max_all(&x).item(), min_all(&x).item()), (4.0, 1.0));
     assert_eq!(max_keepdim(&x, 1).to_vec2::<f32>(), [[2.0], [4.0]]);

@@ -1,0 +1,125 @@
+//! The projections of queries, keys and values.
+
+use super::MultiheadAttention;
+use crate::error::{OrRaise, raise};
+use crate::nn::Parameter;
+use crate::ops::{self, AttentionMask};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
+
+impl MultiheadAttention {
+    /// Returns the projections with the further keys and values of `bias_kv` and `zero_attn`, and a mask that shows
+    /// them.
+    #[track_caller]
+    pub(super) fn with_further_keys(
+        &self,
+        inputs: [&Tensor; 3],
+        mask: &AttentionMask,
+    ) -> (Vec<Tensor>, AttentionMask) {
+        let mut projections = self.projections(inputs);
+        let further = usize::from(self.bias_k.is_some()) + usize::from(self.zero_attn);
+        if further == 0 {
+            return (projections, mask.clone());
+        }
+        let steps = 1 - self.batch_dim();
+        if let [all] = &projections[..] {
+            projections = all.chunk(3, -1);
+        }
+        let [queries, keys] = [0, 1].map(|i| projections[i].dim(steps));
+        for (x, bias) in projections[1..]
+            .iter_mut()
+            .zip([&self.bias_k, &self.bias_v])
+        {
+            let row = x.narrow(steps, 0, 1);
+            if let Some(bias) = bias {
+                *x = Tensor::cat(&[x.clone(), bias.tensor().broadcast_as(row.shape())], steps);
+            }
+            if self.zero_attn {
+                *x = Tensor::cat(&[x.clone(), row.zeros_like()], steps);
+            }
+        }
+        let mask = mask
+            .with_further_keys(queries, keys, further, projections[0].device())
+            .or_raise();
+        (projections, mask)
+    }
+
+    pub(super) fn batch_dim(&self) -> usize {
+        usize::from(!self.batch_first)
+    }
+
+    /// Returns the inputs with a batch of one, if they have none.
+    pub(super) fn as_batch(&self, inputs: [&Tensor; 3]) -> Option<[Tensor; 3]> {
+        let [query, key, value] = inputs;
+        if inputs.iter().any(|x| x.rank() != 2) {
+            return None;
+        }
+        let x = query.unsqueeze(self.batch_dim());
+        // The same tensor stays the same: it is projected once.
+        let other =
+            |y: &Tensor, like: &Tensor, batch: &Tensor| match y.raw().id() == like.raw().id() {
+                true => batch.clone(),
+                false => y.unsqueeze(self.batch_dim()),
+            };
+        let y = other(key, query, &x);
+        let z = other(value, key, &y);
+        Some([x, y, z])
+    }
+
+    /// Splits the projections of query, key and value into heads.
+    pub(super) fn heads(&self, projections: &[Tensor]) -> [Tensor; 3] {
+        let features = self.embed_dim().unwrap_or_default() / self.num_heads;
+        let heads = |y: &Tensor| {
+            let (a, b, all) = y.dims3();
+            let y = y.reshape((a, b, all / features, features));
+            // (batch, heads, steps, features)
+            match self.batch_first {
+                true => y.transpose(1, 2),
+                false => y.permute([1, 2, 0, 3]),
+            }
+        };
+        if let [all] = projections {
+            let all = heads(all);
+            return [0, 1, 2].map(|i| all.narrow(1, i * self.num_heads, self.num_heads));
+        }
+        [0, 1, 2].map(|i| heads(&projections[i]))
+    }
+
+    /// Returns the projections of query, key and value. Inputs that are the same tensor are projected
+    /// together, to one tensor.
+    #[track_caller]
+    pub(super) fn projections(&self, inputs: [&Tensor; 3]) -> Vec<Tensor> {
+        let weight = self.in_proj_weight.tensor();
+        let bias = self.in_proj_bias.as_ref().map(Parameter::tensor);
+        let features = weight.dim(1);
+        for input in inputs {
+            self.check(input, features);
+        }
+        let [query, key, value] = inputs.map(Tensor::raw);
+        let all_same = query.id() == key.id() && key.id() == value.id();
+        let parts: &[_] = match all_same {
+            true => &[(query, 0, 3)],
+            false => &[(query, 0, 1), (key, 1, 1), (value, 2, 1)],
+        };
+        let project = |&(x, first, count): &(&Raw, usize, usize)| {
+            let rows = |of: &Tensor| of.narrow(0, first * features, count * features);
+            let (weight, bias) = (rows(&weight), bias.as_ref().map(rows));
+            let bias = bias.as_ref().map(Tensor::raw);
+            ops::linear_as(&self.name(), x, weight.raw(), bias).map(Tensor::from)
+        };
+        let projections = parts.iter().map(project);
+        projections.collect::<Result<_>>().or_raise()
+    }
+
+    #[track_caller]
+    fn check(&self, x: &Tensor, features: usize) {
+        if x.rank() != 3 || x.dims()[2] != features {
+            let order = match self.batch_first {
+                true => "batch, steps",
+                false => "steps, batch",
+            };
+            let wanted = format!("Expected ({order}, {features})");
+            raise(ops::check::wrong_shape(&self.name(), x.raw(), wanted).into())
+        }
+    }
+}

@@ -1,0 +1,195 @@
+use crate::error::attempt;
+use crate::nn::Parameter;
+use crate::ops::testing::variable;
+use crate::ops::*;
+use crate::optim::{Optimizer, Sgd};
+use crate::tensor::{Tensor, rand, tensor, with_seed};
+use candle_core::Device;
+
+const CPU: Device = Device::Cpu;
+
+fn message_of<T>(compute: impl FnOnce() -> T) -> String {
+    let error = attempt(compute).err().expect("an error").to_string();
+    assert_eq!(error.lines().count(), 2, "{error}");
+    error
+}
+
+fn elements(x: &Tensor) -> Vec<f32> {
+    x.to_vec()
+}
+
+#[test]
+fn gradients_of_backward_are_constants() {
+    let x = variable(&tensor(&[1.0, 2.0], &CPU));
+    let squares = Tensor::from_raw(x.raw().sqr().unwrap()); // by Candle
+    for loss in [x.pow(4), x.exp(), squares] {
+        let slope = loss.sum_all().backward().of(&x);
+        assert!(!slope.track_op());
+        let message = message_of(|| slope.sum_all().backward());
+        assert!(message.contains("backward_graph()"), "{message}");
+    }
+}
+
+#[test]
+fn a_changed_parameter_is_noticed() {
+    let w = Parameter::new(&tensor(&[2.0, 3.0], &CPU));
+    let changes: [&dyn Fn(); 2] = [&|| w.set(&tensor(&[5.0, 5.0], &CPU)), &|| {
+        let mut optimizer = Sgd::new(vec![w.clone()], 0.1);
+        optimizer.step(&w.tensor().sqr().sum_all().backward());
+    }];
+    // A kernel reads the parameter, or a view of it.
+    let losses: [&dyn Fn() -> Tensor; 3] = [
+        &|| w.tensor().sqr().sum_all(),
+        &|| {
+            w.tensor()
+                .reshape((2, 1))
+                .matmul(&w.tensor().unsqueeze(0))
+                .sum_all()
+        },
+        &|| {
+            checkpoint(&tensor(&[1.0, 1.0], &CPU), {
+                let w = w.clone();
+                move |x| x * w.tensor().exp()
+            })
+            .sum_all()
+        },
+    ];
+    for change in changes {
+        for loss in losses {
+            let loss = loss();
+            change();
+            for message in [
+                message_of(|| loss.backward()),
+                message_of(|| grad(&loss, &[&w.tensor()])),
+            ] {
+                assert!(
+                    message.starts_with("backward: a parameter of shape ["),
+                    "{message}"
+                );
+            }
+        }
+        let loss = losses[0]();
+        change();
+        assert!(message_of(|| loss.backward_graph()).contains("has changed"));
+    }
+    // What does not read it, or reads it after the change, is not concerned.
+    let (sum, other) = (
+        (w.tensor() + 1.0).sum_all(),
+        variable(&tensor(&[1.0, 1.0], &CPU)),
+    );
+    let product = (other.sqr() + w.tensor()).sum_all();
+    changes[0]();
+    assert_eq!(elements(&sum.backward().of(&w.tensor())), [1.0, 1.0]);
+    assert_eq!(elements(&product.backward().of(&other)), [2.0, 2.0]);
+    assert_eq!(
+        elements(&losses[0]().backward().of(&w.tensor())),
+        [10.0, 10.0]
+    );
+}
+
+#[test]
+fn two_losses_before_a_step() {
+    let (a, b) = (
+        Parameter::new(&tensor(&[3.0], &CPU)),
+        Parameter::new(&tensor(&[1.0], &CPU)),
+    );
+    let product = || (a.tensor() * b.tensor()).sum_all();
+    let (first, second) = (product(), product());
+    Sgd::new(vec![a.clone()], 2.0).step(&first.backward());
+    assert!(message_of(|| second.backward()).contains("Compute the loss again"));
+}
+
+#[test]
+fn the_gradient_of_what_is_computed_is_kept_on_request() {
+    let x = variable(&tensor(&[[1.0, 2.0], [3.0, 4.0]], &CPU));
+    let loss_of = |h: &Tensor| (h * h.exp() + h).sum_all();
+    let want: Vec<f32> = [3.0f32, 6.0, 9.0, 12.0]
+        .map(|h| h.exp() * (h + 1.0) + 1.0)
+        .to_vec();
+    let h = &x * 3.0;
+    let loss = loss_of(&h);
+    let message = message_of(|| loss.backward().of(&h));
+    assert!(message.contains("retain_grad"), "{message}");
+    let near = |got: &Tensor| {
+        for (got, want) in elements(got).iter().zip(&want) {
+            assert!((got - want).abs() < 1e-5 * want, "{got} is not {want}");
+        }
+    };
+    near(&grad(&loss, &[&h])[0]);
+    near(&grad_graph(&loss, &[&h])[0]);
+    assert!(
+        attempt(|| loss.backward().of(&h)).is_err(),
+        "grad leaves nothing behind"
+    );
+    // The output of a kernel, a view, and the result of an operation of Candle's.
+    let candle =
+        Tensor::from_raw((x.raw().to_dtype(candle_core::DType::BF16).unwrap() * 3.0).unwrap());
+    for h in [h, (&x * 3.0).t(), candle.to_dtype(candle_core::DType::F32)] {
+        let h = h.retain_grad();
+        let loss = loss_of(&h);
+        let mut got = elements(&loss.backward().of(&h));
+        got.sort_by(f32::total_cmp);
+        for (got, want) in got.iter().zip(&want) {
+            assert!((got - want).abs() < 1e-5 * want, "{got} is not {want}");
+        }
+    }
+    let constant = tensor(&[1.0], &CPU);
+    assert_eq!(elements(&x.sum_all().backward().of(&constant)), [0.0]);
+    assert!(message_of(|| constant.retain_grad()).contains("not computed from a parameter"));
+    assert!(message_of(|| grad(&x.sum_all(), &[&constant])).contains("at index 0"));
+}
+
+#[test]
+fn many_kernels_in_a_row_have_second_derivatives() {
+    let x = variable(&tensor(&[0.5], &CPU));
+    let y = (0..500).fold(x.clone(), |y, _| &y * 1.0 + 0.0);
+    let slope = y.sqr().sum_all().backward_graph().of(&x);
+    assert_eq!(elements(&slope.sum_all().backward().of(&x)), [2.0]);
+    drop((0..100_000).fold(x, |y, _| &y * 1.0)); // it does not overflow the stack
+}
+
+#[test]
+fn a_checkpoint_draws_the_same_random_numbers() {
+    let x = variable(&rand((20, 30), &CPU));
+    let w = Parameter::new(&rand((30, 30), &CPU));
+    let compute = {
+        let w = w.clone();
+        move |x: &Tensor| dropout(&x.matmul(&w.tensor()).tanh(), 0.5)
+    };
+    let run = |loss: &dyn Fn() -> Tensor| {
+        let loss = with_seed(3, loss);
+        let gradients = loss.backward();
+        [&x, &w.tensor()].map(|x| elements(&gradients.of(x)))
+    };
+    let want = run(&|| (compute(&x) * x.sqr()).sum_all());
+    let again = compute.clone();
+    let got = run(&|| (checkpoint(&x, again.clone()) * x.sqr()).sum_all());
+    for (got, want) in got.concat().iter().zip(want.concat()) {
+        assert!(
+            (got - want).abs() <= 1e-5 * want.abs().max(1.0),
+            "{got} is not {want}"
+        );
+    }
+}
+
+#[test]
+fn a_custom_gradient_is_that_of_the_rule() {
+    let x = variable(&tensor(&[1.0, 2.0], &CPU));
+    let y = custom_grad(&x, |x| x.round(), |x, g| g * x.sqr());
+    assert_eq!(elements(&y.sum_all().backward().of(&x)), [1.0, 4.0]);
+    let slope = y.sum_all().backward_graph().of(&x);
+    assert_eq!(elements(&slope.sum_all().backward().of(&x)), [2.0, 4.0]);
+    let half = x.to_dtype(candle_core::DType::F16);
+    let y = custom_grad(&half, |x| x.round(), |_, g| g * 3.0);
+    assert_eq!(
+        elements(
+            &y.to_dtype(candle_core::DType::F32)
+                .sum_all()
+                .backward()
+                .of(&x)
+        ),
+        [3.0, 3.0]
+    );
+    let y = custom_grad(&x, |x| x.sum_all(), |_, g| g.clone());
+    assert!(message_of(|| y.backward()).contains("for an input of shape [2]"));
+}

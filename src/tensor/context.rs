@@ -1,0 +1,213 @@
+//! The context of a computation: what functions find without an argument.
+//!
+//! [`Layer::forward`](crate::nn::Layer::forward) takes a tensor and nothing else, so what a step needs besides
+//! is ambient. All of it is here, in one context for each thread:
+//!
+//! | field | set by | read by |
+//! |---|---|---|
+//! | whether operations are recorded | [`no_grad`](super::no_grad) | all operations |
+//! | random generator | [`with_seed`](super::with_seed) | random tensors, dropout, samplers |
+//! | part of the batch | data parallelism, ranks | dropout |
+//! | connection to the ranks | synchronised batch normalisation | batch normalisation |
+//! | metrics of the step | the trainer | [`Module::plot`](crate::train::Module::plot) |
+//!
+//! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
+
+use super::Tensor;
+use candle_core::Result;
+use rand_chacha::ChaCha12Rng;
+use std::cell::RefCell;
+use std::mem::{ManuallyDrop, swap};
+use std::sync::Arc;
+
+/// The examples of a batch that this process computes, among those of all ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    pub(crate) total: usize,
+}
+
+/// A function that replaces values with their sums over all processes.
+type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
+
+/// The connection to the processes that compute the other parts of a batch.
+#[derive(Clone)]
+pub(crate) struct Across {
+    pub(crate) sum: Arc<Sum>,
+    /// The number of this process's examples that count: all, or none if the batch has too few examples
+    /// for all processes.
+    pub(crate) own: usize,
+    /// The number of examples that this process computes.
+    pub(crate) len: usize,
+    /// The number of examples in the batch of all processes.
+    pub(crate) total: usize,
+}
+
+/// The value of a metric for one batch, and the number of examples of which it is the mean.
+pub(crate) struct Metric {
+    pub(crate) name: String,
+    pub(crate) value: Tensor,
+    pub(crate) weight: f64,
+}
+
+struct Context {
+    is_recorded: bool,
+    generator: Option<Box<ChaCha12Rng>>,
+    part: Option<Part>,
+    across: Option<Across>,
+    metrics: Option<Vec<Metric>>,
+}
+
+thread_local! {
+    static CONTEXT: RefCell<Context> = const {
+        RefCell::new(Context {
+            is_recorded: true,
+            generator: None,
+            part: None,
+            across: None,
+            metrics: None,
+        })
+    };
+}
+
+/// A field of the context, and a value for it.
+pub(crate) enum Field {
+    IsRecorded(bool),
+    Generator(Option<Box<ChaCha12Rng>>),
+    Part(Option<Part>),
+    Across(Option<Across>),
+    Metrics(Option<Vec<Metric>>),
+}
+
+impl Field {
+    /// Exchanges the value with that of this thread's context.
+    fn exchange(&mut self) {
+        CONTEXT.with_borrow_mut(|context| match self {
+            Field::IsRecorded(value) => swap(value, &mut context.is_recorded),
+            Field::Generator(value) => swap(value, &mut context.generator),
+            Field::Part(value) => swap(value, &mut context.part),
+            Field::Across(value) => swap(value, &mut context.across),
+            Field::Metrics(value) => swap(value, &mut context.metrics),
+        });
+    }
+}
+
+/// Restores a field of this thread's context when it is dropped, also after a panic.
+///
+/// It is opaque: generic functions such as [`no_grad`](super::no_grad) use it in the crate of their caller.
+pub(crate) struct Scope(ManuallyDrop<Field>);
+
+impl Scope {
+    /// Sets a field until the scope is dropped.
+    #[inline(never)]
+    pub(crate) fn new(mut field: Field) -> Self {
+        field.exchange();
+        Scope(ManuallyDrop::new(field))
+    }
+}
+
+impl Drop for Scope {
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.0.exchange();
+        // SAFETY: the field is not used after this.
+        unsafe { ManuallyDrop::drop(&mut self.0) }
+    }
+}
+
+/// Returns whether operations on this thread are recorded for gradients.
+pub(super) fn is_recorded() -> bool {
+    CONTEXT.with_borrow(|context| context.is_recorded)
+}
+
+/// Returns the part of the batch that this thread computes.
+pub(super) fn part() -> Option<Part> {
+    CONTEXT.with_borrow(|context| context.part)
+}
+
+/// Returns the connection to the ranks that compute the other parts of the batch.
+pub(crate) fn across() -> Option<Across> {
+    CONTEXT.with_borrow(|context| context.across.clone())
+}
+
+/// Calls `draw` with the generator of this thread's [`with_seed`](super::with_seed), if there is one.
+pub(super) fn with_generator<T>(draw: impl FnOnce(Option<&mut ChaCha12Rng>) -> T) -> T {
+    CONTEXT.with_borrow_mut(|context| draw(context.generator.as_deref_mut()))
+}
+
+/// Adds a metric to those of this thread's step, if there is one.
+pub(crate) fn record_metric(metric: impl FnOnce() -> Metric) {
+    let is_collected = CONTEXT.with_borrow(|context| context.metrics.is_some());
+    if is_collected {
+        let metric = metric();
+        CONTEXT.with_borrow_mut(|context| context.metrics.get_or_insert_default().push(metric));
+    }
+}
+
+/// Runs a step. Returns its result, and the metrics that it recorded.
+pub(crate) fn collect_metrics<T>(step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
+    let _scope = Scope::new(Field::Metrics(Some(Vec::new())));
+    let result = step();
+    let metrics = CONTEXT.with_borrow_mut(|context| context.metrics.take());
+    (result, metrics.unwrap_or_default())
+}
+
+/// What a thread takes along: recording, part of the batch and connection to the ranks. Its random
+/// generator and its metrics are its own.
+#[derive(Clone)]
+pub(crate) struct Fork {
+    is_recorded: bool,
+    part: Option<Part>,
+    across: Option<Across>,
+}
+
+/// Returns this thread's context for another thread.
+pub(crate) fn fork() -> Fork {
+    Fork {
+        is_recorded: is_recorded(),
+        part: part(),
+        across: across(),
+    }
+}
+
+impl Fork {
+    /// Runs `work` in this context.
+    pub(crate) fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        let _recorded = Scope::new(Field::IsRecorded(self.is_recorded));
+        let _part = Scope::new(Field::Part(self.part));
+        let _across = Scope::new(Field::Across(self.across));
+        work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{no_grad, with_part};
+
+    #[test]
+    fn a_thread_takes_the_context_along() {
+        let half = Part {
+            start: 0,
+            len: 4,
+            total: 8,
+        };
+        let seen = |fork: Fork| {
+            let thread = move || (is_recorded(), part(), fork.run(|| (is_recorded(), part())));
+            std::thread::spawn(thread)
+                .join()
+                .expect("it does not panic")
+        };
+        let fork = with_part(half, || no_grad(fork));
+        assert_eq!(seen(fork), (true, None, (false, Some(half))));
+    }
+
+    #[test]
+    fn a_field_is_restored_after_a_panic() {
+        let step = || collect_metrics(|| no_grad(|| panic!("on purpose")));
+        assert!(std::panic::catch_unwind(step).is_err());
+        assert!(is_recorded());
+        record_metric(|| unreachable!("no step collects metrics"));
+    }
+}

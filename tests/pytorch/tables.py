@@ -1,0 +1,88 @@
+"""Which of PyTorch's functions Taper has, with their arguments: `name other=default`."""
+
+# The variants that PyTorch's list names apart, such as `round.decimals_3`, have the function's name before the point.
+UNARY = """abs neg reciprocal square sqrt sin cos erf sign floor ceil exp log sigmoid tanh
+    nn.functional.relu nn.functional.silu zeros_like ones_like t mT contiguous double float half bfloat16 long"""
+BINARY = """mul eq ne lt le gt ge maximum minimum matmul pow true_divide
+    __radd__ __rmul__ __rsub__ __rdiv__ __rmatmul__"""
+REDUCTION = "x dim=None keepdim=False dtype=None"
+MOMENT = "x dim=None unbiased=True correction=None keepdim=False"
+INTERPOLATE = "x size=None scale_factor=None mode=None align_corners=None recompute_scale_factor=None antialias=False"
+LOSS = "x target size_average=None reduce=None reduction='mean'"
+
+SIGNATURES = {
+    **{name: "x" for name in UNARY.split()},
+    **{name: "x other" for name in BINARY.split()},
+    "add": "x other alpha=1", "sub": "x other alpha=1", "rsub": "x other alpha=1",
+    "div": "x other rounding_mode=None",
+    "where": "x condition other", "masked_fill": "x mask value",
+    "max.binary": "x other", "min.binary": "x other",
+    "max": "x dim=None keepdim=False", "min": "x dim=None keepdim=False",
+    "argmax": "x dim=None keepdim=False", "argmin": "x dim=None keepdim=False",
+    "sum": REDUCTION, "mean": REDUCTION, "var": MOMENT, "std": MOMENT,
+    "norm": "x p='fro' dim=None keepdim=False dtype=None",
+    "cumsum": "x dim dtype=None",
+    "softmax": "x dim dtype=None", "log_softmax": "x dim dtype=None",
+    "clamp": "x min=None max=None", "round": "x decimals=0",
+    "nn.functional.gelu": "x approximate='none'", "nn.functional.elu": "x alpha=1.0 inplace=False",
+    "nn.functional.leaky_relu": "x negative_slope=0.01 inplace=False",
+    "reshape": "x *shape", "flatten": "x start_dim=0 end_dim=-1",
+    "transpose": "x dim0 dim1", "permute": "x *dims", "squeeze": "x dim=None", "unsqueeze": "x dim",
+    "broadcast_to": "x *shape", "repeat": "x *repeats", "cat": "x dim=0", "stack": "x dim=0",
+    "chunk": "x chunks dim=0", "narrow": "x dim start length", "index_select": "x dim index",
+    "gather": "x dim index sparse_grad=False", "flip": "x *dims", "roll": "x shifts dims=()",
+    "sort": "x dim=-1 descending=False stable=False", "argsort": "x dim=-1 descending=False stable=False",
+    "__getitem__": "x index",
+    "eye": "n m=None dtype=None", "arange": "start end=None step=1 dtype=None",
+    "linspace": "start end steps dtype=None", "full": "size fill_value dtype=None",
+    "zeros": "*size dtype=None", "ones": "*size dtype=None",
+    "nn.functional.linear": "x weight bias=None",
+    "nn.functional.conv1d": "x weight bias=None stride=1 padding=0 dilation=1 groups=1",
+    "nn.functional.conv2d": "x weight bias=None stride=1 padding=0 dilation=1 groups=1",
+    "nn.functional.avg_pool2d":
+        "x kernel_size stride=None padding=0 ceil_mode=False count_include_pad=True divisor_override=None",
+    "nn.functional.max_pool2d":
+        "x kernel_size stride=None padding=0 dilation=1 ceil_mode=False return_indices=False",
+    "nn.functional.adaptive_avg_pool2d": "x output_size",
+    "nn.functional.layer_norm": "x normalized_shape weight=None bias=None eps=1e-5",
+    "nn.functional.rms_norm": "x normalized_shape weight=None eps=None",
+    "nn.functional.group_norm": "x num_groups weight=None bias=None eps=1e-5",
+    "nn.functional.embedding":
+        "weight x padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False sparse=False",
+    "nn.functional.one_hot": "x num_classes=-1",
+    "nn.functional.cross_entropy": "x target weight=None size_average=None ignore_index=-100 reduce=None"
+                                   " reduction='mean' label_smoothing=0.0",
+    "nn.functional.nll_loss":
+        "x target weight=None size_average=None ignore_index=-100 reduce=None reduction='mean'",
+    "nn.functional.mse_loss": LOSS + " weight=None", "nn.functional.l1_loss": LOSS + " weight=None",
+    "nn.functional.smooth_l1_loss": LOSS + " beta=1.0",
+    "nn.functional.huber_loss": "x target reduction='mean' delta=1.0 weight=None",
+    "nn.functional.kl_div": LOSS + " log_target=False",
+    "nn.functional.binary_cross_entropy_with_logits":
+        "x target weight=None size_average=None reduce=None reduction='mean' pos_weight=None",
+    "nn.functional.scaled_dot_product_attention":
+        "x key value attn_mask=None dropout_p=0.0 is_causal=False scale=None enable_gqa=False",
+    "nn.functional.interpolate.nearest": INTERPOLATE, "nn.functional.interpolate.bilinear": INTERPOLATE,
+}
+
+# Functions that take on purpose what PyTorch refuses: scalars, masks, which are integers, and batches of matrices.
+TAKEN = "maximum minimum max.binary min.binary neg t masked_fill".split()
+
+# Variants of PyTorch's functions that are functions of their own.
+VARIANTS = "div.trunc_rounding div.floor_rounding linspace.tensor_overload norm.nuc norm.inf".split()
+
+# Functions of bool tensors, Taper's masks, that mean the same for 0 and 1. (Sums and products of masks are integers.)
+MASKS = """eq ne where sum reshape flatten transpose permute squeeze unsqueeze broadcast_to repeat cat stack
+    chunk narrow index_select gather flip roll __getitem__ t mT contiguous double float long zeros_like
+    ones_like""".split()
+
+# Functions whose results depend on the order of nearly equal elements: their inputs are not rounded to 8 bits.
+ORDERED = "max min argmax argmin sort argsort".split()
+
+MODULES = """AdaptiveAvgPool2d AvgPool2d BatchNorm1d BatchNorm2d Conv1d Conv2d ConvTranspose1d ConvTranspose2d ELU L1Loss
+    SmoothL1Loss LazyConv1d LazyConv2d LazyConvTranspose1d LazyConvTranspose2d Linear MaxPool2d KLDivLoss MSELoss NLLLoss
+    HuberLoss BCEWithLogitsLoss CrossEntropyLoss GELU GroupNorm LayerNorm RMSNorm TransformerEncoder
+    TransformerEncoderLayer TransformerDecoderLayer MultiheadAttention Embedding ReLU LeakyReLU PReLU Sigmoid SiLU
+    Softmax Tanh RNN GRU LSTM""".split()
+
+OPTIMIZERS = "Adadelta Adagrad Adam AdamW RMSprop SGD".split()
