@@ -96,6 +96,7 @@ impl Own {
 
     /// Starts the process that runs the cells again, with the session's current environment.
     fn restart(&mut self) -> Result<(), taper_engine::Error> {
+        self.cells.clear();
         let environment =
             configuration::environment(&self.answers, self.records.secret(), &self.library);
         self.engine.set_cell_environment(environment);
@@ -116,10 +117,7 @@ impl Own {
     /// Runs a command of evcxr that has a meaning here; returns `None` for any other code.
     fn command(&mut self, code: &str) -> Option<Result<MimeBundle, EngineError>> {
         let done = match code.trim().split(' ').next()? {
-            ":restart" => {
-                self.cells.clear();
-                self.restart()
-            }
+            ":restart" => self.restart(),
             ":clear" => {
                 self.cells.clear();
                 self.engine.clear()
