@@ -78,10 +78,10 @@ pub fn grad(loss: &Tensor, inputs: &[&Tensor]) -> Vec<Tensor> {
 /// use taper::prelude::*;
 ///
 /// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
-/// let slope = &grad_graph(&x.pow(3).sum_all(), &[&x])[0]; // 3 x²
+/// let slopes = grad_graph(&x.pow(3).sum_all(), &[&x]); // 3 x²
 /// let v = tensor(&[1.0, 10.0], &cpu());
-/// let product = &grad(&(slope * v).sum_all(), &[&x])[0]; // 6 x v
-/// assert_eq!(product.to_vec1::<f32>(), [6.0, 120.0]);
+/// let products = grad(&(&slopes[0] * v).sum_all(), &[&x]); // 6 x v
+/// assert_eq!(products[0].to_vec1::<f32>(), [6.0, 120.0]);
 /// ```
 #[inline]
 #[track_caller]

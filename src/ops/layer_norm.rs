@@ -342,7 +342,7 @@ impl Normal {
         }
     }
 
-    /// Returns the gradient of the input from that of the normalised values.
+    /// Computes the gradient of the input from the gradient of the normalised values.
     pub(super) fn gradient(&self, g: &Tensor) -> Tensor {
         let mean = |x: Tensor| x.mean_keepdim(self.dims.clone());
         let rest = match self.centre {

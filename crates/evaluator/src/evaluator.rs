@@ -12,7 +12,7 @@ pub trait Evaluator: Send {
     /// Returns an error if the cell fails. The front has already received this error as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
 
-    /// Sets which cell the next [`Evaluator::execute`] runs. Without it, the code is not that of a cell.
+    /// Sets which cell the next [`Evaluator::execute`] runs. Without it, the code belongs to no cell.
     fn begin_cell(&mut self, cell: &CellName) {
         // Most evaluators do not compare cells.
         let _ = cell;

@@ -152,7 +152,7 @@ impl MultiheadAttention {
         self.out_proj.remove_bias();
     }
 
-    /// Adds a key and a value that are parameters, `bias_k` and `bias_v`, to those of the inputs: PyTorch's
+    /// Adds a key and a value that are parameters, `bias_k` and `bias_v`, after the keys and values of the inputs: PyTorch's
     /// `add_bias_kv`. Every query may attend to them.
     ///
     /// ```
@@ -170,7 +170,7 @@ impl MultiheadAttention {
         self
     }
 
-    /// Adds a key and a value of zeros to those of the inputs: PyTorch's `add_zero_attn`. Every query may attend to
+    /// Adds a key and a value of zeros after the keys and values of the inputs: PyTorch's `add_zero_attn`. Every query may attend to
     /// them.
     ///
     /// ```

@@ -54,7 +54,7 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
         None
     }
 
-    /// Returns the gradient of the input from that of the output.
+    /// Computes the gradient of the input from the gradient of the output.
     #[inline(always)]
     fn gradient<T: Element, const FUSED: bool>(self, gradient: T, saved: T) -> T {
         gradient * self.derivative::<T, FUSED>(saved)

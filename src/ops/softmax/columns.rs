@@ -197,7 +197,7 @@ impl<T: Element> Backward for Back<T> {
     }
 }
 
-/// Returns the gradient of the logits from that of the output along a dimension, recorded.
+/// Computes the gradient of the logits from the gradient of the output along a dimension, recorded.
 pub(super) fn recorded_gradient(g: &Tensor, y: &Tensor, dim: i32, log: bool) -> Tensor {
     match log {
         true => g - y.exp() * g.sum_keepdim(dim),

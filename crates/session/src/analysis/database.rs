@@ -80,7 +80,7 @@ impl Sources {
                 && let Ok(text) = std::fs::read_to_string(&path)
                 && let Some(name) = path.to_str()
             {
-                // The first one is that of the cells.
+                // The first one contains the cells.
                 let file = FileId::from_raw(self.texts.len() as u32 + 1);
                 self.set
                     .insert(file, VfsPath::new_real_path(name.to_owned()));
@@ -91,7 +91,7 @@ impl Sources {
     }
 }
 
-/// Returns the crates, of which the last one is that of the cells.
+/// Returns the crates. The last one contains the cells.
 fn graph(
     packages: &Packages,
     cells: FileId,

@@ -209,7 +209,7 @@ impl Link {
         output_of(self.clone(), values.clone(), saved.shape().clone())
     }
 
-    /// Returns the gradients of the inputs, recorded, from that of the output.
+    /// Computes the gradients of the inputs from the gradient of the output, recorded.
     pub(in crate::ops) fn recorded(&self, gradient: &Raw) -> Result<Downstream> {
         let saved = lock(&self.node.output).clone();
         self.node.op.recorded(&Recorded {

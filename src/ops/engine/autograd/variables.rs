@@ -123,7 +123,7 @@ pub(super) fn put(variable: &Raw, gradient: Raw) -> Result<Option<Raw>> {
     Ok(None)
 }
 
-/// Adds a gradient to that of the variable with an id.
+/// Adds a gradient to the sum of the variable with this id.
 pub(in crate::ops) fn put_id(id: TensorId, gradient: Raw) -> Result<()> {
     let before = GRADIENTS.with_borrow_mut(|all| all.as_mut().map(|all| all.remove(&id)));
     let sum = match before {

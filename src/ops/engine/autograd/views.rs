@@ -12,7 +12,7 @@ use candle_core::{Layout, Result, Shape};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Returns the gradient of a contiguous tensor from that of a view of it; `None` if it is not contiguous.
+/// Computes the gradient of a contiguous tensor from the gradient of a view of it; `None` if it is not contiguous.
 pub(in crate::ops) fn gradient_of_base(
     gradient: &Raw,
     view: &Raw,

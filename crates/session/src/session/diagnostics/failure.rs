@@ -167,7 +167,7 @@ pub(crate) fn compiler_failed(output: &str) -> String {
 const LAST_LINES: usize = 5;
 
 /// Says how the cells process ended. `status` is evcxr's text, for an end that the relay could not report.
-/// `limit` is that of the memory that cells can use.
+/// `limit` is the memory that cells can use.
 pub(crate) fn ended(end: Option<&End>, status: &str, limit: Option<&str>) -> String {
     let what = match end {
         Some(End {
