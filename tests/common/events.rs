@@ -47,7 +47,7 @@ pub(crate) fn own_session() -> Events {
 
 /// Returns whether the sessions use evcxr as their engine.
 pub(crate) fn uses_evcxr() -> bool {
-    std::env::var_os("TAPER_ENGINE").is_none_or(|engine| engine != "taper")
+    std::env::var_os("TAPER_ENGINE").is_some_and(|engine| engine == "evcxr")
 }
 
 impl Drop for Borrowed {

@@ -26,10 +26,11 @@
 //!
 //! # Two engines
 //!
-//! With `TAPER_ENGINE=taper`, the crate `taper-engine` takes the place of evcxr, of this program in place of cargo, and
-//! of the relay (`session/engine/own`). Completion and documentation come from rust-analyzer in a thread of its own
-//! (`analysis`); a value that others borrow from is kept where it is, and redirected standard streams come back after the
-//! cell.
+//! That is the path with `TAPER_ENGINE=evcxr`. By default, the crate `taper-engine` takes the place of evcxr, of this
+//! program in place of cargo, and of the relay (`session/engine/own`): it starts rustc and the cells process itself.
+//! Completion and documentation come from rust-analyzer in a thread of its own (`analysis`). A value that others borrow
+//! from is kept where it is, statics keep their values, an edited implementation replaces the old one, and redirected
+//! standard streams come back after the cell.
 //!
 //! # The start of a session
 //!

@@ -1,7 +1,7 @@
 //! What evaluates the Rust of a cell: a trait, and the two engines that implement it.
 //!
 //! - [`interface`] is the trait; [`input`] passes a cell's request for input on;
-//! - [`own`] uses the crate `taper-engine`;
+//! - [`own`] uses the crate `taper-engine`, and is the default;
 //! - [`evcxr`] hides evcxr.
 
 mod evcxr;
@@ -14,14 +14,14 @@ use evcxr::Evcxr;
 pub(crate) use interface::{Engine, EngineEvent, Start};
 use own::Own;
 
-/// The variable that chooses the engine: `evcxr`, the default, or `taper`.
+/// The variable that chooses the engine: `taper`, the default, or `evcxr`.
 const VARIABLE: &str = "TAPER_ENGINE";
 
 /// Starts the engine that the user has chosen.
 pub(super) fn start(start: &Start) -> Result<Box<dyn Engine>> {
     match std::env::var_os(VARIABLE) {
-        Some(engine) if engine == "taper" => Ok(Box::new(Own::start(start)?)),
-        Some(engine) if !engine.is_empty() && engine != "evcxr" => Err(Error::Engine(engine)),
-        _ => Ok(Box::new(Evcxr::start(start)?)),
+        Some(engine) if engine == "evcxr" => Ok(Box::new(Evcxr::start(start)?)),
+        Some(engine) if !engine.is_empty() && engine != "taper" => Err(Error::Engine(engine)),
+        _ => Ok(Box::new(Own::start(start)?)),
     }
 }
