@@ -99,9 +99,13 @@ impl Chapter {
 
     /// Returns the number of the first figure in the cell that the anchor names.
     pub(crate) fn figure(&self, anchor: &str) -> Option<String> {
+        self.cell(anchor)?.figures.first().cloned()
+    }
+
+    /// Returns the cell that the anchor names.
+    pub(crate) fn cell(&self, anchor: &str) -> Option<&Cell> {
         let id = anchor.strip_prefix("cell-id=")?;
-        let cell = self.cells.iter().find(|cell| cell.id == id)?;
-        cell.figures.first().cloned()
+        self.cells.iter().find(|cell| cell.id == id)
     }
 
     pub(crate) fn has_anchor(&self, anchor: &str) -> bool {

@@ -131,6 +131,16 @@ pub enum ChapterError {
     /// The notebook, or the file with its outputs on a GPU, cannot be read.
     #[error(transparent)]
     Unreadable(Source),
+    /// The list of given numbers has one that the chapter does not have.
+    #[error(
+        "{notebook}.ipynb: {number} is listed as given, but no text needs it\nRemove the line from the list"
+    )]
+    UnusedGiven {
+        /// The path of the notebook.
+        notebook: String,
+        /// The number as it is listed.
+        number: String,
+    },
     /// A cell cannot be rendered.
     #[error("{notebook}.ipynb, cell {cell}: {}", problem.to_string().replace('\n', "\n  "))]
     Cell {
@@ -163,6 +173,27 @@ pub enum CellError {
         link: String,
         /// A similar anchor of that page.
         similar: Option<String>,
+    },
+    /// A number that links to a cell which does not print it.
+    #[error("says {number}, but the cell {cell} prints {}\nCorrect the text, or link to the cell that prints it", printed(*nearest))]
+    StaleNumber {
+        /// The number in the text.
+        number: String,
+        /// The id of the cell.
+        cell: String,
+        /// The value in its outputs that is nearest to the number.
+        nearest: Option<f64>,
+    },
+    /// A number that looks measured, and links to no cell.
+    #[error(
+        "says {number} (\"{near}\"), which looks measured and is no link\n\
+         Link it to the cell that prints it: [{number}](#cell-id=…); if no cell does, add it to book/given.txt with its source"
+    )]
+    NoEvidence {
+        /// The number in the text.
+        number: String,
+        /// The words around it.
+        near: String,
     },
     /// A link `[chapter](…)` to a page without a number.
     #[error("calls {link} a chapter, but it has no number\nUse its name as the text of the link")]
@@ -312,6 +343,10 @@ pub enum SvgError {
         "is an SVG with the style {0}\nThe book allows no @-rules, escapes or functions that could load something: remove it"
     )]
     Style(String),
+}
+
+fn printed(nearest: Option<f64>) -> String {
+    nearest.map_or_else(|| "no number".into(), |value| format!("at nearest {value}"))
 }
 
 fn anchor_advice(similar: Option<&str>) -> String {

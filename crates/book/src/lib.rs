@@ -24,7 +24,7 @@
 //!    to a list of allowed elements and attributes by `svg`. A page runs no code of a notebook and loads nothing
 //!    from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
-//!    images, formulas that KaTeX rejects.
+//!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
 //! 5. `assets` writes images, notebooks and the documentation beside the pages.
 //!
 //! [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
@@ -53,6 +53,7 @@ mod links;
 mod markdown;
 mod math;
 pub mod mdbook;
+mod numbers;
 mod outline;
 mod outputs;
 mod page;

@@ -5,6 +5,7 @@
 //! figure to which it points: `[figure](#cell-id=loss)` becomes "figure 4.2".
 
 use crate::book::Book;
+use crate::cell::Cell;
 use crate::chapter::Chapter;
 use crate::error::CellError;
 use crate::url::{decode, encode, is_external};
@@ -68,4 +69,14 @@ pub(crate) fn resolve(
         (false, false) => format!("{page}#{}", encode(&anchor)),
     };
     Ok(Target::Page { href, number })
+}
+
+/// Returns the cell to which a link in `chapter` points, if it points to one.
+pub(crate) fn cell_of<'b>(book: &'b Book, chapter: &'b Chapter, link: &str) -> Option<&'b Cell> {
+    let (path, anchor) = link.split_once('#')?;
+    let target = match path {
+        "" => chapter,
+        path => book.find(chapter, &decode(path))?,
+    };
+    target.cell(&decode(anchor))
 }

@@ -197,6 +197,13 @@ impl<'p, 'b> Prose<'p, 'b> {
             url,
             &plain_text(text),
         ) {
+            Ok(Target::Page { href, .. }) if is_measured(url, text) => {
+                // A number of the text is evidence, not a way to go on reading.
+                let start = format!("<a class=\"measured\" href=\"{}\">", escape(&href));
+                inner.insert(0, Event::InlineHtml(start.into()));
+                inner.push(Event::InlineHtml("</a>".into()));
+                return inner;
+            }
             Ok(Target::Page { href, number }) => {
                 if let Event::Start(Tag::Link { dest_url, .. }) = &mut start {
                     *dest_url = href.into();
@@ -272,4 +279,9 @@ impl<'p, 'b> Prose<'p, 'b> {
         })?;
         Image::of_file(url, bytes).map_err(unusable)
     }
+}
+
+/// Returns whether a link leads from a number to the cell that prints it.
+fn is_measured(url: &str, text: &[Event]) -> bool {
+    url.contains("#cell-id=") && plain_text(text).contains(|c: char| c.is_ascii_digit())
 }

@@ -7,8 +7,9 @@ use crate::builder::Content;
 use crate::chapter::Source;
 use crate::error::Error;
 use crate::home::Rendered;
+use crate::numbers::Given;
 use crate::toolbar::Toolbar;
-use crate::{documentation, home, page};
+use crate::{documentation, home, numbers, page};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -50,12 +51,14 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     collect(&book["items"], &folder, &mut sources);
     let notebooks = root.join(settings["notebooks"].as_str().unwrap_or("../notebooks"));
     let book = Book::read(&notebooks, &sources)?;
+    let given = Given::read(&root.join(settings["given"].as_str().unwrap_or("given.txt")))?;
     let toolbar = Toolbar::new(settings, &book.notebooks);
     let api = documentation::find();
     let (mut pages, mut problems) = (Vec::new(), Vec::new());
     for (chapter, source) in book.chapters.iter().zip(&sources) {
         let mut page = page::render(chapter, &book, api.as_ref(), &toolbar);
         problems.append(&mut page.problems);
+        problems.extend(numbers::check(&book, chapter, &given));
         let notebook = Content::Bytes(source.content.into());
         page.files
             .push((format!("{}.ipynb", chapter.page), notebook));
