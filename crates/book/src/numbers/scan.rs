@@ -37,8 +37,9 @@ pub(super) struct Number {
     /// Half of the last digit's place: a printed value within it rounds to this number.
     tolerance: f64,
     has_decimals: bool,
-    /// Where it begins, in bytes.
+    /// Where it begins and ends, in bytes.
     at: usize,
+    end: usize,
 }
 
 impl Number {
@@ -114,9 +115,9 @@ pub(super) fn scan(prose: &str) -> Vec<Number> {
         };
         at = end + unit.len();
         let number = number(prose, start, digits, unit);
-        // "27–33 %": the first number of a range has the unit of the second.
+        // "27–33 %" and "27 to 33 %": the first number of a range has the unit of the second.
         if let Some(last) = numbers.last_mut()
-            && prose[last.at + last.text.len()..start] == *"–"
+            && matches!(prose[last.end..start].trim(), "–" | "to" | "and" | "or")
             && last.unit.is_empty()
         {
             last.unit.clone_from(&number.unit);
@@ -179,7 +180,8 @@ fn unit_at(text: &str, end: usize) -> Option<&str> {
         && rest[space + word.len()..]
             .trim_start()
             .starts_with(|c: char| c.is_ascii_digit() || c == super::OTHER);
-    match UNITS.iter().any(|(unit, _)| *unit == word) && !is_product {
+    let is_decade = word == "s" && space == 0;
+    match UNITS.iter().any(|(unit, _)| *unit == word) && !is_product && !is_decade {
         true => Some(&rest[..space + word.len()]),
         false if space == 0 && !word.is_empty() && !is_product && word != "×" => None,
         false => Some(""),
@@ -210,6 +212,7 @@ fn number(prose: &str, at: usize, digits: &str, unit: &str) -> Number {
         tolerance: place / 2.0 * 1.000_001,
         has_decimals: decimals > 0,
         at,
+        end: at + digits.len() + unit.len(),
     }
 }
 
@@ -264,11 +267,10 @@ fn values_of(text: &str) -> Vec<f64> {
         .map(|i| at + i)
     {
         let grouped = digits_at(text, start);
-        let plain: String = grouped
-            .chars()
-            .filter(|c| c.is_ascii_digit() || *c == '.')
-            .collect();
-        values.extend(plain.parse::<f64>());
+        if grouped.contains([' ', '\u{a0}', '\u{202f}', ',']) {
+            let plain = grouped.chars().filter(|c| c.is_ascii_digit() || *c == '.');
+            values.extend(plain.collect::<String>().parse::<f64>());
+        }
         let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
         let simple = text[start..]
             .split(|c| !is_part(c))
@@ -280,9 +282,7 @@ fn values_of(text: &str) -> Vec<f64> {
         let exponent = exponent(rest).and_then(|e| format!("{simple}{e}").parse::<f64>().ok());
         values.extend(exponent.or_else(|| simple.parse::<f64>().ok()));
         at = start + simple.len().max(1) + exponent.map_or(0, |_| 2);
-        while !text.is_char_boundary(at) {
-            at += 1;
-        }
+        at = text.ceil_char_boundary(at);
     }
     values
 }

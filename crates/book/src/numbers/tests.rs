@@ -49,6 +49,7 @@ fn a_linked_number_is_what_its_cell_prints_after_rounding() {
         ("[87 %](#cell-id=fit)", "87.31 %"),
         ("[between 27 and 33 %](#cell-id=fit)", "27.4 33.1"),
         ("[27–33 %](#cell-id=fit)", "0.274 0.331"),
+        ("[27 to 33 %](#cell-id=fit)", "0.274 0.331"),
         ("[41 ms](#cell-id=fit)", "took 0.0412 s"),
         ("[1.4 million](#cell-id=fit)", "1 400 123 parameters"),
         ("[1 400](#cell-id=fit)", "1386"),
@@ -114,12 +115,15 @@ fn numbers_have_groups_decimals_and_units() {
         texts("1 437 images, 64 × 3 and 0.5 %"),
         ["1 437", "64", "3", "0.5 %"]
     );
-    assert_eq!(texts("in 2024 360 of 1,234.5"), ["2024", "360", "1,234.5"]);
+    assert_eq!(
+        texts("in the 1990s, 2024 360 of 1,234.5"),
+        ["2024", "360", "1,234.5"]
+    );
     assert_eq!(texts("3.2 × faster, 10ms, 2D, x1, e-8"), ["3.2 ×", "10ms"]);
     assert_eq!(
         constants("let x = 0.5_f32 + 1e-3 + 1_000 as f64; 0.1..0.9, x2"),
         ["0.5", "1e-3", "3", "1000", "0.1"]
     );
     let printed = |text: &str| values(&[json!({ "data": { "text/html": text } })]);
-    assert_eq!(printed("<td width=3>0.25</td>"), [0.25, 0.25]);
+    assert_eq!(printed("<td width=3>0.25</td>"), [0.25]);
 }
