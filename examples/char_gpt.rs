@@ -38,13 +38,17 @@ impl Gpt {
     fn new(vocabulary: usize, width: usize, heads: usize, layers: usize) -> Self {
         let block = || {
             let layer = TransformerEncoderLayer::new(width, heads).dim_feedforward(4 * width);
-            layer.dropout(0.0).gelu().norm_first().batch_first()
+            layer
+                .dropout(0.0)
+                .activation(GELU)
+                .norm_first(true)
+                .batch_first(true)
         };
         Self {
             tokens: Embedding::new(vocabulary, width),
-            positions: LearnedPositionalEncoding::new(CONTEXT, width).batch_first(),
+            positions: LearnedPositionalEncoding::new(CONTEXT, width).batch_first(true),
             blocks: TransformerEncoder::new(layers, block).norm(LayerNorm::new(width)),
-            head: Linear::without_bias(width, vocabulary),
+            head: Linear::new(width, vocabulary).bias(false),
         }
     }
 

@@ -49,7 +49,7 @@ struct Forecaster {
 impl Forecaster {
     fn new(hidden: usize) -> Self {
         Self {
-            lstm: LSTM::new(1, hidden).batch_first(),
+            lstm: LSTM::new(1, hidden).batch_first(true),
             head: Linear::new(hidden, 1),
         }
     }

@@ -23,13 +23,13 @@ impl BasicBlock {
     fn new(inputs: usize, outputs: usize, stride: usize) -> Self {
         let conv = |inputs, stride| {
             let conv = Conv2d::new(inputs, outputs, 3).stride(stride).padding(1);
-            conv.without_bias()
+            conv.bias(false)
         };
         let downsample = match inputs == outputs && stride == 1 {
             true => None,
             false => {
                 let conv = Conv2d::new(inputs, outputs, 1).stride(stride);
-                Some(seq![conv.without_bias(), BatchNorm2d::new(outputs)])
+                Some(seq![conv.bias(false), BatchNorm2d::new(outputs)])
             }
         };
         Self {
@@ -72,7 +72,7 @@ impl ResNet18 {
             seq![first, BasicBlock::new(outputs, outputs, 1)]
         };
         Self {
-            conv1: Conv2d::new(channels, 64, 3).padding(1).without_bias(),
+            conv1: Conv2d::new(channels, 64, 3).padding(1).bias(false),
             bn1: BatchNorm2d::new(64),
             layer1: layer(64, 64, 1),
             layer2: layer(64, 128, 2),

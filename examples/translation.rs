@@ -115,16 +115,16 @@ impl Translator {
     fn new(width: usize, heads: usize, layers: usize) -> Self {
         let encoder = || {
             let layer = TransformerEncoderLayer::new(width, heads).dim_feedforward(2 * width);
-            layer.dropout(0.0).batch_first()
+            layer.dropout(0.0).batch_first(true)
         };
         let decoder = || {
             let layer = TransformerDecoderLayer::new(width, heads).dim_feedforward(2 * width);
-            layer.dropout(0.0).batch_first()
+            layer.dropout(0.0).batch_first(true)
         };
         Self {
             words: Embedding::new(WORDS.len(), width),
             digits: Embedding::new(12, width),
-            positions: PositionalEncoding::new().batch_first(),
+            positions: PositionalEncoding::new().batch_first(true),
             encoder: TransformerEncoder::new(layers, encoder),
             decoder: TransformerDecoder::new(layers, decoder),
             head: Linear::new(width, 12),

@@ -75,9 +75,10 @@ mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
 pub use crate::ops::{
-    AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
-    NLLLoss, PaddingMode, Pair, Reduction, SmoothL1Loss, bce_with_logits, cross_entropy,
-    huber_loss, kl_div, l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
+    AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, Interpolation, KLDivLoss,
+    L1Loss, MSELoss, NLLLoss, PaddingMode, Pair, Reduction, SmoothL1Loss, bce_with_logits,
+    cross_entropy, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, scaled_dot_product_attention,
+    smooth_l1_loss,
 };
 pub use buffer::Buffer;
 pub(crate) use evaluating::evaluating;
@@ -86,13 +87,13 @@ pub use init::Init;
 pub use layer::CopyLayer;
 pub use layer::Layer;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer,
-    LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
-    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d,
-    MultiheadAttention, PReLU, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid,
-    Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
-    TransformerEncoderLayer, Upsample,
+    Activation, AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d,
+    ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,
+    Identity, IntoLayer, LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
+    Linear, MaxPool2d, MultiheadAttention, Nonlinearity, PReLU, PositionalEncoding, RMSNorm, RNN,
+    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer,
+    TransformerEncoder, TransformerEncoderLayer, Upsample,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

@@ -125,4 +125,5 @@ pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub use select::{flip, gather, index_select, where_cond};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};
-pub(crate) use upsample::{Interpolation, upsample};
+pub use upsample::Interpolation;
+pub(crate) use upsample::upsample;

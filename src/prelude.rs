@@ -38,11 +38,11 @@ pub use crate::notebook::{
     progress, slider,
 };
 pub use crate::ops::{
-    BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
-    NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, argmax,
-    argmin, avg_pool2d, backward, backward_graph, bce_with_logits, cat, checkpoint, contiguous,
-    conv1d, conv2d, cross_entropy, custom_grad, dropout, elu, embedding, exp, gelu, grad,
-    grad_graph, group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear, log,
+    BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, Interpolation, KLDivLoss, L1Loss,
+    MSELoss, NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d,
+    argmax, argmin, avg_pool2d, backward, backward_graph, bce_with_logits, cat, checkpoint,
+    contiguous, conv1d, conv2d, cross_entropy, custom_grad, dropout, elu, embedding, exp, gelu,
+    grad, grad_graph, group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear, log,
     log_softmax, matmul, max, max_pool2d, max_pool2d_with_indices, mean, min, mse_loss, nll_loss,
     one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
 };

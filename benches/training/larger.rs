@@ -38,7 +38,7 @@ fn conv(channels: usize, size: usize, stride: usize) -> Sequential {
         LazyConv2d::new(channels, size)
             .stride(stride)
             .padding(size / 2)
-            .without_bias(),
+            .bias(false),
         LazyBatchNorm2d::new()
     ]
 }
@@ -51,7 +51,7 @@ pub(crate) fn depthwise() -> Sequential {
             .groups(inputs)
             .stride(stride)
             .padding(1)
-            .without_bias();
+            .bias(false);
         let (first, second) = (BatchNorm2d::new(inputs), conv(outputs, 1, 1));
         seq![apart, first, ReLU, second, ReLU]
     };
@@ -204,7 +204,7 @@ pub(crate) struct Lstm {
 impl Lstm {
     pub(crate) fn new() -> Self {
         Lstm {
-            lstm: LSTM::new(64, 256).batch_first(),
+            lstm: LSTM::new(64, 256).batch_first(true),
             head: Linear::new(256, 10),
         }
     }
@@ -229,13 +229,17 @@ impl Gpt {
     pub(crate) fn new(width: usize) -> Self {
         let block = || {
             let layer = TransformerEncoderLayer::new(width, 4).dim_feedforward(4 * width);
-            layer.dropout(0.0).gelu().norm_first().batch_first()
+            layer
+                .dropout(0.0)
+                .activation(GELU)
+                .norm_first(true)
+                .batch_first(true)
         };
         Gpt {
             tokens: Embedding::new(65, width),
-            positions: LearnedPositionalEncoding::new(width / 2, width).batch_first(),
+            positions: LearnedPositionalEncoding::new(width / 2, width).batch_first(true),
             blocks: TransformerEncoder::new(4, block).norm(LayerNorm::new(width)),
-            head: Linear::without_bias(width, 65),
+            head: Linear::new(width, 65).bias(false),
         }
     }
 }

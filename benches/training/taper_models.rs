@@ -118,7 +118,7 @@ impl Residual {
     fn new(channels: usize) -> Self {
         let conv = || {
             let conv = Conv2d::new(channels, channels, 3).padding(1);
-            conv.without_bias()
+            conv.bias(false)
         };
         let norm = || BatchNorm2d::new(channels);
         let body = seq![conv(), norm(), ReLU, conv(), norm()];

@@ -46,7 +46,9 @@ const LAYERS: &[(&str, Operation)] = &[
         Upsample::new(size as f64).forward(x)
     }),
     ("Upsample, size", |x, _, size| {
-        Upsample::to_size(size, 2).bilinear().forward(x)
+        Upsample::to_size(size, 2)
+            .mode(Interpolation::Bilinear)
+            .forward(x)
     }),
     ("Embedding", |x, _, size| Embedding::new(size, 2).forward(x)),
     ("BatchNorm1d", |x, _, size| {
@@ -94,7 +96,9 @@ const LAYERS: &[(&str, Operation)] = &[
         MultiheadAttention::new(2, size).forward(x, x, x, &mask)
     }),
     ("MultiheadAttention, further keys", |x, w, _| {
-        let layer = MultiheadAttention::new(2, 1).bias_kv().zero_attn();
+        let layer = MultiheadAttention::new(2, 1)
+            .add_bias_kv(true)
+            .add_zero_attn(true);
         layer.forward(x, x, x, &AttentionMask::causal().pairs(w))
     }),
     ("TransformerEncoderLayer", |x, w, size| {

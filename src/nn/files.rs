@@ -191,7 +191,7 @@ mod tests {
         let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
         let wrong = "missing weight, missing bias, extra 0.bias, extra 0.weight\nLoad it";
         assert!(message.contains(wrong), "{message}");
-        let mut net = crate::seq![Linear::without_bias(4, 2)];
+        let mut net = crate::seq![Linear::new(4, 2).bias(false)];
         let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
         let wrong = "0.weight is [2, 3] instead of [2, 4], extra 0.bias\n";
         assert!(message.contains(wrong), "{message}");

@@ -78,7 +78,7 @@ impl LoadOptions {
 /// use taper::prelude::*;
 ///
 /// let path = std::env::temp_dir().join(format!("taper_report_{}", std::process::id()));
-/// Linear::without_bias(3, 2).save_parameters(&path)?;
+/// Linear::new(3, 2).bias(false).save_parameters(&path)?;
 /// let options = LoadOptions::new().partial();
 /// let report = Linear::new(3, 2).load_parameters_with(&path, &cpu(), options)?;
 /// assert_eq!(report.show_text(), "loaded 1 of 2 tensors\nmissing in the file: bias");
@@ -243,7 +243,7 @@ mod tests {
         for dtype in [DType::BF16, DType::F16, DType::F64] {
             let weight = ones((2, 3), &CPU).to_dtype(dtype);
             let path = file("types", &[("weight", weight)]);
-            let mut net = Linear::without_bias(3, 2);
+            let mut net = Linear::new(3, 2).bias(false);
             assert!(net.load_parameters(&path, &CPU).is_err());
             let options = LoadOptions::new().convert();
             net.load_parameters_with(&path, &CPU, options).unwrap();

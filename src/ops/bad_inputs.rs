@@ -49,13 +49,13 @@ const OPERATIONS: &[(&str, Operation)] = &[
         max_pool2d(x, Pool2dSpec::new(2).stride(size))
     }),
     ("max_pool2d_with_indices", |x, _, size| {
-        max_pool2d_with_indices(x, Pool2dSpec::new(2).ceil_mode().stride(size)).1
+        max_pool2d_with_indices(x, Pool2dSpec::new(2).ceil_mode(true).stride(size)).1
     }),
     ("max_pool2d, dilation", |x, _, size| {
         max_pool2d(x, Pool2dSpec::new(2).dilation(size))
     }),
     ("avg_pool2d, ceil_mode", |x, _, size| {
-        let spec = Pool2dSpec::new(2).ceil_mode().stride(size);
+        let spec = Pool2dSpec::new(2).ceil_mode(true).stride(size);
         avg_pool2d(x, spec.count_include_pad(false))
     }),
     ("avg_pool2d", |x, _, size| {

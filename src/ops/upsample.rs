@@ -8,19 +8,26 @@ use crate::tensor::Raw;
 use candle_core::{Device, Result};
 use std::fmt::Display;
 
-/// How [`upsample`] computes an output pixel from the input pixels around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Interpolation {
+/// How [`Upsample`](crate::nn::Upsample) computes an output pixel from the input pixels around it.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = Upsample::new(2.0).mode(Interpolation::Bilinear);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
     /// The nearest input pixel.
+    #[default]
     Nearest,
-    /// The weighted mean of the nearest four input pixels. If `align_corners` is set, the centres of the
-    /// corner pixels of both images coincide, or else the edges of the images.
-    Bilinear { align_corners: bool },
+    /// The weighted mean of the nearest four input pixels.
+    Bilinear,
 }
 
 /// Returns images of another size: `(batch, channels, height, width)` to
 /// `(batch, channels, size[0], size[1])`. `scale`, if given, replaces the quotient of the sizes, as in
-/// PyTorch.
+/// PyTorch. An interpolation that aligns corners maps the centres of the corner pixels to each other, or else the
+/// edges of the images.
 ///
 /// # Errors
 /// If the input is not a batch of images, or has no pixels.
@@ -29,7 +36,7 @@ pub(crate) fn upsample(
     x: &Raw,
     size: [usize; 2],
     scale: Option<f64>,
-    interpolation: Interpolation,
+    interpolation: (Interpolation, bool),
 ) -> Result<Raw> {
     let (_, _, height, width) = check::images(caller, x)?;
     if height == 0 || width == 0 {
@@ -58,7 +65,7 @@ fn resized(
     dim: usize,
     size: usize,
     scale: Option<f64>,
-    interpolation: Interpolation,
+    interpolation: (Interpolation, bool),
 ) -> Result<Raw> {
     let from = x.dim(dim)?;
     if size == from {
@@ -69,7 +76,7 @@ fn resized(
         let index = Raw::from_vec(index, size, x.device())?;
         selected(x, &index, dim.into())
     };
-    let Interpolation::Bilinear { align_corners } = interpolation else {
+    let (Interpolation::Bilinear, align_corners) = interpolation else {
         // In single precision, as in PyTorch, so that ties between two pixels select the same one.
         let step = step as f32;
         let nearest = |i: usize| match size == 2 * from {

@@ -60,10 +60,10 @@ fn layers_agree_with_pytorch_forward_and_backward() {
 
 fn compare_layers(all: &Tensors) {
     compare(all, "linear", Linear::new(5, 3));
-    compare(all, "linear_3d", Linear::without_bias(5, 3));
+    compare(all, "linear_3d", Linear::new(5, 3).bias(false));
     compare(all, "conv", Conv2d::new(4, 6, 3));
     compare(all, "conv_padding", Conv2d::new(4, 6, 5).padding(2));
-    let strided = Conv2d::new(4, 6, 3).stride(2).padding(1).without_bias();
+    let strided = Conv2d::new(4, 6, 3).stride(2).padding(1).bias(false);
     compare(all, "conv_stride", strided);
     compare(all, "conv_stride_3", Conv2d::new(4, 2, 2).stride(3));
     compare(

@@ -79,7 +79,7 @@ fn recurrent_layers_agree_with_pytorch() {
     for device in devices() {
         let all = read("sequences", &device);
         compare_one_state(&all, "rnn", || RNN::new(4, 6));
-        compare_one_state(&all, "rnn_relu", || RNN::new(4, 6).relu());
+        compare_one_state(&all, "rnn_relu", || RNN::new(4, 6).nonlinearity(ReLU));
         compare_gated(&all, "gru", || GRU::new(4, 6));
         compare_lstm(&all);
     }
@@ -98,11 +98,11 @@ macro_rules! one_state {
                 };
                 vec![y, h]
             };
-            let deep = || layer().num_layers(2).bidirectional();
+            let deep = || layer().num_layers(2).bidirectional(true);
             compare(all, name, layer(), run);
             compare(all, &format!("{name}_deep"), deep(), run);
             compare(all, &format!("{name}_packed"), deep(), run);
-            compare(all, &format!("{name}_no_bias"), layer().without_bias(), run);
+            compare(all, &format!("{name}_no_bias"), layer().bias(false), run);
         }
     };
 }
@@ -119,18 +119,18 @@ fn compare_lstm(all: &Tensors) {
         };
         vec![y, h, c]
     };
-    let deep = || LSTM::new(4, 6).num_layers(2).bidirectional();
+    let deep = || LSTM::new(4, 6).num_layers(2).bidirectional(true);
     compare(all, "lstm", LSTM::new(4, 6), run);
     compare(all, "lstm_deep", deep(), run);
     compare(all, "lstm_packed", deep(), run);
-    compare(all, "lstm_no_bias", LSTM::new(4, 6).without_bias(), run);
+    compare(all, "lstm_no_bias", LSTM::new(4, 6).bias(false), run);
 }
 
 #[test]
 fn attention_agrees_with_pytorch() {
     for device in devices() {
         let all = read("sequences", &device);
-        let new = || MultiheadAttention::new(6, 2).batch_first();
+        let new = || MultiheadAttention::new(6, 2).batch_first(true);
         let run = |mask: fn(&Case) -> AttentionMask| {
             move |layer: &MultiheadAttention, case: &Case| {
                 let [q, k, v] = ["query", "key", "value"].map(|name| case.input(name));
@@ -143,7 +143,7 @@ fn attention_agrees_with_pytorch() {
         compare(&all, "attention_keys", new(), run(Case::mask));
         compare(&all, "attention_pairs", new(), run(pairs));
         compare(&all, "attention_bias", new(), run(pairs));
-        let plain = MultiheadAttention::new(6, 3).without_bias();
+        let plain = MultiheadAttention::new(6, 3).bias(false);
         compare(&all, "attention_self", plain, |layer, case| {
             let (x, mask) = (case.input("x"), AttentionMask::causal());
             let (y, weights) = layer.forward_with_weights(&x, &x, &x, &mask);
@@ -156,9 +156,9 @@ fn encoder_layer(first: bool) -> TransformerEncoderLayer {
     let layer = TransformerEncoderLayer::new(6, 2)
         .dim_feedforward(7)
         .dropout(0.0)
-        .batch_first();
+        .batch_first(true);
     match first {
-        true => layer.norm_first().gelu(),
+        true => layer.norm_first(true).activation(GELU),
         false => layer,
     }
 }
@@ -167,9 +167,9 @@ fn decoder_layer(first: bool) -> TransformerDecoderLayer {
     let layer = TransformerDecoderLayer::new(6, 2)
         .dim_feedforward(7)
         .dropout(0.0)
-        .batch_first();
+        .batch_first(true);
     match first {
-        true => layer.norm_first().gelu(),
+        true => layer.norm_first(true).activation(GELU),
         false => layer,
     }
 }

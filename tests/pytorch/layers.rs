@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use taper::Tensor;
 use taper::candle_core::{DType, Device, Tensor as Raw, safetensors};
 use taper::nn::*;
-use taper::ops::{PaddingMode, Pair};
+use taper::ops::{Interpolation, PaddingMode, Pair};
 
 /// What a layer computed, and the tensors whose gradients and values are compared.
 pub(crate) struct Ran {
@@ -125,10 +125,7 @@ fn layer(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
         "PReLU" => Box::new(PReLU::new(a.size("num_parameters")?.unwrap_or(1))),
         "Linear" => {
             let (inputs, outputs) = (features("in_features")?, features("out_features")?);
-            match a.flag("bias", true)? {
-                true => Box::new(Linear::new(inputs, outputs)),
-                false => Box::new(Linear::without_bias(inputs, outputs)),
-            }
+            Box::new(Linear::new(inputs, outputs).bias(a.flag("bias", true)?))
         }
         "Embedding" => Box::new(Embedding::new(
             features("num_embeddings")?,
@@ -158,10 +155,7 @@ fn pooling(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
     };
     macro_rules! pool {
         ($layer:expr) => {{
-            let mut layer = $layer;
-            if a.flag("ceil_mode", false)? {
-                layer = layer.ceil_mode();
-            }
+            let mut layer = $layer.ceil_mode(a.flag("ceil_mode", false)?);
             if let Some(stride) = pair(a, "stride")? {
                 layer = layer.stride(stride);
             }
@@ -225,10 +219,7 @@ fn norm(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
         }
         "LayerNorm" => {
             let layer = with_eps!(LayerNorm::new(last()?));
-            Box::new(match a.flag("bias", true)? {
-                true => layer,
-                false => layer.without_bias(),
-            })
+            Box::new(layer.bias(a.flag("bias", true)?))
         }
         _ => Box::new(with_eps!(RMSNorm::new(last()?))),
     })
@@ -250,7 +241,7 @@ fn convolution(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
     // The settings of all convolutions; `$extent` makes a pair what the layer takes.
     macro_rules! convolution {
         ($layer:expr, $extent:expr, $($own:tt)*) => {{
-            let mut layer = $layer;
+            let mut layer = $layer.bias(a.flag("bias", true)?);
             if let Some(stride) = pair(a, "stride")? {
                 layer = layer.stride($extent(stride));
             }
@@ -262,9 +253,6 @@ fn convolution(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
             }
             if let Some(groups) = a.size("groups")? {
                 layer = layer.groups(groups);
-            }
-            if !a.flag("bias", true)? {
-                layer = layer.without_bias();
             }
             Ok(Box::new(convolution!(@ layer, $extent, $($own)*)))
         }};
@@ -328,11 +316,9 @@ pub(crate) fn interpolated(name: &str, a: &Args) -> Outputs {
         return missing("sequences and volumes");
     }
     let layer = match name {
-        "interpolate.bilinear" => layer.bilinear(),
+        "interpolate.bilinear" => layer.mode(Interpolation::Bilinear),
         _ => layer,
     };
-    Ok(vec![match a.flag("align_corners", false)? {
-        true => layer.align_corners().forward(&x),
-        false => layer.forward(&x),
-    }])
+    let layer = layer.align_corners(a.flag("align_corners", false)?);
+    Ok(vec![layer.forward(&x)])
 }

@@ -92,9 +92,7 @@ fn pooling(a: &Args, mut spec: Pool2dSpec) -> Expressed<Pool2dSpec> {
     if let Some(dilation) = pair(a, "dilation")? {
         spec = spec.dilation(dilation);
     }
-    if a.flag("ceil_mode", false)? {
-        spec = spec.ceil_mode();
-    }
+    spec = spec.ceil_mode(a.flag("ceil_mode", false)?);
     if let Some(divisor) = a.size("divisor_override")? {
         spec = spec.divisor_override(divisor);
     }

@@ -52,19 +52,12 @@ fn recurrent(name: &str, run: &Run<'_>) -> Expressed<Ran> {
             if let Some(layers) = a.size("num_layers")? {
                 layer = layer.num_layers(layers);
             }
-            if a.flag("bidirectional", false)? {
-                layer = layer.bidirectional();
-            }
+            layer = layer.bidirectional(a.flag("bidirectional", false)?);
             if let Some(p) = a.float("dropout")? {
                 layer = layer.dropout(p);
             }
-            if a.flag("batch_first", false)? {
-                layer = layer.batch_first();
-            }
-            match a.flag("bias", true)? {
-                true => layer,
-                false => layer.without_bias(),
-            }
+            let layer = layer.batch_first(a.flag("batch_first", false)?);
+            layer.bias(a.flag("bias", true)?)
         }};
     }
     match name {
@@ -84,7 +77,7 @@ fn recurrent(name: &str, run: &Run<'_>) -> Expressed<Ran> {
         _ => {
             let layer = layer!(RNN);
             let layer = match a.text("nonlinearity")?.as_deref() {
-                Some("relu") => layer.relu(),
+                Some("relu") => layer.nonlinearity(ReLU),
                 _ => layer,
             };
             run.of(layer, |layer, a| {
@@ -127,21 +120,13 @@ fn mask(a: &Args, heads: usize, pairs: &str, keys: &str, causal: &str) -> Expres
 fn attention(run: &Run<'_>) -> Expressed<Ran> {
     let a = &run.sample.args;
     let (features, heads) = (a.size("embed_dim")?, a.size("num_heads")?.unwrap_or(0));
-    let mut layer = MultiheadAttention::new(features.unwrap_or(0), heads);
-    if a.flag("add_bias_kv", false)? {
-        layer = layer.bias_kv();
-    }
-    if a.flag("add_zero_attn", false)? {
-        layer = layer.zero_attn();
-    }
+    let mut layer = MultiheadAttention::new(features.unwrap_or(0), heads)
+        .add_bias_kv(a.flag("add_bias_kv", false)?)
+        .add_zero_attn(a.flag("add_zero_attn", false)?)
+        .batch_first(a.flag("batch_first", false)?)
+        .bias(a.flag("bias", true)?);
     if let Some(p) = a.float("dropout")? {
         layer = layer.dropout(p);
-    }
-    if a.flag("batch_first", false)? {
-        layer = layer.batch_first();
-    }
-    if !a.flag("bias", true)? {
-        layer = layer.without_bias();
     }
     run.of(layer, |layer, a| {
         let mask = mask(a, heads, "attn_mask", "key_padding_mask", "is_causal")?;
@@ -171,19 +156,12 @@ macro_rules! transformer_layer {
             }
             match a.text("activation")?.as_deref() {
                 None | Some("relu") => (),
-                Some("gelu") => layer = layer.gelu(),
+                Some("gelu") => layer = layer.activation(GELU),
                 Some(_) => return missing("`activation`"),
             }
-            if a.flag("batch_first", false)? {
-                layer = layer.batch_first();
-            }
-            if !a.flag("bias", true)? {
-                layer = layer.without_bias();
-            }
-            match a.flag("norm_first", false)? {
-                true => Ok(layer.norm_first()),
-                false => Ok(layer),
-            }
+            let layer = layer.batch_first(a.flag("batch_first", false)?);
+            let layer = layer.norm_first(a.flag("norm_first", false)?);
+            Ok(layer.bias(a.flag("bias", true)?))
         }
     };
 }

@@ -6,7 +6,7 @@ use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
 use crate::nn::summary::seen;
-use crate::nn::{Init, Layer, Mode, Parameter, Parameters, ParametersExt, check};
+use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, AttentionMask};
 use crate::tensor::{Raw, Tensor, zeros};
 use candle_core::Device;
@@ -26,7 +26,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let attention = MultiheadAttention::new(8, 2).batch_first();
+/// let attention = MultiheadAttention::new(8, 2).batch_first(true);
 /// let x = randn((4, 10, 8), &cpu()); // (batch, steps, features)
 /// let y = attention.forward(&x, &x, &x, &AttentionMask::causal()); // (4, 10, 8)
 /// assert_eq!(y.dims(), [4, 10, 8]);
@@ -75,9 +75,7 @@ impl MultiheadAttention {
         }
         let rows = embed_dim.saturating_mul(3);
         let out_proj = Linear::new(embed_dim, embed_dim);
-        out_proj
-            .parameter("bias")
-            .set(&zeros(embed_dim, &Device::Cpu));
+        out_proj.clear_bias();
         let weight = Init::XavierUniform.tensor((rows, embed_dim), &Device::Cpu);
         Self {
             in_proj_weight: Parameter::new(&weight),
@@ -117,72 +115,81 @@ impl MultiheadAttention {
         self.dropout = p;
     }
 
-    /// Takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`.
+    /// Sets whether the layer takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`;
+    /// `false` by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let attention = MultiheadAttention::new(8, 2).batch_first();
+    /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
     /// let (q, k) = (randn((4, 3, 8), &cpu()), randn((4, 5, 8), &cpu()));
     /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
     /// ```
-    pub fn batch_first(mut self) -> Self {
-        self.set_batch_first();
+    pub fn batch_first(mut self, batch_first: bool) -> Self {
+        self.set_batch_first(batch_first);
         self
     }
 
-    pub(super) fn set_batch_first(&mut self) {
-        self.batch_first = true;
+    pub(super) fn set_batch_first(&mut self, batch_first: bool) {
+        self.batch_first = batch_first;
     }
 
-    /// Removes all biases.
+    /// Sets whether the projections have biases, as by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(MultiheadAttention::new(8, 2).without_bias().num_parameters(), 4 * 8 * 8);
+    /// assert_eq!(MultiheadAttention::new(8, 2).bias(false).num_parameters(), 4 * 8 * 8);
     /// ```
-    pub fn without_bias(mut self) -> Self {
-        self.remove_biases();
+    #[track_caller]
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.set_bias(bias);
         self
     }
 
-    pub(super) fn remove_biases(&mut self) {
-        self.in_proj_bias = None;
-        self.out_proj.remove_bias();
+    /// Removes the biases, or adds biases of zeros.
+    #[track_caller]
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        if bias != self.in_proj_bias.is_some() {
+            let rows = self.in_proj_weight.size(0).unwrap_or_default();
+            self.in_proj_bias = bias.then(|| Parameter::new(&zeros(rows, &Device::Cpu)));
+            self.out_proj.set_bias(bias);
+            self.out_proj.clear_bias();
+        }
     }
 
-    /// Adds a key and a value that are parameters, `bias_k` and `bias_v`, after the keys and values of the inputs: PyTorch's
-    /// `add_bias_kv`. Every query may attend to them.
+    /// Sets whether a key and a value that are parameters, `bias_k` and `bias_v`, follow the keys and values of the
+    /// inputs; `false` by default. Every query may attend to them.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let attention = MultiheadAttention::new(8, 2).bias_kv();
+    /// let attention = MultiheadAttention::new(8, 2).add_bias_kv(true);
     /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
     /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
     /// ```
-    pub fn bias_kv(mut self) -> Self {
+    #[track_caller]
+    pub fn add_bias_kv(mut self, add_bias_kv: bool) -> Self {
         let features = self.embed_dim().unwrap_or_default();
         let new = || Parameter::new(&Init::XavierNormal.tensor((1, 1, features), &Device::Cpu));
-        (self.bias_k, self.bias_v) = (Some(new()), Some(new()));
+        (self.bias_k, self.bias_v) = (add_bias_kv.then(new), add_bias_kv.then(new));
         self
     }
 
-    /// Adds a key and a value of zeros after the keys and values of the inputs: PyTorch's `add_zero_attn`. Every query may attend to
-    /// them.
+    /// Sets whether a key and a value of zeros follow the keys and values of the inputs; `false` by default. Every
+    /// query may attend to them.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let attention = MultiheadAttention::new(8, 2).zero_attn();
+    /// let attention = MultiheadAttention::new(8, 2).add_zero_attn(true);
     /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
     /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
     /// ```
-    pub fn zero_attn(mut self) -> Self {
-        self.zero_attn = true;
+    pub fn add_zero_attn(mut self, add_zero_attn: bool) -> Self {
+        self.zero_attn = add_zero_attn;
         self
     }
 
@@ -247,7 +254,7 @@ impl MultiheadAttention {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let attention = MultiheadAttention::new(8, 2).batch_first();
+    /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
     /// let x = randn((1, 3, 8), &cpu());
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::causal());
     /// assert_eq!(weights.dims(), [1, 2, 3, 3]);
@@ -334,7 +341,7 @@ mod tests {
         let attention = MultiheadAttention::new(6, 3);
         let x = randn((4, 2, 6), &CPU); // (steps, batch, features)
         let y = attention.forward(&x, &x, &x, &AttentionMask::causal());
-        let (attention, x) = (attention.batch_first(), x.transpose(0, 1));
+        let (attention, x) = (attention.batch_first(true), x.transpose(0, 1));
         let copy = x.copy_to(&CPU); // projected apart
         let z = attention.forward(&x, &copy, &x, &AttentionMask::causal());
         let difference = (y.transpose(0, 1) - z).abs().max_all();

@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn settings_are_described() {
         let layer = Conv2d::new(4, 4, (3, 5)).groups(2).padding((1, 2));
-        let layer = layer.dilation(2).without_bias();
+        let layer = layer.dilation(2).bias(false);
         assert_eq!(
             layer.padding_mode(PaddingMode::Reflect).describe(),
             "Conv2d(4, 4, kernel_size=(3, 5), stride=1, padding=(1, 2), dilation=2, groups=2, bias=false, \

@@ -15,7 +15,7 @@ pub(super) struct Convolution {
     of_images: bool,
     transposed: bool,
     weight: Parameter,
-    pub(super) bias: Option<Parameter>,
+    bias: Option<Parameter>,
     out_channels: usize,
     kernel: Pair,
     pub(super) spec: Conv2dSpec,
@@ -32,7 +32,7 @@ impl Convolution {
             of_images: name.ends_with("2d"),
             transposed: name.contains("Transpose"),
             weight: Parameter::lazy_as(Spec::f32(&[])),
-            bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
+            bias: None,
             out_channels,
             kernel,
             spec: Conv2dSpec::new(),
@@ -40,6 +40,7 @@ impl Convolution {
             padding_mode: PaddingMode::Zeros,
         };
         layer.weight = layer.lazy_weight();
+        layer.bias = Some(layer.lazy_bias());
         layer
     }
 
@@ -56,6 +57,21 @@ impl Convolution {
             vec![columns]
         };
         Parameter::lazy_as(Spec::f32(&[&channels[..], &kernel].concat()))
+    }
+
+    fn lazy_bias(&self) -> Parameter {
+        Parameter::lazy_as(Spec::f32(&[Some(self.out_channels)]))
+    }
+
+    /// Removes the bias, or adds one with random values.
+    #[track_caller]
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        if bias != self.bias.is_some() {
+            self.bias = bias.then(|| self.lazy_bias());
+            if let (Some(in_channels), true) = (self.in_channels(), bias) {
+                self.init(in_channels, &self.weight.device());
+            }
+        }
     }
 
     /// Draws the parameters of a lazy layer: uniform between `-1/√n` and `1/√n`.
@@ -109,8 +125,7 @@ impl Convolution {
     pub(super) fn set_groups(&mut self, groups: usize) {
         self.spec.groups = groups;
         self.weight = self.lazy_weight();
-        let lazy = Parameter::lazy_as(Spec::f32(&[Some(self.out_channels)]));
-        self.bias = self.bias.take().map(|_| lazy);
+        self.bias = self.bias.take().map(|_| self.lazy_bias());
     }
 
     /// Returns the number of input channels; `None` before the first input.
@@ -368,15 +383,16 @@ macro_rules! convolution {
                 self
             }
 
-            /// Removes the bias, as is usual before a batch normalisation.
+            /// Sets whether the layer has a bias, as by default. Before a batch normalisation it has no effect.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("assert!(", $new, ".without_bias().parameters().len() <= 1);")]
+            #[doc = concat!("assert!(", $new, ".bias(false).parameters().len() <= 1);")]
             /// ```
-            pub fn without_bias(mut self) -> Self {
-                self.$($conv).+.bias = None;
+            #[track_caller]
+            pub fn bias(mut self, bias: bool) -> Self {
+                self.$($conv).+.set_bias(bias);
                 self
             }
         }

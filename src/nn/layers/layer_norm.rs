@@ -62,20 +62,23 @@ impl LayerNorm {
         self
     }
 
-    /// Removes the bias.
+    /// Sets whether the layer has a bias, as by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(LayerNorm::new(8).without_bias().num_parameters(), 8);
+    /// assert_eq!(LayerNorm::new(8).bias(false).num_parameters(), 8);
     /// ```
-    pub fn without_bias(mut self) -> Self {
-        self.remove_bias();
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.set_bias(bias);
         self
     }
 
-    pub(super) fn remove_bias(&mut self) {
-        self.bias = None;
+    /// Removes the bias, or adds one of zeros.
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        if bias != self.bias.is_some() {
+            self.bias = bias.then(|| Parameter::new(&self.weight.tensor().zeros_like()));
+        }
     }
 }
 

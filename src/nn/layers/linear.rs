@@ -60,22 +60,18 @@ impl Linear {
         layer
     }
 
-    /// Creates a layer without a bias: `y = x · weightᵀ`.
-    ///
-    /// # Panics
-    /// If one of the sizes is 0.
+    /// Sets whether the layer has a bias, as by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Linear::without_bias(3, 2).num_parameters(), 6);
+    /// assert_eq!(Linear::new(3, 2).bias(false).num_parameters(), 6);
     /// ```
+    #[inline]
     #[track_caller]
-    pub fn without_bias(in_features: usize, out_features: usize) -> Self {
-        let mut layer = Self::lazy(out_features);
-        layer.remove_bias();
-        layer.init(in_features, out_features, &Device::Cpu);
-        layer
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.set_bias(bias);
+        self
     }
 
     /// Creates a layer with copies of this weight, `(out_features, in_features)`, and this bias,
@@ -116,16 +112,35 @@ impl Linear {
         }
     }
 
-    pub(super) fn remove_bias(&mut self) {
-        self.bias = None;
+    /// Removes the bias, or adds one with random values.
+    #[track_caller]
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        if bias != self.bias.is_some() {
+            let outputs = self.weight.size(0).unwrap_or_default();
+            self.bias = bias.then(|| Self::lazy_bias(outputs));
+            if let (Some(inputs), true) = (self.weight.size(1), bias) {
+                self.init(inputs, outputs, &self.weight.device());
+            }
+        }
+    }
+
+    /// Sets the bias to zeros.
+    pub(super) fn clear_bias(&self) {
+        if let Some(bias) = &self.bias {
+            bias.set(&bias.tensor().zeros_like());
+        }
     }
 
     /// Creates a layer whose parameters wait for [`init`](Self::init).
     pub(super) fn lazy(out_features: usize) -> Self {
         Self {
             weight: Parameter::lazy_as(Spec::f32(&[Some(out_features), None])),
-            bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_features)]))),
+            bias: Some(Self::lazy_bias(out_features)),
         }
+    }
+
+    fn lazy_bias(out_features: usize) -> Parameter {
+        Parameter::lazy_as(Spec::f32(&[Some(out_features)]))
     }
 
     /// Initialises the parameters of a lazy layer.
@@ -209,17 +224,17 @@ impl LazyLinear {
         }
     }
 
-    /// Removes the bias.
+    /// Sets whether the layer has a bias, as by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = LazyLinear::new(2).without_bias();
+    /// let layer = LazyLinear::new(2).bias(false);
     /// layer.forward(&ones((1, 3), &cpu()));
     /// assert_eq!(layer.num_parameters(), 6);
     /// ```
-    pub fn without_bias(mut self) -> Self {
-        self.linear.remove_bias();
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.linear.set_bias(bias);
         self
     }
 }
@@ -316,6 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn a_bias_can_be_removed_and_added_again() {
+        let layer = Linear::new(3, 2).bias(true).bias(false);
+        assert_eq!(
+            layer.describe(),
+            "Linear(in_features=3, out_features=2, bias=false)"
+        );
+        let layer = layer.bias(true);
+        let bias = elements(&layer.parameter("bias").tensor());
+        assert!(bias.len() == 2 && bias.iter().all(|b| b.abs() <= 1.0 / 3f32.sqrt()));
+
+        let lazy = LazyLinear::new(2).bias(false).bias(true);
+        assert_eq!(lazy.parameter("bias").size(0), Some(2));
+        assert!(!lazy.parameter("bias").is_initialized());
+    }
+
+    #[test]
     fn a_wrong_input_is_explained() {
         let layer = with_known_weights();
         let message = |x: Tensor| message_of(|| layer.forward(&x));
@@ -333,7 +364,7 @@ mod tests {
         assert!(message.ends_with("x.to_dtype(DType::F32)"), "{message}");
         let message = message_of(|| Linear::new(0, 1));
         assert!(message.starts_with("Linear: in_features is 0\n"));
-        let message = message_of(|| Linear::without_bias(1, 0));
+        let message = message_of(|| Linear::new(1, 0));
         assert!(message.starts_with("Linear: out_features is 0\n"));
         let (row, matrix) = (zeros(3, &CPU), zeros((2, 3), &CPU));
         for (weight, bias) in [(&row, None), (&matrix, Some(&row))] {

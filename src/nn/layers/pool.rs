@@ -62,16 +62,17 @@ macro_rules! pooling {
         }
 
         impl $name {
-            /// Rounds the size of the output up: a patch may reach over the end of the image.
+            /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the
+            /// image; `false` by default.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode(true);")]
             /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
             /// ```
-            pub fn ceil_mode(mut self) -> Self {
-                self.spec = self.spec.ceil_mode();
+            pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
+                self.spec = self.spec.ceil_mode(ceil_mode);
                 self
             }
         }

@@ -22,7 +22,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let x = zeros((1, 2, 4), &cpu());
-/// let y = PositionalEncoding::new().batch_first().forward(&x); // (1, 2, 4)
+/// let y = PositionalEncoding::new().batch_first(true).forward(&x); // (1, 2, 4)
 /// assert_eq!(y.i((0, 0)).to_vec1::<f32>(), [0.0, 1.0, 0.0, 1.0]);
 /// assert!((y.i((0, 1, 0)).item() - 1f64.sin()).abs() < 1e-7);
 /// ```
@@ -43,16 +43,17 @@ impl PositionalEncoding {
         Self::default()
     }
 
-    /// Takes `(batch, steps, features)` instead of `(steps, batch, features)`.
+    /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
+    /// default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = PositionalEncoding::new().batch_first().forward(&zeros((2, 5, 4), &cpu()));
+    /// let y = PositionalEncoding::new().batch_first(true).forward(&zeros((2, 5, 4), &cpu()));
     /// assert_eq!(y.i(0).to_vec2::<f32>(), y.i(1).to_vec2::<f32>());
     /// ```
-    pub fn batch_first(mut self) -> Self {
-        self.batch_first = true;
+    pub fn batch_first(mut self, batch_first: bool) -> Self {
+        self.batch_first = batch_first;
         self
     }
 }
@@ -90,7 +91,7 @@ impl Layer for PositionalEncoding {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = LearnedPositionalEncoding::new(100, 8).batch_first();
+/// let layer = LearnedPositionalEncoding::new(100, 8).batch_first(true);
 /// let y = layer.forward(&zeros((4, 10, 8), &cpu())); // (4, 10, 8)
 /// let weight = layer.parameter("weight").tensor(); // (100, 8)
 /// assert_eq!(y.i((0, 9)).to_vec1::<f32>(), weight.i(9).to_vec1::<f32>());
@@ -124,16 +125,17 @@ impl LearnedPositionalEncoding {
         }
     }
 
-    /// Takes `(batch, steps, features)` instead of `(steps, batch, features)`.
+    /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
+    /// default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first();
+    /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first(true);
     /// let y = layer.forward(&zeros((9, 5, 4), &cpu())); // (9, 5, 4), with 5 steps
     /// ```
-    pub fn batch_first(mut self) -> Self {
-        self.batch_first = true;
+    pub fn batch_first(mut self, batch_first: bool) -> Self {
+        self.batch_first = batch_first;
         self
     }
 }

@@ -65,16 +65,23 @@ impl Recurrent {
     }
 
     #[track_caller]
-    pub(super) fn bidirectional(mut self) -> Self {
-        self.bidirectional = true;
+    pub(super) fn bidirectional(mut self, bidirectional: bool) -> Self {
+        self.bidirectional = bidirectional;
         self.initialized()
     }
 
-    pub(super) fn without_bias(mut self) -> Self {
-        self.bias = false;
-        self.weights
-            .iter_mut()
-            .for_each(|weights| weights.bias = None);
+    #[track_caller]
+    pub(super) fn bias(mut self, bias: bool) -> Self {
+        let is_added = bias && !self.bias;
+        self.bias = bias;
+        if is_added {
+            return self.initialized();
+        }
+        if !bias {
+            for weights in &mut self.weights {
+                weights.bias = None;
+            }
+        }
         self
     }
 
@@ -208,7 +215,7 @@ impl Recurrent {
             let wanted = match self.batch_first {
                 true => format!("Expected sequences (batch, steps, {size})"),
                 false => {
-                    format!("Expected sequences (steps, batch, {size}); or call batch_first()")
+                    format!("Expected sequences (steps, batch, {size}); or call batch_first(true)")
                 }
             };
             raise(check::refused(layer, x, wanted))

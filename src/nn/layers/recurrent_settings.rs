@@ -40,8 +40,8 @@ macro_rules! recurrent_settings {
                 Self { layers }
             }
 
-            /// Adds a second direction, from the last step to the first, whose output features are appended
-            /// to those of the first direction. The weights are initialised again.
+            /// Sets whether there is a second direction, from the last step to the first, whose output features
+            /// are appended to those of the first direction; `false` by default. The weights are initialised again.
             ///
             /// # Panics
             /// If there is not enough memory.
@@ -49,13 +49,13 @@ macro_rules! recurrent_settings {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).bidirectional();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).bidirectional(true);")]
             /// let (y, _) = layer.forward(&zeros((5, 2, 3), &cpu()), None); // (5, 2, 8)
             /// assert_eq!(y.dims(), [5, 2, 8]);
             /// ```
             #[track_caller]
-            pub fn bidirectional(self) -> Self {
-                let layers = self.layers.bidirectional();
+            pub fn bidirectional(self, bidirectional: bool) -> Self {
+                let layers = self.layers.bidirectional(bidirectional);
                 Self { layers }
             }
 
@@ -76,31 +76,32 @@ macro_rules! recurrent_settings {
                 Self { layers }
             }
 
-            /// Takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`. The
-            /// shape of the states does not change.
+            /// Sets whether the layer takes and returns `(batch, steps, features)` instead of
+            /// `(steps, batch, features)`; `false` by default. The shape of the states does not change.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).batch_first();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).batch_first(true);")]
             /// let (y, _) = layer.forward(&zeros((2, 5, 3), &cpu()), None); // (2, 5, 4)
             /// assert_eq!(y.dims(), [2, 5, 4]);
             /// ```
-            pub fn batch_first(mut self) -> Self {
-                self.layers.batch_first = true;
+            pub fn batch_first(mut self, batch_first: bool) -> Self {
+                self.layers.batch_first = batch_first;
                 self
             }
 
-            /// Removes all biases.
+            /// Sets whether the layer has biases, as by default. Adding them again initialises the weights again.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).without_bias();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).bias(false);")]
             /// assert_eq!(layer.parameters().len(), 2);
             /// ```
-            pub fn without_bias(mut self) -> Self {
-                self.layers = self.layers.without_bias();
+            #[track_caller]
+            pub fn bias(mut self, bias: bool) -> Self {
+                self.layers = self.layers.bias(bias);
                 self
             }
         }

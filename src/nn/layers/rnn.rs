@@ -1,8 +1,8 @@
 //! The plain recurrent network, and the gated recurrent unit: the state is one tensor.
 
-use crate::nn::Parameters;
 use crate::nn::layers::recurrent::Recurrent;
 use crate::nn::layers::recurrent_settings::recurrent_settings;
+use crate::nn::{Parameters, ReLU, Tanh};
 use crate::ops::Cell;
 use crate::tensor::Tensor;
 
@@ -31,16 +31,41 @@ pub struct RNN {
 
 recurrent_settings!(RNN, Cell::Tanh);
 
+/// The activation function of an [`RNN`], [`Tanh`] or [`ReLU`].
+///
+/// ```
+/// use taper::nn::Nonlinearity;
+/// use taper::prelude::*;
+///
+/// let nonlinearity: Nonlinearity = ReLU.into();
+/// let rnn = RNN::new(3, 4).nonlinearity(nonlinearity);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nonlinearity(Cell);
+
+impl From<Tanh> for Nonlinearity {
+    fn from(_: Tanh) -> Self {
+        Self(Cell::Tanh)
+    }
+}
+
+impl From<ReLU> for Nonlinearity {
+    fn from(_: ReLU) -> Self {
+        Self(Cell::Relu)
+    }
+}
+
 impl RNN {
-    /// Uses ReLU instead of tanh in each step, like `nonlinearity="relu"` in PyTorch.
+    /// Sets the activation function of each step: `Tanh`, as by default, or `ReLU`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(RNN::new(3, 4).relu().describe(), "RNN(3, 4, nonlinearity=\"relu\")");
+    /// let rnn = RNN::new(3, 4).nonlinearity(ReLU);
+    /// assert_eq!(rnn.describe(), "RNN(3, 4, nonlinearity=\"relu\")");
     /// ```
-    pub fn relu(mut self) -> Self {
-        self.layers.cell = Cell::Relu;
+    pub fn nonlinearity(mut self, nonlinearity: impl Into<Nonlinearity>) -> Self {
+        self.layers.cell = nonlinearity.into().0;
         self
     }
 }
@@ -196,9 +221,9 @@ mod tests {
     fn it_chains_copies_and_describes_itself() {
         let gru = GRU::new(3, 4)
             .num_layers(2)
-            .bidirectional()
+            .bidirectional(true)
             .dropout(0.5)
-            .batch_first();
+            .batch_first(true);
         let mut net = crate::seq![gru, crate::nn::Linear::new(8, 1)];
         net.eval();
         let text = "GRU(3, 4, num_layers=2, batch_first=true, dropout=0.5, bidirectional=true)";

@@ -1,7 +1,31 @@
 //! What the encoder and the decoder of a transformer share.
 
-use crate::nn::{Dropout, Layer, Linear, Parameters, ParametersExt, check};
+use crate::nn::{Dropout, GELU, Layer, Linear, Parameters, ParametersExt, ReLU, check};
 use crate::tensor::Tensor;
+
+/// The activation function of a transformer layer, [`ReLU`] or [`GELU`].
+///
+/// ```
+/// use taper::nn::Activation;
+/// use taper::prelude::*;
+///
+/// let activation: Activation = GELU.into();
+/// let layer = TransformerEncoderLayer::new(8, 2).activation(activation);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Activation(&'static str);
+
+impl From<ReLU> for Activation {
+    fn from(_: ReLU) -> Self {
+        Self("relu")
+    }
+}
+
+impl From<GELU> for Activation {
+    fn from(_: GELU) -> Self {
+        Self("gelu")
+    }
+}
 
 /// The feed-forward network of a transformer layer: two linear layers, applied to each step separately.
 #[derive(Parameters)]
@@ -31,18 +55,17 @@ impl FeedForward {
         let biased = self.linear1.named_parameters().len() == 2;
         let new = Self::new(d_model, hidden, 0.0);
         (self.linear1, self.linear2) = (new.linear1, new.linear2);
-        if !biased {
-            self.remove_biases();
-        }
+        self.set_bias(biased);
     }
 
-    pub(super) fn remove_biases(&mut self) {
-        self.linear1.remove_bias();
-        self.linear2.remove_bias();
+    #[track_caller]
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        self.linear1.set_bias(bias);
+        self.linear2.set_bias(bias);
     }
 
-    pub(super) fn gelu(&mut self) {
-        self.activation = "gelu";
+    pub(super) fn set_activation(&mut self, activation: Activation) {
+        self.activation = activation.0;
     }
 
     #[track_caller]
@@ -121,45 +144,46 @@ macro_rules! transformer_settings {
                 self
             }
 
-            /// Uses GELU instead of ReLU.
+            /// Sets the activation function of the feed-forward network: `ReLU`, as by default, or `GELU`.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).gelu();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).activation(GELU);")]
             /// assert!(layer.describe().contains("activation=\"gelu\""));
             /// ```
-            pub fn gelu(mut self) -> Self {
-                self.feed_forward.gelu();
+            pub fn activation(mut self, activation: impl Into<Activation>) -> Self {
+                self.feed_forward.set_activation(activation.into());
                 self
             }
 
-            /// Normalises the input of each part (pre-norm) instead of the sum of the part's input and
-            /// output (post-norm). Deep transformers are easier to train this way.
+            /// Sets whether the input of each part is normalised (pre-norm) instead of the sum of the part's input
+            /// and output (post-norm, the default). Deep transformers are easier to train this way.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).norm_first();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).norm_first(true);")]
             /// assert!(layer.describe().contains("norm_first=true"));
             /// ```
-            pub fn norm_first(mut self) -> Self {
-                self.norm_first = true;
+            pub fn norm_first(mut self, norm_first: bool) -> Self {
+                self.norm_first = norm_first;
                 self
             }
 
-            /// Removes all biases.
+            /// Sets whether all parts have biases, as by default.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).without_bias();")]
+            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).bias(false);")]
             /// let names = layer.named_parameters();
             /// assert!(names.iter().all(|(name, _)| !name.ends_with("bias")));
             /// ```
-            pub fn without_bias(mut self) -> Self {
-                self.feed_forward.remove_biases();
-                self.remove_biases();
+            #[track_caller]
+            pub fn bias(mut self, bias: bool) -> Self {
+                self.feed_forward.set_bias(bias);
+                self.set_bias(bias);
                 self
             }
         }
@@ -199,7 +223,7 @@ macro_rules! transformer_stack {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let layer = || ", stringify!($layer), "::new(8, 2).norm_first();")]
+            #[doc = concat!("let layer = || ", stringify!($layer), "::new(8, 2).norm_first(true);")]
             #[doc = concat!("let stack = ", stringify!($name), "::new(2, layer).norm(LayerNorm::new(8));")]
             /// assert_eq!(stack.parameter("norm.weight").size(0), Some(8));
             /// ```

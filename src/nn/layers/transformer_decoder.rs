@@ -2,7 +2,7 @@
 
 use crate::erased::Erased;
 use crate::nn::layers::transformer::{
-    FeedForward, residual, transformer_settings, transformer_stack,
+    Activation, FeedForward, residual, transformer_settings, transformer_stack,
 };
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = TransformerDecoderLayer::new(8, 2).batch_first();
+/// let layer = TransformerDecoderLayer::new(8, 2).batch_first(true);
 /// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
 /// let y = layer.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)
 /// assert_eq!(y.dims(), [4, 5, 8]);
@@ -71,25 +71,27 @@ impl TransformerDecoderLayer {
         }
     }
 
-    /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
+    /// Sets whether the layer takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`;
+    /// `false` by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerDecoderLayer::new(8, 2).batch_first();
+    /// let layer = TransformerDecoderLayer::new(8, 2).batch_first(true);
     /// assert!(layer.describe().contains("batch_first=true"));
     /// ```
-    pub fn batch_first(mut self) -> Self {
-        self.self_attn.set_batch_first();
-        self.multihead_attn.set_batch_first();
+    pub fn batch_first(mut self, batch_first: bool) -> Self {
+        self.self_attn.set_batch_first(batch_first);
+        self.multihead_attn.set_batch_first(batch_first);
         self
     }
 
-    fn remove_biases(&mut self) {
-        self.self_attn.remove_biases();
-        self.multihead_attn.remove_biases();
+    #[track_caller]
+    fn set_bias(&mut self, bias: bool) {
+        self.self_attn.set_bias(bias);
+        self.multihead_attn.set_bias(bias);
         for norm in [&mut self.norm1, &mut self.norm2, &mut self.norm3] {
-            norm.remove_bias();
+            norm.set_bias(bias);
         }
     }
 
@@ -141,7 +143,7 @@ impl TransformerDecoderLayer {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = || TransformerDecoderLayer::new(8, 2).dim_feedforward(32).batch_first();
+/// let layer = || TransformerDecoderLayer::new(8, 2).dim_feedforward(32).batch_first(true);
 /// let decoder = TransformerDecoder::new(3, layer);
 /// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
 /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)

@@ -3,7 +3,7 @@
 use crate::erased::Erased;
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::transformer::{
-    FeedForward, residual, transformer_settings, transformer_stack,
+    Activation, FeedForward, residual, transformer_settings, transformer_stack,
 };
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = TransformerEncoderLayer::new(8, 2).batch_first();
+/// let layer = TransformerEncoderLayer::new(8, 2).batch_first(true);
 /// let x = randn((4, 10, 8), &cpu()); // (batch, steps, features)
 /// let y = layer.forward(&x, &AttentionMask::causal()); // (4, 10, 8)
 /// assert_eq!(y.dims(), [4, 10, 8]);
@@ -66,23 +66,25 @@ impl TransformerEncoderLayer {
         }
     }
 
-    /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
+    /// Sets whether the layer takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`;
+    /// `false` by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let layer = TransformerEncoderLayer::new(8, 2).batch_first();
+    /// let layer = TransformerEncoderLayer::new(8, 2).batch_first(true);
     /// assert!(layer.describe().contains("batch_first=true"));
     /// ```
-    pub fn batch_first(mut self) -> Self {
-        self.self_attn.set_batch_first();
+    pub fn batch_first(mut self, batch_first: bool) -> Self {
+        self.self_attn.set_batch_first(batch_first);
         self
     }
 
-    fn remove_biases(&mut self) {
-        self.self_attn.remove_biases();
+    #[track_caller]
+    fn set_bias(&mut self, bias: bool) {
+        self.self_attn.set_bias(bias);
         for norm in [&mut self.norm1, &mut self.norm2] {
-            norm.remove_bias();
+            norm.set_bias(bias);
         }
     }
 
@@ -132,7 +134,7 @@ impl Layer for TransformerEncoderLayer {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = || TransformerEncoderLayer::new(8, 2).dim_feedforward(32).batch_first();
+/// let layer = || TransformerEncoderLayer::new(8, 2).dim_feedforward(32).batch_first(true);
 /// let encoder = TransformerEncoder::new(3, layer);
 /// let y = encoder.forward(&randn((4, 10, 8), &cpu()), &AttentionMask::none()); // (4, 10, 8)
 /// assert_eq!(encoder.parameter("layers.2.norm1.weight").size(0), Some(8));

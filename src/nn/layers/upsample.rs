@@ -7,8 +7,8 @@ use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Interpolation};
 use crate::tensor::Tensor;
 
-/// Upsamples images: each output pixel is the nearest input pixel, or with [`bilinear`](Self::bilinear) a
-/// weighted mean of four neighbouring ones.
+/// Upsamples images: each output pixel is the nearest input pixel, or a weighted mean of four neighbouring ones,
+/// as the [`mode`](Self::mode) says.
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
@@ -25,14 +25,16 @@ use crate::tensor::Tensor;
 #[describe(
     scale_factor = self.scale_factor,
     size = self.size.map(|[height, width]| (height, width)),
-    mode = self.mode()
+    mode = format!("{:?}", self.mode).to_lowercase()
 )]
 pub struct Upsample {
     scale_factor: Option<f64>,
     #[parameters(skip)]
     size: Option<[usize; 2]>,
     #[parameters(skip)]
-    interpolation: Interpolation,
+    mode: Interpolation,
+    #[parameters(skip)]
+    align_corners: bool,
 }
 
 impl Upsample {
@@ -58,7 +60,8 @@ impl Upsample {
         Self {
             scale_factor: Some(scale_factor),
             size: None,
-            interpolation: Interpolation::Nearest,
+            mode: Interpolation::Nearest,
+            align_corners: false,
         }
     }
 
@@ -79,49 +82,40 @@ impl Upsample {
         Self {
             scale_factor: None,
             size: Some([height, width]),
-            interpolation: Interpolation::Nearest,
+            mode: Interpolation::Nearest,
+            align_corners: false,
         }
     }
 
-    /// Interpolates between neighbouring pixels, and aligns the outer edges of input and output, like
-    /// `mode="bilinear"` in PyTorch.
+    /// Sets how an output pixel is computed: from the nearest input pixel, as by default, or by interpolation
+    /// between neighbouring ones.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let x = tensor(&[[[[1.0, 2.0]]]], &cpu()); // (1, 1, 1, 2)
-    /// let y = Upsample::new(2.0).bilinear().forward(&x); // (1, 1, 2, 4)
+    /// let y = Upsample::new(2.0).mode(Interpolation::Bilinear).forward(&x); // (1, 1, 2, 4)
     /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 1.25, 1.75, 2.0]);
     /// ```
-    pub fn bilinear(mut self) -> Self {
-        self.interpolation = Interpolation::Bilinear {
-            align_corners: false,
-        };
+    pub fn mode(mut self, mode: Interpolation) -> Self {
+        self.mode = mode;
         self
     }
 
-    /// Interpolates between neighbouring pixels, and aligns the centres of the corner pixels of input and
-    /// output, like `mode="bilinear", align_corners=True` in PyTorch.
+    /// Sets whether an interpolation aligns the centres of the corner pixels of input and output instead of the
+    /// outer edges; `false` by default. The forward pass panics if the mode does not interpolate.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let x = tensor(&[[[[1.0, 4.0]]]], &cpu()); // (1, 1, 1, 2)
-    /// let y = Upsample::new(2.0).align_corners().forward(&x); // (1, 1, 2, 4)
+    /// let layer = Upsample::new(2.0).mode(Interpolation::Bilinear).align_corners(true);
+    /// let y = layer.forward(&x); // (1, 1, 2, 4)
     /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 2.0, 3.0, 4.0]);
     /// ```
-    pub fn align_corners(mut self) -> Self {
-        self.interpolation = Interpolation::Bilinear {
-            align_corners: true,
-        };
+    pub fn align_corners(mut self, align_corners: bool) -> Self {
+        self.align_corners = align_corners;
         self
-    }
-
-    fn mode(&self) -> &'static str {
-        match self.interpolation {
-            Interpolation::Nearest => "nearest",
-            Interpolation::Bilinear { .. } => "bilinear",
-        }
     }
 }
 
@@ -133,13 +127,14 @@ impl Layer for Upsample {
         let scaled = |size: usize| (size as f64 * self.scale_factor.unwrap_or(1.0)) as usize;
         let size = self.size.unwrap_or([scaled(height), scaled(width)]);
         let name = check::name(self);
-        let y = ops::upsample(
-            &name,
-            input.raw(),
-            size,
-            self.scale_factor,
-            self.interpolation,
-        );
+        if self.align_corners && self.mode == Interpolation::Nearest {
+            raise(explain(
+                format!("{name}: align_corners has no meaning without interpolation"),
+                "Add .mode(Interpolation::Bilinear)",
+            ))
+        }
+        let (scale, mode) = (self.scale_factor, (self.mode, self.align_corners));
+        let y = ops::upsample(&name, input.raw(), size, scale, mode);
         output_of(self, y) // (batch, channels, height', width')
     }
 }

@@ -93,17 +93,17 @@ impl Pool2dSpec {
         self
     }
 
-    /// Rounds the size of the output up: a patch may reach over the end of the image, but begins within it or its
-    /// first padding.
+    /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the image, but
+    /// begins within it or its first padding; `false` by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).ceil_mode());
+    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).ceil_mode(true));
     /// assert_eq!(y.dims(), [1, 1, 3, 3]);
     /// ```
-    pub fn ceil_mode(mut self) -> Self {
-        self.ceil_mode = true;
+    pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
+        self.ceil_mode = ceil_mode;
         self
     }
 

@@ -45,7 +45,7 @@ macro_rules! convolution {
         let layer = $layer::new($channels.0, $channels.1, $kernel).groups(groups);
         let layer = layer.stride(spec.0(0)).padding(spec.0(spec.1)).dilation(spec.0(2 * spec.1));
         $(let layer = layer.$extra(spec.0(3 * spec.1 + 3));)?
-        when(!bias, layer, $layer::without_bias)
+        layer.bias(bias)
     }};
 }
 
@@ -98,17 +98,17 @@ pub(super) fn layer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
                 1 => Upsample::to_size(n(2), n(3)),
                 _ => Upsample::new(s[2]),
             };
-            let modes = [|layer| layer, Upsample::bilinear, Upsample::align_corners];
-            plain(x, modes[n(0)](layer))
+            let layer = when(n(0) > 0, layer, |l| l.mode(Interpolation::Bilinear));
+            plain(x, layer.align_corners(n(0) == 2))
         }
         "Embedding" => plain(x, Embedding::new(last(0), last(1))),
         "PositionalEncoding" => {
-            let layer = when(n(0) == 1, PositionalEncoding::new(), |l| l.batch_first());
+            let layer = PositionalEncoding::new().batch_first(n(0) == 1);
             plain(x, layer)
         }
         "LearnedPositionalEncoding" => {
             let layer = LearnedPositionalEncoding::new(last(0), last(1));
-            plain(x, when(n(0) == 1, layer, |l| l.batch_first()))
+            plain(x, layer.batch_first(n(0) == 1))
         }
         "PReLU" => plain(x, PReLU::new(last(0))),
         "LayerNorm" => plain(x, LayerNorm::new(last(0)).eps(s[0])),
@@ -122,12 +122,7 @@ pub(super) fn layer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
         "LSTM" => lstm(s, x),
         "MultiheadAttention" => {
             let layer = MultiheadAttention::new(x[0].dims()[2], n(0));
-            let layer = if n(1) == 0 {
-                layer.without_bias()
-            } else {
-                layer
-            };
-            let layer = when(n(2) == 1, layer, MultiheadAttention::batch_first);
+            let layer = layer.bias(n(1) != 0).batch_first(n(2) == 1);
             run(x, layer, |layer, x| {
                 let (inputs, masks) = x.split_at(if n(3) == 1 { 1 } else { 3 });
                 let [q, k, v] = [0, 1, 2].map(|i| &inputs[i.min(inputs.len() - 1)]);
@@ -162,10 +157,8 @@ fn batch_norm<L: Layer>(x: &[Tensor], layer: L) -> Outcome {
 macro_rules! recurrent {
     ($layer:expr, $s:ident, $x:ident, $states:literal, $forward:expr) => {{
         let on = |i: usize| $s[i] != 0.0;
-        let layer = $layer.num_layers($s[2] as usize);
-        let layer = when(!on(3), layer, |layer| layer.without_bias());
-        let layer = when(on(4), layer, |layer| layer.batch_first());
-        let layer = if on(5) { layer.bidirectional() } else { layer };
+        let layer = $layer.num_layers($s[2] as usize).bias(on(3));
+        let layer = layer.batch_first(on(4)).bidirectional(on(5));
         run($x, layer, |layer, x| {
             let state = on(6).then(|| &x[1..1 + $states]);
             let lengths = on(7).then(|| &x[x.len() - 1]);
@@ -191,7 +184,9 @@ fn one_state(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
     match name {
         "GRU" => recurrent!(GRU::new(sizes.0, sizes.1), s, x, 1, forward!(GRU)),
         _ => {
-            let rnn = when(s[8] != 0.0, RNN::new(sizes.0, sizes.1), RNN::relu);
+            let rnn = when(s[8] != 0.0, RNN::new(sizes.0, sizes.1), |rnn| {
+                rnn.nonlinearity(ReLU)
+            });
             recurrent!(rnn, s, x, 1, forward!(RNN))
         }
     }
@@ -228,9 +223,8 @@ macro_rules! transformer_layer {
         || {
             let layer = $layer::new($x[0].dims()[2], $s[0] as usize);
             let layer = layer.dim_feedforward($s[1] as usize).dropout(0.0);
-            let layer = when($s[2] != 0.0, layer, $layer::batch_first);
-            let layer = when($s[3] != 0.0, layer, $layer::norm_first);
-            when($s[4] != 0.0, layer, $layer::gelu)
+            let layer = layer.batch_first($s[2] != 0.0).norm_first($s[3] != 0.0);
+            when($s[4] != 0.0, layer, |layer| layer.activation(GELU))
         }
     };
 }
