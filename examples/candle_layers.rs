@@ -79,7 +79,7 @@ mod tests {
 
         // The model works on two devices, and can be saved and loaded.
         let copy = net.replicate(&cpu());
-        let x = rand((2, 1, 8, 8), &cpu());
+        let x = rand((2, 1, 8, 8));
         let y = |net: &Net| net.forward(&x).to_vec2::<f32>();
         assert_eq!(y(&copy), y(&net));
         let path = std::env::temp_dir().join(format!("taper_candle_{}", std::process::id()));

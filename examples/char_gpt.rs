@@ -15,7 +15,7 @@ struct Windows(&'static str);
 
 impl DataModule for Windows {
     fn train_dataloader(&self) -> Result<DataLoader> {
-        let text = tensor(CharTokenizer::new(self.0).encode(self.0)?, &cpu()); // (characters,)
+        let text = tensor(CharTokenizer::new(self.0).encode(self.0)?); // (characters,)
         let starts: Vec<usize> = (0..text.dim(0) - CONTEXT).step_by(4).collect();
         let rows = |shift: usize| {
             let row = |start: &usize| text.narrow(0, start + shift, CONTEXT);
@@ -57,7 +57,7 @@ impl Gpt {
         let mut tokens = characters.encode(prompt)?;
         for _ in 0..count {
             let context = &tokens[tokens.len().saturating_sub(CONTEXT)..];
-            let logits = self.forward(&tensor(context, &cpu()).unsqueeze(0)); // (1, steps, vocabulary)
+            let logits = self.forward(&tensor(context).unsqueeze(0)); // (1, steps, vocabulary)
             tokens.push(logits.i((0, -1)).argmax(0).to_scalar());
         }
         characters.decode(&tokens)

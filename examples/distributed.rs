@@ -43,8 +43,8 @@ struct Images {
 
 impl Images {
     fn new(examples: usize, batch_size: usize) -> Self {
-        let x = with_seed(1, || randn((examples, 1, 28, 28), &cpu())); // (examples, 1, 28, 28)
-        let y = arange(0.0, examples as f64, &cpu()) * 7;
+        let x = with_seed(1, || randn((examples, 1, 28, 28))); // (examples, 1, 28, 28)
+        let y = arange(0.0, examples as f64) * 7;
         let y = &y - (&y / 10).floor() * 10; // (examples,)
         let x = x + (&y / 10).reshape((examples, 1, 1, 1));
         let y = y.to_dtype(DType::U32);
@@ -115,7 +115,7 @@ impl Callback for Fault {
                 "hang" => std::thread::sleep(Duration::from_secs(3600)),
                 "panic" => panic!("as planned"),
                 "error" => device("abacus").map(drop)?,
-                "shape" => drop(zeros(2, &cpu()) + zeros(3, &cpu())),
+                "shape" => drop(zeros(2) + zeros(3)),
                 // A signal to this process, such as 9, STOP or USR1.
                 signal => {
                     let process = std::process::id().to_string();

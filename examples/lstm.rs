@@ -13,9 +13,9 @@ const STEPS: usize = 40;
 
 /// Returns waves of random frequency and phase: `(waves, steps, 1)`.
 fn waves(count: usize, steps: usize) -> Tensor {
-    let frequency = uniform(0.04, 0.12, (count, 1, 1), &cpu());
-    let phase = uniform(0.0, 1.0, (count, 1, 1), &cpu());
-    let time = arange(0.0, steps as f64, &cpu()).unsqueeze(1); // (steps, 1)
+    let frequency = uniform(0.04, 0.12, (count, 1, 1));
+    let phase = uniform(0.0, 1.0, (count, 1, 1));
+    let time = arange(0.0, steps as f64).unsqueeze(1); // (steps, 1)
     ((frequency * time + phase) * TAU).sin()
 }
 

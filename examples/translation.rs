@@ -82,7 +82,7 @@ impl Numbers {
         let numbers: Vec<usize> = (0..1000).filter(|&number| choose(number)).collect();
         let rows = |tokens: fn(usize) -> Vec<i64>, length: usize| {
             let all: Vec<i64> = numbers.iter().flat_map(|&number| tokens(number)).collect();
-            tensor(all, &cpu()).reshape((numbers.len(), length))
+            tensor(all).reshape((numbers.len(), length))
         };
         let data = TensorDataset::new(rows(in_words, SOURCE), rows(in_digits, TARGET))?;
         Ok(DataLoader::new(data).batch_size(32))
@@ -153,7 +153,9 @@ impl Translator {
 /// Translates with the most likely token at each step.
 impl Layer for Translator {
     fn forward(&self, source: &Tensor) -> Tensor {
-        let start = tensor(vec![START; source.dim(0)], source.device()).unsqueeze(1); // (batch, 1)
+        let start = tensor(vec![START; source.dim(0)])
+            .to_device(source.device())
+            .unsqueeze(1); // (batch, 1)
         (1..TARGET).fold(start, |tokens, _| {
             let last = self.logits(source, &tokens).i((.., -1..)); // (batch, 1, tokens)
             cat(&[tokens, last.argmax(-1).to_dtype(DType::I64)], 1)
@@ -189,7 +191,7 @@ fn train(mut trainer: Trainer) -> Result<(Translator, History)> {
 }
 
 fn translate(model: &Translator, number: usize) -> String {
-    let source = tensor(in_words(number), &cpu()).unsqueeze(0); // (1, source)
+    let source = tensor(in_words(number)).unsqueeze(0); // (1, source)
     let tokens: Vec<i64> = model.forward(&source).to_vec();
     let digits = tokens.iter().skip(1).take_while(|token| **token != END);
     digits.map(ToString::to_string).collect()

@@ -11,15 +11,15 @@ const SIZE: usize = 24;
 
 /// Returns 1 for each pixel of a square or a disc of random place and size, 0 elsewhere.
 fn shapes(count: usize, disc: bool) -> Tensor {
-    let place = || uniform(5.0, SIZE as f64 - 5.0, (count, 1, 1, 1), &cpu());
-    let pixels = arange(0.0, SIZE as f64, &cpu());
+    let place = || uniform(5.0, SIZE as f64 - 5.0, (count, 1, 1, 1));
+    let pixels = arange(0.0, SIZE as f64);
     let x = (&pixels - place()).abs(); // (count, 1, 1, width)
     let y = (pixels.unsqueeze(1) - place()).abs(); // (count, 1, height, 1)
     let distance = match disc {
         true => (x.sqr() + y.sqr()).sqrt(),
         false => x.maximum(&y),
     }; // (count, 1, height, width)
-    let radius = uniform(3.0, 5.0, (count, 1, 1, 1), &cpu());
+    let radius = uniform(3.0, 5.0, (count, 1, 1, 1));
     distance.lt(radius).to_dtype(DType::F32)
 }
 
@@ -29,7 +29,7 @@ impl Discs {
     fn loader(&self, count: usize) -> Result<DataLoader> {
         let mask = shapes(count, true);
         let both = mask.maximum(shapes(count, false));
-        let images = both + randn((count, 1, SIZE, SIZE), &cpu()) * 0.2;
+        let images = both + randn((count, 1, SIZE, SIZE)) * 0.2;
         Ok(DataLoader::new(TensorDataset::new(images, mask)?).batch_size(16))
     }
 }

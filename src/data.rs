@@ -55,7 +55,7 @@ pub use table::DataFrame;
 /// #[derive(BatchData)]
 /// struct Pair { source: Tensor, target: Tensor }
 ///
-/// let pair = Pair { source: zeros((3, 7), &cpu()), target: zeros((3, 5), &cpu()) };
+/// let pair = Pair { source: zeros((3, 7)), target: zeros((3, 5)) };
 /// assert_eq!(pair.num_examples()?, 3);
 /// assert_eq!(pair.part(2, 1, &cpu())?.target.dims(), [1, 5]);
 /// # Ok::<(), Error>(())

@@ -96,7 +96,7 @@ pub fn num_gpus() -> usize {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((2, 3), &try_gpu(0)); // runs on every machine
+/// let x = with_device(&try_gpu(0), || zeros((2, 3))); // runs on every machine
 /// assert_eq!(x.device().is_cpu(), num_gpus() == 0);
 /// ```
 pub fn try_gpu(index: usize) -> Device {
@@ -158,7 +158,7 @@ pub fn device(name: &str) -> Result<Device> {
 /// use taper::prelude::*;
 ///
 /// let device = try_gpu(0);
-/// let y = zeros((8, 8), &device).exp();
+/// let y = zeros((8, 8)).to_device(&device).exp();
 /// synchronize(&device)?; // now y is computed
 /// assert_eq!(y.mean_all().item(), 1.0);
 /// # Ok::<(), Error>(())
@@ -184,7 +184,7 @@ pub trait DeviceExt {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = ones(3, &cpu());
+    /// let x = ones(3);
     /// assert_eq!(x.device().label(), "cpu");
     /// ```
     fn label(&self) -> String;

@@ -52,7 +52,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// use taper::error::{self, Problem};
 /// use taper::prelude::*;
 ///
-/// let data = TensorDataset::new(zeros((4, 2), &cpu()), zeros(4, &cpu()))?;
+/// let data = TensorDataset::new(zeros((4, 2)), zeros(4))?;
 /// let error = data.get(&[7]).unwrap_err();
 /// match error::of(&error).map(|error| &error.problem) {
 ///     Some(Problem::Index { index, len, .. }) => assert_eq!((*index, *len), (7, 4)),

@@ -68,7 +68,7 @@ impl RgbImage {
     /// Returns a tensor `(height, width, 3)` of `u8`.
     pub(crate) fn to_tensor(&self) -> Tensor {
         let shape = (self.height, self.width, 3);
-        Tensor::from_slice(&self.rgb, shape, &Device::Cpu)
+        Tensor::from_vec_on(self.rgb.to_vec(), shape, &Device::Cpu)
     }
 }
 

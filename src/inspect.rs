@@ -351,18 +351,18 @@ impl Show for Variables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prelude::{Linear, arange, cpu, full};
+    use crate::prelude::{Linear, arange, full};
 
     #[test]
     fn each_kind_of_value_is_described() {
         let shown = |described: Description| (described.shape, described.value);
         let pair = |shape: &str, value: &str| (shape.to_owned(), value.to_owned());
-        let x = arange(0.0, 12.0, &cpu()).reshape((2, 2, 3));
+        let x = arange(0.0, 12.0).reshape((2, 2, 3));
         assert_eq!(
             shown(crate::describe!(x)),
             pair("(2, 2, 3)", "f32 [0, 1, 2, 3, 4, 5, …]")
         );
-        let x = full((), 2.5, &cpu());
+        let x = full((), 2.5);
         assert_eq!(shown(crate::describe!(x)), pair("()", "f32 2.5"));
         assert_eq!(shown(crate::describe!(vec![1, 2])), pair("(2,)", "[1, 2]"));
         assert_eq!(shown(crate::describe!("é")), pair("(1,)", "\"é\""));
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_variable() {
-        let x = full((2, 3), 0.5, &cpu());
+        let x = full((2, 3), 0.5);
         let table = Variables::default()
             .with("x", "Tensor", crate::describe!(x))
             .with("n", "i32", crate::describe!(7));

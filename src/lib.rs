@@ -6,11 +6,10 @@
 //! use taper::prelude::*;
 //!
 //! manual_seed(0);
-//! let device = try_gpu(0); // the first GPU, or the CPU where there is none
-//! let x = randn((4, 20), &device); // (batch, features)
+//! set_default_device(&try_gpu(0)); // the first GPU, or the CPU where there is none
+//! let x = randn((4, 20)); // (batch, features)
 //!
-//! let mut net = seq![LazyLinear::new(8), ReLU, LazyLinear::new(1)];
-//! net.to_device(&device);
+//! let net = seq![LazyLinear::new(8), ReLU, LazyLinear::new(1)];
 //! let y = net.forward(&x); // (batch, 1)
 //!
 //! assert_eq!(y.dims(), [4, 1]);

@@ -24,7 +24,7 @@
 //!     }
 //! }
 //!
-//! let affine = Affine { scale: Parameter::new(&ones(1, &cpu())), offset: 0.5 };
+//! let affine = Affine { scale: Parameter::new(&ones(1)), offset: 0.5 };
 //! assert_eq!(format!("{affine:?}"), "Affine(offset=0.5)");
 //! ```
 //!

@@ -43,9 +43,9 @@ use std::collections::HashMap;
 ///
 /// let net = Linear::new(2, 1);
 /// let mut optimizer = Sgd::new(net.parameters(), 0.1);
-/// let x = ones((4, 2), &cpu());
+/// let x = ones((4, 2));
 /// for _ in 0..100 {
-///     let loss = mse_loss(&net.forward(&x), &full((4, 1), 3.0, &cpu()));
+///     let loss = mse_loss(&net.forward(&x), &full((4, 1), 3.0));
 ///     optimizer.step(&loss.backward());
 /// }
 /// assert!((net.forward(&x).mean_all().item() - 3.0).abs() < 1e-3);
@@ -62,7 +62,7 @@ pub trait Optimizer: Send {
     ///
     /// let net = Linear::new(2, 1);
     /// let other = Linear::new(2, 1);
-    /// let loss = net.forward(&ones((4, 2), &cpu())).mean_all();
+    /// let loss = net.forward(&ones((4, 2))).mean_all();
     /// Sgd::new(net.parameters(), 0.1).step(&loss.backward());
     /// let wrong = attempt(|| Sgd::new(other.parameters(), 0.1).step(&loss.backward()));
     /// assert!(wrong.is_err());
@@ -194,9 +194,9 @@ macro_rules! optimizer {
             /// use taper::prelude::*;
             ///
             /// let net = Linear::new(2, 3);
-            /// net.parameter("bias").set(&ones(3, &cpu()));
+            /// net.parameter("bias").set(&ones(3));
             #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(net.parameters(), 0.1).weight_decay(0.5).decay_matrices_only();")]
-            /// let y = net.forward(&ones((1, 2), &cpu())); // (1, 3)
+            /// let y = net.forward(&ones((1, 2))); // (1, 3)
             /// let loss = mse_loss(&y, &y.detach()); // its gradients are 0
             /// optimizer.step(&loss.backward());
             /// assert_eq!(net.parameter("bias").tensor().to_vec1::<f32>(), [1.0, 1.0, 1.0]);
@@ -211,7 +211,7 @@ macro_rules! optimizer {
             /// ```
             /// use taper::prelude::*;
             ///
-            /// let w = Parameter::new(&tensor(&[1.0], &cpu()));
+            /// let w = Parameter::new(&tensor(&[1.0]));
             #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize();")]
             /// optimizer.step(&w.tensor().sqr().sum_all().backward());
             /// assert!(w.tensor().to_vec1::<f32>()[0] > 1.0);

@@ -56,8 +56,9 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    GradStore, Tensor, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad, normal,
-    ones, rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
+    GradStore, Tensor, arange, default_device, eye, full, is_grad_enabled, linspace, manual_seed,
+    no_grad, normal, ones, rand, randint, randn, randperm, set_default_device, tensor, uniform,
+    with_device, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;

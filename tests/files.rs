@@ -46,14 +46,14 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
         }
         writer.add_scalar("Test/Accuracy ñ", 0.5, 1_000_000)?;
         writer.add_histogram("weights", &[1.0, 2.0, 4.0], 7)?;
-        writer.add_image("grey", &full((4, 6), 0.5, &cpu()), 8)?;
-        writer.add_scalar("Train/Mean", &tensor(&[1.0, 2.0], &cpu()).mean_all(), 3)?;
+        writer.add_image("grey", &full((4, 6), 0.5), 8)?;
+        writer.add_scalar("Train/Mean", &tensor(&[1.0, 2.0]).mean_all(), 3)?;
         let hparams: [(&str, HParam); 3] =
             [("lr", 0.5.into()), ("nesterov", true.into()), ("optimizer", "sgd".into())];
         writer.add_hparams(&hparams, &[("accuracy", 0.75)])?;
         writer.flush()?;"#;
     let train = r#"
-        let rows = TensorDataset::new(ones((6, 2), &cpu()), tensor(&[0, 1, 1, 0, 1, 0], &cpu()))?;
+        let rows = TensorDataset::new(ones((6, 2)), tensor(&[0, 1, 1, 0, 1, 0]))?;
         struct Rows(TensorDataset);
         impl DataModule for Rows {
             fn train_dataloader(&self) -> Result<DataLoader> {
@@ -107,7 +107,7 @@ fn parameters_are_exchanged_with_python() {
         let mut net = seq![LazyLinear::new(2), LazyBatchNorm1d::new()];
         net.load_parameters(folder.join("from_python.safetensors"), &cpu())?;
         net.eval();
-        let y = net.forward(&tensor(&[[1.0, 2.0, 3.0]], &cpu())); // (1, 2)
+        let y = net.forward(&tensor(&[[1.0, 2.0, 3.0]])); // (1, 2)
         // Computed by hand: ((x · wᵀ + b) - mean) / √var · weight + bias
         let wanted = [(14.0 + 0.5 - 1.0) / 2.0 * 1.0 + 0.0, (32.0 - 0.5 - 2.0) / 3.0 * 2.0 + 1.0];
         for (got, wanted) in y.squeeze(0).to_vec1::<f32>().into_iter().zip(wanted) {

@@ -19,7 +19,7 @@ const TO_END: Duration = Duration::from_secs(30);
 
 /// Cells that define `x`, draw for some seconds, use `x`, show a slider, and do nothing yet.
 const CELLS: [&str; 5] = [
-    "let x = zeros((2, 3), &cpu()); // (2, 3)",
+    "let x = zeros((2, 3)); // (2, 3)",
     "let board = ProgressBoard::new().xlabel(\"step\");\n\
      for step in 0..300 {\n    \
          check_interrupt()?;\n    \
@@ -28,7 +28,7 @@ const CELLS: [&str; 5] = [
      }",
     "x",
     "interact(slider(\"frequency\", 1.0..=9.0), |frequency| {\n    \
-         let xs = linspace(0.0, 6.3, 100, &cpu());\n    \
+         let xs = linspace(0.0, 6.3, 100);\n    \
          Ok(plot(&xs, &[&(&xs * frequency).sin()]))\n\
      });",
     "",

@@ -132,7 +132,7 @@ fn a_failing_question_mark_ends_the_run_and_is_reported() {
 
 #[test]
 fn an_error_of_candle_is_short_with_backtraces_enabled() {
-    let failing = Beside::chapters("short", &notebook_of(&["zeros((2, 3), &cpu()).get(5);"]));
+    let failing = Beside::chapters("short", &notebook_of(&["zeros((2, 3)).get(5);"]));
     let mut command = taper(&["run", failing.path()]);
     command.env("RUST_BACKTRACE", "1");
     let said = run(command);

@@ -45,8 +45,8 @@ fn main() -> Result<ExitCode> {
 
 fn measurements(device: &Device) -> Result<()> {
     let example = Batch {
-        x: rand((256, 3, 32, 32), &cpu()),
-        y: randint(0, 10, 256, &cpu()),
+        x: rand((256, 3, 32, 32)),
+        y: randint(0, 10, 256),
     };
     let model = Classifier::new(cifar(), 0.01);
     let sizes = [16, 32, 64, 128, 256];
@@ -54,7 +54,7 @@ fn measurements(device: &Device) -> Result<()> {
         "A step of training by batch size (the CNN of the GPU chapter)",
         &compare_batch_sizes(&model, &example, &sizes)?,
     );
-    let products = |n: usize, device: &Device| rand((n, n), device);
+    let products = |n: usize| rand((n, n));
     table(
         "Products of two matrices by size",
         &compare_devices(&[64, 256, 1024, 2048], products, |x| x.matmul(x))?,
@@ -81,8 +81,8 @@ fn measurements(device: &Device) -> Result<()> {
 /// Measures an epoch whose batches the loop moves to the device, and one whose batches the thread of the loader
 /// moves ahead of the loop.
 fn epochs(device: &Device) -> Result<Timings> {
-    let x = rand((4096, 3, 32, 32), &cpu());
-    let data = TensorDataset::new(x, randint(0, 10, 4096, &cpu()))?;
+    let x = rand((4096, 3, 32, 32));
+    let data = TensorDataset::new(x, randint(0, 10, 4096))?;
     let loader = DataLoader::new(data).batch_size(256);
     let mut model = Classifier::new(cifar(), 0.01);
     model.to_device(device);

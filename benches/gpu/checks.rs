@@ -84,8 +84,8 @@ fn random_values() -> Computation {
     let run = |device: &Device| -> Result<Values> {
         with_seed(7, || {
             Ok(vec![
-                ("normal".to_owned(), randn((300, 7), device)),
-                ("uniform".to_owned(), rand(99, device)),
+                ("normal".to_owned(), randn((300, 7)).to_device(device)),
+                ("uniform".to_owned(), rand(99).to_device(device)),
             ])
         })
     };
@@ -100,8 +100,8 @@ fn replicas(devices: Vec<Device>) -> Computation {
     let run = move |device: &Device| {
         with_seed(5, || {
             let batch = Batch {
-                x: rand((16, 1, 28, 28), &cpu()),
-                y: randint(0, 10, 16, &cpu()),
+                x: rand((16, 1, 28, 28)),
+                y: randint(0, 10, 16),
             };
             let model = Classifier::new(lenet(), 0.1);
             model.forward(&batch.x); // initialises lazy layers
@@ -139,7 +139,7 @@ fn two_cards(machine: &Machine) -> Result<Outcome> {
 /// other tensors use their memory.
 fn copies(cards: [Device; 2], round: u64) -> Computation {
     let run = move |device: &Device| {
-        let start = with_seed(round, || rand((512, 512), &cpu()));
+        let start = with_seed(round, || rand((512, 512)));
         if device.is_cpu() && !cards[0].is_cpu() {
             let expected = start.matmul(&start).matmul(&start);
             let both = [("copy", expected.clone()), ("copy back", expected)];
@@ -148,7 +148,7 @@ fn copies(cards: [Device; 2], round: u64) -> Computation {
         let there = start.copy_to(&cards[0]);
         let copy = there.matmul(&there).matmul(&there).copy_to(&cards[1]);
         drop(there);
-        let _others = [zeros((512, 512), &cards[0]), zeros((512, 512), &cards[0])];
+        let _others = with_device(&cards[0], || [zeros((512, 512)), zeros((512, 512))]);
         let back = copy.copy_to(&cards[0]);
         Ok(vec![
             ("copy".to_owned(), copy),
@@ -167,14 +167,14 @@ fn messages(machine: &Machine) -> Result<Outcome> {
     if card.is_cpu() {
         return Ok(Outcome::Absent("there is no card".to_owned()));
     }
-    let too_large = attempt(|| zeros((1 << 20, 1 << 20), card)).err();
+    let too_large = attempt(|| with_device(card, || zeros((1 << 20, 1 << 20)))).err();
     // A second handle of the first card.
-    let other = ones((1, 2), &Device::new_cuda(0)?);
+    let other = ones((1, 2)).to_device(&Device::new_cuda(0)?);
     let mut layer = Linear::new(2, 1);
     layer.to_device(card);
     let two_handles = attempt(|| layer.forward(&other)).err();
     let found = [too_large, two_handles].map(|error| error.map(|error| error.to_string()));
-    let sum = ones(10, card).sum_all().item();
+    let sum = ones(10).to_device(card).sum_all().item();
     Ok(refusals(found, sum))
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn layers() -> Vec<Computation> {
         Computation {
             name: "Embedding",
             run: Box::new(|device| {
-                let draw = || (Embedding::new(7, 5), randint(0, 7, (4, 30), &cpu()));
+                let draw = || (Embedding::new(7, 5), randint(0, 7, (4, 30)));
                 let (mut net, tokens) = with_seed(1, draw);
                 net.to_device(device);
                 let y = net.forward(&tokens.to_device(device));
@@ -112,9 +112,9 @@ fn model<M: Parameters + 'static>(
         with_seed(1, || {
             let mut net = new();
             net.to_device(device);
-            let x = Parameter::new(&randn(&shape[..], &cpu()).to_device(device)).tensor();
+            let x = Parameter::new(&randn(&shape[..]).to_device(device)).tensor();
             let y = forward(&net, &x);
-            let scale = rand(y.shape(), &cpu()).to_device(device);
+            let scale = rand(y.shape()).to_device(device);
             let gradients = (&y * scale).sum_all().backward();
             let missing = || Error::msg("no gradient of the input");
             let of_x = gradients.get(&x).cloned().ok_or_else(missing)?;
@@ -133,8 +133,8 @@ fn model<M: Parameters + 'static>(
 
 /// Returns each loss and the gradient of the prediction.
 pub(crate) fn losses() -> Vec<Computation> {
-    let classes = |device: &Device| tensor(&[2, 0, 4, 1, 1, 3], device);
-    let values = |device: &Device| rand((6, 5), &cpu()).to_device(device);
+    let classes = |device: &Device| tensor(&[2, 0, 4, 1, 1, 3]).to_device(device);
+    let values = |device: &Device| rand((6, 5)).to_device(device);
     let log = |y_hat: &Tensor| log_softmax(y_hat, 1);
     vec![
         loss("cross_entropy", move |y_hat| {
@@ -171,7 +171,7 @@ pub(crate) fn losses() -> Vec<Computation> {
 fn loss(name: &'static str, loss: impl Fn(&Tensor) -> Tensor + 'static) -> Computation {
     let run = move |device: &Device| -> Result<Values> {
         with_seed(2, || {
-            let y_hat = Parameter::new(&randn((6, 5), &cpu()).to_device(device)).tensor();
+            let y_hat = Parameter::new(&randn((6, 5)).to_device(device)).tensor();
             let loss = loss(&y_hat);
             let missing = || Error::msg("no gradient");
             let gradient = loss.backward().get(&y_hat).cloned().ok_or_else(missing)?;
@@ -212,7 +212,7 @@ fn optimizer(name: &'static str, new: fn(Vec<Parameter>) -> Box<dyn Optimizer>) 
             let mut net = seq![Linear::new(6, 8), Tanh, Linear::new(8, 2)];
             net.to_device(device);
             let mut optimizer = new(net.parameters());
-            let x = randn((16, 6), &cpu()).to_device(device);
+            let x = randn((16, 6)).to_device(device);
             let y = x.i((.., ..2)).contiguous();
             for _ in 0..5 {
                 optimizer.step(&mse_loss(&net.forward(&x), &y).backward());
@@ -249,8 +249,8 @@ fn training(name: &'static str, image: &[usize], net: fn() -> Sequential) -> Com
     let run = move |device: &Device| {
         with_seed(4, || {
             let batch = Batch {
-                x: rand(&shape[..], &cpu()),
-                y: randint(0, 10, 16, &cpu()),
+                x: rand(&shape[..]),
+                y: randint(0, 10, 16),
             };
             let mut model = Classifier::new(net(), 0.05);
             model.forward(&batch.x); // initialises lazy layers

@@ -22,7 +22,7 @@ LOOP = """
 let began = std::time::Instant::now();
 let mut sum = 0.0;
 for step in 0..{updates} {{
-    let x = rand((64, 64), &cpu());
+    let x = rand((64, 64));
     let loss = x.matmul(&x).mean_all().item();
     sum += loss;
     {draw}

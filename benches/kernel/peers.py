@@ -21,7 +21,7 @@ NOTEBOOK = HOME / "notebooks/22-gpus.ipynb"
 
 RUST_TENSOR = [
     ':dep taper = { path = ".." }\nuse taper::prelude::*;',
-    'println!("tensor {}", randn((2, 3), &cpu()));',
+    'println!("tensor {}", randn((2, 3)));',
 ]
 TORCH_TENSOR = ["import torch", 'print("tensor", torch.randn(2, 3))']
 TORCH_CELLS = [

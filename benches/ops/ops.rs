@@ -113,7 +113,7 @@ fn inputs(case: &Value) -> Result<Vec<Tensor>> {
     let mut inputs = vec![];
     for shape in case["shapes"].as_array().expect("shapes") {
         let shape: Vec<usize> = serde_json::from_value(shape.clone()).expect("a shape");
-        let x = randn(shape, &cpu()).to_dtype(dtype).abs() + 0.1;
+        let x = randn(shape).to_dtype(dtype).abs() + 0.1;
         inputs.push(match case["gradient"] == true {
             true => Tensor::from(&Var::from_tensor(x.as_candle())?),
             false => x,
@@ -121,7 +121,7 @@ fn inputs(case: &Value) -> Result<Vec<Tensor>> {
     }
     if let Some(classes) = case["classes"].as_i64() {
         let count = case["count"].as_u64().expect("a count") as usize;
-        inputs.push(randint(0, classes, count, &cpu()));
+        inputs.push(randint(0, classes, count));
     }
     Ok(inputs)
 }

@@ -54,14 +54,20 @@ fn main() -> Result<()> {
     let examples = if model == "epoch" { 60_000 } else { batch };
     let shape = [&[examples], shape.as_slice()].concat();
     let (x, y) = match model {
-        "unet" => (randn(shape, &device), zeros((batch, 1, 48, 48), &device)),
+        "unet" => (
+            randn(shape).to_device(&device),
+            zeros((batch, 1, 48, 48)).to_device(&device),
+        ),
         _ if model.starts_with("gpt") => {
-            let tokens = randint(0, classes as i64, shape, &device);
+            let tokens = randint(0, classes as i64, shape).to_device(&device);
             (tokens.clone(), tokens.flatten_all())
         }
         _ => {
             let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
-            (randn(shape, &device), tensor(y, &device))
+            (
+                randn(shape).to_device(&device),
+                tensor(y).to_device(&device),
+            )
         }
     };
     let mut step = match peer {

@@ -29,7 +29,7 @@ const LONG_ENOUGH: Duration = Duration::from_secs(2);
 /// ```
 /// use taper::prelude::*;
 ///
-/// let timing: Timing = benchmark("exp", &cpu(), || ones(1000, &cpu()).exp())?;
+/// let timing: Timing = benchmark("exp", &cpu(), || ones(1000).exp())?;
 /// assert!(timing.quartiles().0 <= timing.median());
 /// # Ok::<(), Error>(())
 /// ```
@@ -54,8 +54,8 @@ pub struct Timing {
 /// let mut timings = Timings::new();
 /// for device in try_all_gpus() {
 ///     for batch_size in [16, 64] {
-///         let x = rand((batch_size, 100), &device);
-///         let w = rand((100, 100), &device);
+///         let x = rand((batch_size, 100)).to_device(&device);
+///         let w = rand((100, 100)).to_device(&device);
 ///         let label = format!("{} × {batch_size}", device.label());
 ///         timings.push(benchmark(label, &device, || x.matmul(&w))?);
 ///     }

@@ -9,13 +9,14 @@ use super::outcome::Outcome;
 use crate::data::{Batch, BatchData};
 use crate::device::{DeviceExt, cpu, gpu};
 use crate::error::{Result, attempt, explain};
-use crate::tensor::{Raw, Tensor, check_size, rand, with_seed};
+use crate::tensor::{Raw, Tensor, check_size, rand, with_device, with_seed};
 use crate::train::{AnyModel, Module, Steps, steps};
 use candle_core::{DType, Device};
 
 /// Measures the same work for several sizes, on the CPU and on the first GPU.
 ///
-/// `make` creates the input of `work` for a size and a device. Only `work` is measured.
+/// `make` creates the input of `work` for a size; during its call, the device is the default device. Only `work` is
+/// measured.
 ///
 /// # Errors
 /// Returns an error of `work`, and an error if there are no sizes, a size is 0, or the user
@@ -25,19 +26,19 @@ use candle_core::{DType, Device};
 /// use taper::prelude::*;
 ///
 /// // Matrix products of two sizes.
-/// let products = compare_devices(&[8, 64], |n, device| rand((n, n), device), |x| x.matmul(x))?;
+/// let products = compare_devices(&[8, 64], |n| rand((n, n)), |x| x.matmul(x))?;
 /// assert!(products.show_text().starts_with("size "));
 /// assert!(products.plot().svg().contains("cpu"));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compare_devices<X, Y: Outcome>(
     sizes: &[usize],
-    make: impl FnMut(usize, &Device) -> X,
+    make: impl FnMut(usize) -> X,
     work: impl FnMut(&X) -> Y,
 ) -> Result<Comparison> {
     let (mut make, mut work) = (make, work);
     let mut timing = |size, device: &Device| {
-        let x = make(size, device);
+        let x = with_device(device, || make(size));
         benchmark("", device, || work(&x))
     };
     let (devices, note) = cpu_and_gpu();
@@ -75,7 +76,7 @@ fn devices_on(
 /// use taper::prelude::*;
 ///
 /// let model = Classifier::new(seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)], 0.1);
-/// let batch = Batch { x: rand((16, 4), &cpu()), y: randint(0, 2, 16, &cpu()) };
+/// let batch = Batch { x: rand((16, 4)), y: randint(0, 2, 16) };
 /// let speeds = compare_batch_sizes(&model, &batch, &[4, 16])?;
 /// assert_eq!(speeds.values("cpu samples/s")?.len(), 2);
 /// # Ok::<(), Error>(())
@@ -139,7 +140,7 @@ fn steps_on(
     let (mut steps, mut moves) = (Vec::new(), Vec::new());
     for &size in batch_sizes {
         let examples: Vec<u32> = (0..size).map(|i| (i % batch.len()) as u32).collect();
-        let examples = Tensor::from_vec(examples, size, &cpu());
+        let examples = Tensor::from_vec_on(examples, size, &cpu());
         let rows = |x: &Tensor| x.to_device(&cpu()).index_select(&examples, 0);
         let (x, y) = (rows(&batch.x), rows(&batch.y));
         let batch = Batch { x, y };
@@ -250,7 +251,7 @@ pub fn compare_logging(products: usize, size: usize) -> Result<Timings> {
     let (devices, note) = cpu_and_gpu();
     let mut timings = Timings::new();
     for device in &devices {
-        let x = with_seed(0, || rand((size, size), device));
+        let x = with_seed(0, || rand((size, size))).to_device(device);
         let norm = || x.matmul(&x).sqr().sum_all().sqrt();
         let each = || -> Vec<f64> { (0..products).map(|_| norm().item()).collect() };
         let together = || {

@@ -18,7 +18,7 @@ use std::fmt;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let table = compare_devices(&[10, 100], |n, device| rand(n, device), |x| x.exp())?;
+/// let table = compare_devices(&[10, 100], |n| rand(n), |x| x.exp())?;
 /// assert_eq!(table.sizes(), [10, 100]);
 /// assert!(table.values("cpu")?[0] < 1.0); // seconds
 /// # Ok::<(), Error>(())

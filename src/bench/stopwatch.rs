@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// use taper::prelude::*;
 ///
 /// let device = try_gpu(0);
-/// let a = rand((64, 64), &device);
+/// let a = rand((64, 64)).to_device(&device);
 /// let watch = Stopwatch::start(&device)?;
 /// let b = a.matmul(&a);
 /// assert!(watch.elapsed()?.as_secs_f64() > 0.0);

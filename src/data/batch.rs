@@ -18,7 +18,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let batch = Batch { x: zeros((4, 20), &cpu()), y: zeros((4, 1), &cpu()) };
+/// let batch = Batch { x: zeros((4, 20)), y: zeros((4, 1)) };
 /// assert_eq!(batch.len(), 4);
 /// ```
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Batch {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let batch = Batch { x: zeros((2, 1, 8, 8), &cpu()), y: zeros(2, &cpu()) };
+    /// let batch = Batch { x: zeros((2, 1, 8, 8)), y: zeros(2) };
     /// assert_eq!(batch.len(), 2);
     /// ```
     pub fn len(&self) -> usize {
@@ -47,7 +47,7 @@ impl Batch {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let batch = Batch { x: zeros((0, 3), &cpu()), y: zeros(0, &cpu()) };
+    /// let batch = Batch { x: zeros((0, 3)), y: zeros(0) };
     /// assert!(batch.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -62,7 +62,7 @@ impl Batch {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let batch = Batch { x: zeros((2, 3), &cpu()), y: zeros(2, &cpu()) };
+    /// let batch = Batch { x: zeros((2, 3)), y: zeros(2) };
     /// let device = try_gpu(0);
     /// assert!(batch.to_device(&device)?.x.device().same_device(&device));
     /// # Ok::<(), Error>(())
@@ -98,9 +98,9 @@ impl Show for Batch {
 /// }
 ///
 /// let batch = Sentences {
-///     words: zeros((3, 5), &cpu()),
+///     words: zeros((3, 5)),
 ///     lengths: vec![5, 2, 4],
-///     positions: zeros((5, 8), &cpu()),
+///     positions: zeros((5, 8)),
 /// };
 /// let last = batch.part(1, 2, &cpu())?; // the last two examples
 /// assert_eq!((last.words.dims(), last.lengths), (&[2, 5][..], vec![2, 4]));
@@ -128,7 +128,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let batch = (zeros((4, 2), &cpu()), zeros(4, &cpu()));
+    /// let batch = (zeros((4, 2)), zeros(4));
     /// assert_eq!(batch.input().dims(), [4, 2]);
     /// ```
     fn input(&self) -> &Self::Input;
@@ -138,7 +138,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let batch = (zeros((4, 2), &cpu()), zeros(4, &cpu()));
+    /// let batch = (zeros((4, 2)), zeros(4));
     /// assert_eq!(batch.target().dims(), [4]);
     /// ```
     fn target(&self) -> &Self::Target;
@@ -151,8 +151,8 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(zeros((5, 2), &cpu()).num_examples()?, 5);
-    /// let error = (zeros(3, &cpu()), zeros(4, &cpu())).num_examples().unwrap_err();
+    /// assert_eq!(zeros((5, 2)).num_examples()?, 5);
+    /// let error = (zeros(3), zeros(4)).num_examples().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "batch: expected 3 examples in `1`, as in `0`, found 4\n\
@@ -170,7 +170,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(arange(0, 5, &cpu()).part(1, 2, &cpu())?.to_vec1::<i64>(), [1, 2]);
+    /// assert_eq!(arange(0, 5).part(1, 2, &cpu())?.to_vec1::<i64>(), [1, 2]);
     /// # Ok::<(), Error>(())
     /// ```
     fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self>;
@@ -183,7 +183,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, lengths) = (zeros((2, 3), &cpu()), vec![3usize, 1]).to_device(&try_gpu(0))?;
+    /// let (x, lengths) = (zeros((2, 3)), vec![3usize, 1]).to_device(&try_gpu(0))?;
     /// assert!(x.device().same_device(&try_gpu(0)));
     /// assert_eq!(lengths, [3, 1]);
     /// # Ok::<(), Error>(())
@@ -199,7 +199,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let joined = Tensor::collate(&[&ones((1, 3), &cpu()), &zeros((2, 3), &cpu())])?;
+    /// let joined = Tensor::collate(&[&ones((1, 3)), &zeros((2, 3))])?;
     /// assert_eq!(joined.dims(), [3, 3]);
     /// # Ok::<(), Error>(())
     /// ```

@@ -23,7 +23,7 @@ use std::sync::Arc;
 ///
 ///     fn get(&self, indices: &[usize]) -> Result<Batch> {
 ///         let numbers: Vec<f32> = indices.iter().map(|&i| i as f32).collect();
-///         let x = tensor(numbers, &cpu()).unsqueeze(1); // (batch, 1)
+///         let x = tensor(numbers).unsqueeze(1); // (batch, 1)
 ///         Ok(Batch { y: x.sqr(), x })
 ///     }
 /// }
@@ -41,7 +41,7 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((5, 2), &cpu()), zeros(5, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((5, 2)), zeros(5))?;
     /// assert_eq!(data.len(), 5);
     /// # Ok::<(), Error>(())
     /// ```
@@ -55,7 +55,7 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(eye(3, &cpu()), arange(0, 3, &cpu()))?;
+    /// let data = TensorDataset::new(eye(3), arange(0, 3))?;
     /// let batch = data.get(&[2, 0])?;
     /// assert_eq!(batch.y.to_vec1::<i64>(), [2, 0]);
     /// # Ok::<(), Error>(())
@@ -70,7 +70,7 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(eye(3, &cpu()), arange(0, 3, &cpu()))?;
+    /// let data = TensorDataset::new(eye(3), arange(0, 3))?;
     /// assert_eq!(data.all()?.x.dims(), [3, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -83,7 +83,7 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((0, 2), &cpu()), zeros(0, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((0, 2)), zeros(0))?;
     /// assert!(data.is_empty());
     /// # Ok::<(), Error>(())
     /// ```
@@ -119,7 +119,7 @@ impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Box<D> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = rand((100, 2), &cpu());
+/// let x = rand((100, 2));
 /// let y = x.sum_keepdim(1); // (100, 1)
 /// let data = TensorDataset::new(x, y)?;
 /// assert_eq!(data.get(&[5, 7, 99])?.x.dims(), [3, 2]);
@@ -140,7 +140,7 @@ impl TensorDataset {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let error = TensorDataset::new(zeros((4, 2), &cpu()), zeros(5, &cpu())).unwrap_err();
+    /// let error = TensorDataset::new(zeros((4, 2)), zeros(5)).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "TensorDataset: expected y with the first dimension of x, whose shape is [4, 2], found shape [5]\n\
@@ -186,7 +186,7 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Tensor {
         return tensor.narrow(0, first, indices.len());
     }
     let numbers: Vec<i64> = indices.iter().map(|&index| index as i64).collect();
-    let numbers = Tensor::from_vec(numbers, indices.len(), tensor.device());
+    let numbers = Tensor::from_vec_on(numbers, indices.len(), tensor.device());
     tensor.index_select(&numbers, 0)
 }
 
@@ -224,13 +224,10 @@ pub(super) fn stack(images: &[Tensor]) -> Result<Tensor> {
 mod tests {
     use super::*;
     use crate::tensor::{arange, zeros};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
 
     #[test]
     fn views_have_examples_as_well() {
-        let all = arange(0.0, 12.0, &CPU).reshape((4, 3));
+        let all = arange(0.0, 12.0).reshape((4, 3));
         let (x, y) = (all.narrow(1, 0, 2), all.narrow(1, 1, 2));
         let batch = TensorDataset::new(x, y).unwrap().get(&[3, 1]).unwrap();
         let rows = |t: Tensor| t.to_vec2::<f32>();
@@ -240,8 +237,8 @@ mod tests {
 
     #[test]
     fn rows_are_returned_in_the_order_of_the_indices() {
-        let x = arange(0.0, 12.0, &CPU).reshape((6, 2));
-        let data = TensorDataset::new(x, arange(0, 6, &CPU)).unwrap();
+        let x = arange(0.0, 12.0).reshape((6, 2));
+        let data = TensorDataset::new(x, arange(0, 6)).unwrap();
         for indices in [&[5, 0, 0, 3][..], &[1, 2, 3], &[4], &[]] {
             let batch = data.get(indices).unwrap();
             let numbers: Vec<i64> = indices.iter().map(|&i| i as i64).collect();
@@ -255,7 +252,7 @@ mod tests {
 
     #[test]
     fn an_index_out_of_range_is_an_error() {
-        let data = TensorDataset::new(zeros((3, 2), &CPU), zeros(3, &CPU));
+        let data = TensorDataset::new(zeros((3, 2)), zeros(3));
         let message = data.unwrap().get(&[0, 3]).unwrap_err().to_string();
         assert!(
             message.starts_with("get: example 3 is out of range: there are 3, counted from 0\n")
@@ -264,13 +261,13 @@ mod tests {
 
     #[test]
     fn tensors_without_rows_are_refused() {
-        let x = zeros((), &CPU);
+        let x = zeros(());
         assert!(TensorDataset::new(x.clone(), x).is_err());
     }
 
     #[test]
     fn an_empty_data_set_has_no_indices_to_use() {
-        let data = TensorDataset::new(zeros((0, 2), &CPU), zeros(0, &CPU));
+        let data = TensorDataset::new(zeros((0, 2)), zeros(0));
         let message = data.unwrap().get(&[0]).unwrap_err().to_string();
         assert_eq!(
             message,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = rand((10, 2), &cpu());
+/// let x = rand((10, 2));
 /// let data = TensorDataset::new(x.clone(), x.sum_keepdim(1))?;
 /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
 /// for epoch in 0..2 {
@@ -48,7 +48,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
     /// assert_eq!(DataLoader::new(data).num_batches(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -63,7 +63,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
     /// assert_eq!(DataLoader::new(data).batch_size(10).num_batches(), 7);
     /// # Ok::<(), Error>(())
     /// ```
@@ -79,7 +79,7 @@ impl<B: BatchData> DataLoader<B> {
     /// use taper::prelude::*;
     ///
     /// manual_seed(1);
-    /// let numbers = arange(0, 5, &cpu());
+    /// let numbers = arange(0, 5);
     /// let data = TensorDataset::new(numbers.clone(), numbers)?;
     /// let loader = DataLoader::new(data).batch_size(5).shuffle(true);
     /// let batch = loader.into_iter().next().expect("one batch")?;
@@ -104,7 +104,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
     /// assert_eq!(DataLoader::new(data).drop_last(true).num_batches(), 2);
     /// # Ok::<(), Error>(())
     /// ```
@@ -119,7 +119,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((70, 2), &cpu()), zeros(70, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
     /// let loader = DataLoader::new(data).prefetch(4);
     /// assert_eq!(loader.into_iter().count(), 3);
     /// # Ok::<(), Error>(())
@@ -138,7 +138,7 @@ impl<B: BatchData> DataLoader<B> {
     /// use taper::prelude::*;
     ///
     /// let device = try_gpu(0);
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((9, 2)), zeros(9))?;
     /// for batch in &DataLoader::new(data).to_device(&device) {
     ///     assert!(batch?.x.device().same_device(&device));
     /// }
@@ -154,7 +154,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((9, 2)), zeros(9))?;
     /// assert_eq!(DataLoader::new(data).batch_size(4).num_batches(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -167,7 +167,7 @@ impl<B: BatchData> DataLoader<B> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = TensorDataset::new(zeros((9, 2), &cpu()), zeros(9, &cpu()))?;
+    /// let data = TensorDataset::new(zeros((9, 2)), zeros(9))?;
     /// assert_eq!(DataLoader::new(data).dataset().len(), 9);
     /// # Ok::<(), Error>(())
     /// ```

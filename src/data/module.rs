@@ -12,7 +12,7 @@ use crate::error::Result;
 ///
 /// impl DataModule for Waves {
 ///     fn train_dataloader(&self) -> Result<DataLoader> {
-///         let x = linspace(0.0, 6.0, 100, &cpu()).unsqueeze(1); // (100, 1)
+///         let x = linspace(0.0, 6.0, 100).unsqueeze(1); // (100, 1)
 ///         let y = x.sin();
 ///         Ok(DataLoader::new(TensorDataset::new(x, y)?).batch_size(10).shuffle(true))
 ///     }

@@ -22,7 +22,7 @@ use crate::tensor::{permutation, random_unit};
 ///     }
 /// }
 ///
-/// let numbers = arange(0, 4, &cpu());
+/// let numbers = arange(0, 4);
 /// let data = TensorDataset::new(numbers.clone(), numbers)?;
 /// let loader = DataLoader::new(data).sampler(Backwards(4));
 /// let batch = loader.into_iter().next().expect("one batch")?;
@@ -252,7 +252,6 @@ mod tests {
     use super::*;
     use crate::data::{DataLoader, TensorDataset};
     use crate::tensor::{arange, with_seed};
-    use candle_core::Device;
 
     #[test]
     fn weights_that_cannot_be_drawn_from_are_refused() {
@@ -278,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_loader_takes_what_its_sampler_draws() {
-        let numbers = arange(0, 10, &Device::Cpu);
+        let numbers = arange(0, 10);
         let data = TensorDataset::new(numbers.clone(), numbers).unwrap();
         let sampler = WeightedSampler::new([0.0, 0.0, 1.0], 25).unwrap();
         let loader = DataLoader::new(data).batch_size(10).sampler(sampler);

@@ -17,7 +17,7 @@ use crate::tensor::{Raw, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let words = [tensor(&[5, 3], &cpu()), tensor(&[7, 2, 9], &cpu())];
+/// let words = [tensor(&[5, 3]), tensor(&[7, 2, 9])];
 /// let batch = pad_sequences(&words, 0.0)?; // (2, 3)
 /// assert_eq!(batch.to_vec2::<i64>(), [[5, 3, 0], [7, 2, 9]]);
 /// # Ok::<(), Error>(())
@@ -77,7 +77,7 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
 ///
 /// let words = ["a", "tensor", "of", "words"];
 /// let data = ListDataset::new(words, |words: &[&&str]| {
-///     let bytes = words.iter().map(|word| tensor(word.as_bytes(), &cpu()));
+///     let bytes = words.iter().map(|word| tensor(word.as_bytes()));
 ///     let lengths = words.iter().map(|word| word.len()).collect();
 ///     Ok((pad_sequences(&bytes.collect::<Vec<_>>(), 0.0)?, lengths))
 /// });
@@ -102,7 +102,7 @@ impl<T, B: BatchData> ListDataset<T, B> {
     /// use taper::prelude::*;
     ///
     /// let data = ListDataset::new([1, 2, 3], |items: &[&i64]| {
-    ///     Ok(tensor(items.iter().map(|n| **n).collect::<Vec<i64>>(), &cpu()))
+    ///     Ok(tensor(items.iter().map(|n| **n).collect::<Vec<i64>>()))
     /// });
     /// assert_eq!(data.all()?.to_vec1::<i64>(), [1, 2, 3]);
     /// # Ok::<(), Error>(())
@@ -134,13 +134,11 @@ impl<T: Send + Sync, B: BatchData> Dataset<B> for ListDataset<T, B> {
 mod tests {
     use super::*;
     use crate::tensor::{ones, zeros};
-    use candle_core::{DType, Device};
-
-    const CPU: Device = Device::Cpu;
+    use candle_core::DType;
 
     #[test]
     fn sequences_of_vectors_and_of_length_0_are_padded() -> Result<()> {
-        let sequences = [ones((2, 3), &CPU), zeros((0, 3), &CPU), ones((1, 3), &CPU)];
+        let sequences = [ones((2, 3)), zeros((0, 3)), ones((1, 3))];
         let padded = pad_sequences(&sequences, -1.0)?;
         assert_eq!(padded.dims(), [3, 2, 3]);
         let sums = padded.sum((1, 2)).to_vec1::<f32>();
@@ -150,14 +148,14 @@ mod tests {
 
     #[test]
     fn sequences_that_do_not_fit_are_explained() {
-        let scalar = ones((), &CPU);
-        let double = ones(3, &CPU).to_dtype(DType::F64);
+        let scalar = ones(());
+        let double = ones(3).to_dtype(DType::F64);
         for list in [
             vec![],
             vec![scalar],
-            vec![ones((2, 3), &CPU), ones((2, 4), &CPU)],
-            vec![ones(2, &CPU), ones((2, 4), &CPU)],
-            vec![ones(2, &CPU), double],
+            vec![ones((2, 3)), ones((2, 4))],
+            vec![ones(2), ones((2, 4))],
+            vec![ones(2), double],
         ] {
             let message = pad_sequences(&list, 0.0).unwrap_err().to_string();
             assert_eq!(message.lines().count(), 2, "{message}");

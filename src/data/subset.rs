@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let numbers = arange(0, 10, &cpu());
+/// let numbers = arange(0, 10);
 /// let data = TensorDataset::new(numbers.clone(), numbers)?;
 /// let even = Subset::new(data, [0, 2, 4, 6, 8])?;
 /// assert_eq!(even.len(), 5);
@@ -190,10 +190,9 @@ mod tests {
     use super::*;
     use crate::data::TensorDataset;
     use crate::tensor::{arange, with_seed};
-    use candle_core::Device;
 
     fn numbers(n: i64) -> TensorDataset {
-        let numbers = arange(0, n, &Device::Cpu);
+        let numbers = arange(0, n);
         TensorDataset::new(numbers.clone(), numbers).unwrap()
     }
 

@@ -11,7 +11,6 @@ use crate::erased::{Erased, outlined};
 use crate::error::{self, Result, attempt};
 use crate::notebook::{Show, Table};
 use crate::tensor::Tensor;
-use candle_core::Device;
 use column::{Column, Entries};
 use std::path::Path;
 
@@ -34,10 +33,10 @@ use std::path::Path;
 /// 4,Slate,178100
 /// NA,NA,140000
 /// ")?;
-/// let targets = houses.select(&["price"])?.to_tensor(&cpu())?; // (4, 1)
+/// let targets = houses.select(&["price"])?.to_tensor()?; // (4, 1)
 /// let inputs = houses.drop(&["price"])?.one_hot().fill_missing_with_mean();
 /// assert_eq!(inputs.columns(), ["rooms", "roof_Slate", "roof_missing"]);
-/// let inputs = inputs.to_tensor(&cpu())?; // (4, 3)
+/// let inputs = inputs.to_tensor()?; // (4, 3)
 /// assert_eq!(
 ///     inputs.to_vec2::<f32>(),
 ///     [[3.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
@@ -233,7 +232,7 @@ impl DataFrame {
     /// let test = DataFrame::from_csv("roof\nstraw\n")?;
     /// let all = train.concat(&test)?.one_hot();
     /// assert_eq!(all.columns(), ["roof_slate", "roof_straw"]);
-    /// let tensor = all.to_tensor(&cpu())?;
+    /// let tensor = all.to_tensor()?;
     /// let (train, test) = (tensor.narrow(0, 0, 1), tensor.narrow(0, 1, 1));
     /// # Ok::<(), Error>(())
     /// ```
@@ -274,7 +273,7 @@ impl DataFrame {
         self.with(columns.flat_map(|c| c.one_hot(&mut taken)).collect())
     }
 
-    /// Returns the values as a tensor of `f32`: `(rows, columns)`.
+    /// Returns the values as a tensor of `f32` on the default device: `(rows, columns)`.
     ///
     /// # Errors
     /// If a column has texts or missing values, or the device does not have enough memory.
@@ -283,21 +282,21 @@ impl DataFrame {
     /// use taper::prelude::*;
     ///
     /// let table = DataFrame::from_csv("x,y\n1,2\n3,\n")?;
-    /// let error = table.to_tensor(&cpu()).unwrap_err();
+    /// let error = table.to_tensor().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "DataFrame: the column \"y\" has no value in row 1, counted from 0\n\
     ///      Fill it: table.fill_missing(0.0) or table.fill_missing_with_mean()"
     /// );
-    /// assert_eq!(table.fill_missing(0.0).to_tensor(&cpu())?.dims(), [2, 2]);
+    /// assert_eq!(table.fill_missing(0.0).to_tensor()?.dims(), [2, 2]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn to_tensor(&self, device: &Device) -> Result<Tensor> {
+    pub fn to_tensor(&self) -> Result<Tensor> {
         let columns = self.columns.iter().map(Column::known);
         let columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
         let row = |row: usize| columns.iter().map(move |column| column[row] as f32);
         let values: Vec<f32> = (0..self.rows).flat_map(row).collect();
-        attempt(|| Tensor::from_vec(values, (self.rows, columns.len()), device))
+        attempt(|| Tensor::from_vec(values, (self.rows, columns.len())))
     }
 
     fn column(&self, name: &str) -> Result<&Column> {

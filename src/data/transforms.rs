@@ -37,7 +37,7 @@ use std::fmt;
 /// }
 ///
 /// let steps = compose![ToTensor, Invert];
-/// let white = full((2, 2, 3), 255.0, &cpu()).to_dtype(DType::U8); // (height, width, 3)
+/// let white = full((2, 2, 3), 255.0).to_dtype(DType::U8); // (height, width, 3)
 /// let black = steps.apply(&white)?; // (3, height, width)
 /// assert_eq!(black.sum_all().item(), 0.0);
 /// # Ok::<(), Error>(())
@@ -51,7 +51,7 @@ pub trait Transform: Send + Sync {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((30, 40, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
+    /// let image = zeros((30, 40, 3)).to_dtype(DType::U8); // (height, width, 3)
     /// assert_eq!(Resize::new(15).apply(&image)?.dims(), [15, 20, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -70,7 +70,7 @@ impl<T: Transform + ?Sized> Transform for Box<T> {
 /// use taper::prelude::*;
 ///
 /// let steps: Compose = compose![Resize::new(20), CenterCrop::new(16), ToTensor];
-/// let image = zeros((30, 40, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
+/// let image = zeros((30, 40, 3)).to_dtype(DType::U8); // (height, width, 3)
 /// assert_eq!(steps.apply(&image)?.dims(), [3, 16, 16]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -123,7 +123,7 @@ impl fmt::Debug for Compose {
 ///     ToTensor,
 ///     Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 /// ];
-/// let image = zeros((300, 400, 3), &cpu()).to_dtype(DType::U8); // (height, width, 3)
+/// let image = zeros((300, 400, 3)).to_dtype(DType::U8); // (height, width, 3)
 /// assert_eq!(training.apply(&image)?.dims(), [3, 128, 128]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -182,7 +182,7 @@ impl ImageBytes {
 
     fn to_tensor(&self) -> Tensor {
         let shape = (self.height, self.width, self.channels);
-        Tensor::from_slice(&self.bytes, shape, &self.device)
+        Tensor::from_vec_on(self.bytes.to_vec(), shape, &self.device)
     }
 }
 

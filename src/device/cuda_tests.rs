@@ -38,14 +38,14 @@ fn without_a_gpu_the_reason_is_reported_and_try_gpu_returns_the_cpu() {
 #[test]
 fn a_seed_fixes_the_same_values_as_on_the_cpu() {
     let Some(gpu) = card() else { return };
-    let draw = |device: &Device| with_seed(7, || randn((3, 4), device));
+    let draw = |device: &Device| with_seed(7, || with_device(device, || randn((3, 4))));
     assert_eq!(numbers(&draw(&gpu)), numbers(&draw(&cpu())));
 }
 
 #[test]
 fn copies_to_the_gpu_and_back_are_equal() {
     let Some(gpu) = card() else { return };
-    let x = arange(0f32, 12f32, &cpu()).reshape((3, 4));
+    let x = arange(0f32, 12f32).reshape((3, 4));
     let there = x.narrow(1, 1, 2).copy_to(&gpu);
     assert_eq!(there.device().label(), "cuda:0");
     assert_eq!(numbers(&there), [1., 2., 5., 6., 9., 10.]);
@@ -58,7 +58,7 @@ fn copies_to_the_gpu_and_back_are_equal() {
 fn threads_see_what_others_have_computed() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     for _ in 0..20 {
-        let x = rand((700, 700), &gpu);
+        let x = rand((700, 700)).to_device(&gpu);
         let y = (0..8).fold(x.clone(), |y, _| y.matmul(&x) / 350.0);
         let sum = std::thread::scope(|scope| {
             let sum = scope.spawn(|| y.sum_all().item());
@@ -74,8 +74,8 @@ fn threads_see_what_others_have_computed() -> Result<()> {
 fn a_loader_returns_batches_of_a_data_set_on_the_gpu() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let sum = |device: &Device| {
-        let x = arange(0f32, 1000f32, device).reshape((250, 4));
-        let data = TensorDataset::new(x, zeros(250, device))?;
+        let x = arange(0f32, 1000f32).to_device(device).reshape((250, 4));
+        let data = TensorDataset::new(x, zeros(250).to_device(device))?;
         let loader = DataLoader::new(data).batch_size(16).shuffle(true);
         with_seed(1, || {
             let sums = loader
@@ -95,7 +95,10 @@ fn a_class_out_of_range_leaves_the_gpu_usable() {
     let mut model = Classifier::new(net, 0.1);
     model.to_device(&gpu);
     let loss = |classes: &[i64]| {
-        let (x, y) = (ones((2, 4), &gpu), tensor(classes, &gpu));
+        let (x, y) = (
+            ones((2, 4)).to_device(&gpu),
+            tensor(classes).to_device(&gpu),
+        );
         model.training_step(&Batch { x, y }).item()
     };
     assert!(loss(&[0, 3]).is_nan());
@@ -103,7 +106,7 @@ fn a_class_out_of_range_leaves_the_gpu_usable() {
     assert!(loss(&[0, 2]).is_finite());
     let mut words = Embedding::new(3, 2);
     words.to_device(&gpu);
-    let rows = words.forward(&tensor(&[2, 3], &gpu));
+    let rows = words.forward(&tensor(&[2, 3]).to_device(&gpu));
     let rows = numbers(&rows);
     assert!(rows[1].is_finite() && rows[2].is_nan(), "{rows:?}");
 }
@@ -111,11 +114,11 @@ fn a_class_out_of_range_leaves_the_gpu_usable() {
 #[test]
 fn a_tensor_that_is_too_large_reports_the_requested_size() {
     let Some(gpu) = card() else { return };
-    let message = attempt(|| zeros((1 << 20, 1 << 20), &gpu)).unwrap_err();
+    let message = attempt(|| with_device(&gpu, || zeros((1 << 20, 1 << 20)))).unwrap_err();
     let message = message.to_string();
     assert!(message.starts_with("the GPU is out of memory: requested 4096.0 GiB, "));
     assert!(message.contains(" are free\n"), "{message}");
-    assert_eq!(ones(2, &gpu).sum_all().item(), 2.0);
+    assert_eq!(ones(2).to_device(&gpu).sum_all().item(), 2.0);
 }
 
 #[test]

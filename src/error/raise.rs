@@ -27,7 +27,7 @@ struct Raised(Error);
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (x, y) = (zeros((2, 3), &cpu()), zeros(4, &cpu()));
+/// let (x, y) = (zeros((2, 3)), zeros(4));
 /// assert!(attempt(|| &x + &x).is_ok());
 /// let error = attempt(|| &x + &y).unwrap_err();
 /// assert!(error.to_string().starts_with("+: "));
@@ -108,11 +108,10 @@ mod tests {
     use super::*;
     use crate::ops::mse_loss;
     use crate::tensor::{Tensor, zeros};
-    use candle_core::Device;
     use std::panic::Location;
 
     fn tensors() -> (Tensor, Tensor) {
-        (zeros(2, &Device::Cpu), zeros(3, &Device::Cpu))
+        (zeros(2), zeros(3))
     }
 
     fn text(payload: Box<dyn Any + Send>) -> String {

@@ -293,10 +293,10 @@ impl Input for Tensor {
         let (shape, mut elements) = (value.shape()?, Vec::new());
         flatten(value, &mut elements);
         if let Some(integers) = Vec::<i64>::read(&Value::List(elements.clone())) {
-            return attempt(|| Tensor::from_vec(integers, shape, &Device::Cpu)).ok();
+            return attempt(|| Tensor::from_vec_on(integers, shape, &Device::Cpu)).ok();
         }
         let floats = Vec::<f32>::read(&Value::List(elements))?;
-        attempt(|| Tensor::from_vec(floats, shape, &Device::Cpu)).ok()
+        attempt(|| Tensor::from_vec_on(floats, shape, &Device::Cpu)).ok()
     }
 }
 

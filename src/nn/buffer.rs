@@ -14,7 +14,7 @@ use candle_core::{Device, Var};
 /// #[derive(Parameters)]
 /// struct Counter { count: Buffer }
 ///
-/// let counter = Counter { count: Buffer::new(&zeros(1, &cpu())) };
+/// let counter = Counter { count: Buffer::new(&zeros(1)) };
 /// counter.count.set(&(counter.count.tensor() + 1.0));
 /// assert_eq!(counter.num_parameters(), 0);
 /// assert_eq!(counter.state_dict()[0].0, "count");
@@ -31,7 +31,7 @@ impl Buffer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mean = Buffer::new(&zeros(3, &cpu())); // (3,)
+    /// let mean = Buffer::new(&zeros(3)); // (3,)
     /// ```
     #[track_caller]
     pub fn new(values: &Tensor) -> Self {
@@ -45,7 +45,7 @@ impl Buffer {
 
     /// Sets the values of a lazy buffer; see [`Parameter::init`].
     #[track_caller]
-    pub(super) fn init(&self, default: &Device, values: impl FnOnce(&Device) -> Tensor) {
+    pub(super) fn init(&self, default: &Device, values: impl FnOnce() -> Tensor) {
         self.0.init(default, values);
     }
 
@@ -57,7 +57,7 @@ impl Buffer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Buffer::new(&ones(3, &cpu())).tensor().dims(), [3]);
+    /// assert_eq!(Buffer::new(&ones(3)).tensor().dims(), [3]);
     /// ```
     #[track_caller]
     pub fn tensor(&self) -> Tensor {
@@ -72,8 +72,8 @@ impl Buffer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mean = Buffer::new(&zeros(3, &cpu()));
-    /// mean.set(&ones(3, &cpu()));
+    /// let mean = Buffer::new(&zeros(3));
+    /// mean.set(&ones(3));
     /// assert_eq!(mean.tensor().to_vec1::<f32>(), [1.0; 3]);
     /// ```
     #[track_caller]

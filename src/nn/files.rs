@@ -235,7 +235,7 @@ mod tests {
 
         let weight = LazyLinear::new(2).replicate(&CPU);
         let weight = weight.parameter("weight");
-        let message = message_of(|| weight.set(&ones((3, 3), &CPU)));
+        let message = message_of(|| weight.set(&ones((3, 3))));
         let wrong = "a parameter of [2, _] f32 cannot hold [3, 3] f32\n";
         assert!(message.starts_with(wrong), "{message}");
     }
@@ -246,7 +246,7 @@ mod tests {
         let mut net = Linear::new(3, 2);
         net.save_parameters(&path).unwrap();
         let whole = std::fs::read(&path).unwrap();
-        net.parameter("bias").set(&ones(2, &CPU));
+        net.parameter("bias").set(&ones(2));
         for length in [0, 4, 20, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).unwrap();
             let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! Initialisation of weights.
 
 use crate::error::{OrRaise, Result, explain};
-use crate::tensor::{Tensor, full, normal, uniform};
-use candle_core::{Device, Shape};
+use crate::tensor::{Tensor, full, normal, uniform, with_device};
+use candle_core::Shape;
 
 /// A rule for initial weights. Layers use PyTorch's defaults; this is for other choices.
 ///
@@ -13,7 +13,7 @@ use candle_core::{Device, Shape};
 /// use taper::prelude::*;
 ///
 /// manual_seed(1);
-/// let w = Init::XavierUniform.tensor((200, 100), &cpu()); // (200, 100)
+/// let w = Init::XavierUniform.tensor((200, 100)); // (200, 100)
 /// let bound = (6.0f64 / 300.0).sqrt();
 /// assert!(w.abs().max_all().item() <= bound);
 /// ```
@@ -36,7 +36,7 @@ pub enum Init {
 }
 
 impl Init {
-    /// Draws a weight of this shape, in `f32`.
+    /// Draws a weight of this shape on the default device, in `f32`.
     ///
     /// # Panics
     /// If the shape has fewer than two dimensions and the rule needs them, or the bound or standard
@@ -45,21 +45,21 @@ impl Init {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let w = Init::Constant(0.5).tensor((1, 2), &cpu()); // (1, 2)
+    /// let w = Init::Constant(0.5).tensor((1, 2)); // (1, 2)
     /// assert_eq!(w.to_vec2::<f32>(), [[0.5, 0.5]]);
-    /// assert!(attempt(|| Init::KaimingNormal.tensor(3, &cpu())).is_err());
+    /// assert!(attempt(|| Init::KaimingNormal.tensor(3)).is_err());
     /// ```
     #[track_caller]
-    pub fn tensor(self, shape: impl Into<Shape>, device: &Device) -> Tensor {
-        self.draw(shape.into(), device)
+    pub fn tensor(self, shape: impl Into<Shape>) -> Tensor {
+        self.draw(shape.into())
     }
 
     #[track_caller]
-    fn draw(self, shape: Shape, device: &Device) -> Tensor {
+    fn draw(self, shape: Shape) -> Tensor {
         let spread = match self {
-            Self::Constant(value) => return full(shape, value, device),
-            Self::Normal(std) => return normal(0.0, std, shape, device),
-            Self::Uniform(bound) => return uniform(-bound, bound, shape, device),
+            Self::Constant(value) => return full(shape, value),
+            Self::Normal(std) => return normal(0.0, std, shape),
+            Self::Uniform(bound) => return uniform(-bound, bound, shape),
             Self::XavierUniform | Self::XavierNormal => {
                 let (inputs, outputs) = fans(&shape).or_raise();
                 2.0 / (inputs + outputs)
@@ -69,17 +69,16 @@ impl Init {
         match self {
             Self::XavierUniform | Self::KaimingUniform => {
                 let bound = (3.0 * spread).sqrt();
-                uniform(-bound, bound, shape, device)
+                uniform(-bound, bound, shape)
             }
-            _ => normal(0.0, spread.sqrt(), shape, device),
+            _ => normal(0.0, spread.sqrt(), shape),
         }
     }
 
     /// Draws a weight with the shape, type and device of these values.
     #[track_caller]
     pub(super) fn tensor_like(self, values: &Tensor) -> Tensor {
-        self.tensor(values.shape(), values.device())
-            .to_dtype(values.dtype())
+        with_device(values.device(), || self.tensor(values.shape())).to_dtype(values.dtype())
     }
 }
 
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     fn std(init: Init) -> f64 {
-        let w = init.tensor((300, 50, 2, 2), &Device::Cpu);
+        let w = init.tensor((300, 50, 2, 2));
         w.sqr().mean_all().item().sqrt()
     }
 

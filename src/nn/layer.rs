@@ -20,9 +20,9 @@ use crate::tensor::Tensor;
 ///     }
 /// }
 ///
-/// let scale = Scale { factor: Parameter::new(&full(1, 3.0, &cpu())) };
+/// let scale = Scale { factor: Parameter::new(&full(1, 3.0)) };
 /// let net = seq![scale, ReLU];
-/// let y = net.forward(&tensor(&[-1.0, 2.0], &cpu()));
+/// let y = net.forward(&tensor(&[-1.0, 2.0]));
 /// assert_eq!(y.to_vec1::<f32>(), [0.0, 6.0]);
 /// ```
 ///
@@ -43,7 +43,7 @@ use crate::tensor::Tensor;
 /// }
 ///
 /// let distance = Distance { embedding: Embedding::new(10, 4) };
-/// let a = tensor(&[1, 7], &cpu());
+/// let a = tensor(&[1, 7]);
 /// assert_eq!(distance.forward(&(a.clone(), a)).to_vec1::<f32>(), [0.0, 0.0]);
 /// ```
 pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + Sync {
@@ -56,7 +56,7 @@ pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + S
     /// use taper::prelude::*;
     ///
     /// let layer: Box<dyn Layer> = Box::new(Tanh);
-    /// let y = layer.forward(&zeros((2, 3), &cpu())); // (2, 3)
+    /// let y = layer.forward(&zeros((2, 3))); // (2, 3)
     /// ```
     fn forward(&self, input: &X) -> Y;
 

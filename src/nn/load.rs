@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn tied() -> Tied {
-        let embedding = Parameter::new(&zeros((3, 2), &CPU));
+        let embedding = Parameter::new(&zeros((3, 2)));
         let head = embedding.clone();
         Tied { embedding, head }
     }
@@ -219,7 +219,7 @@ mod tests {
     /// PyTorch lists a tied tensor under both names.
     #[test]
     fn a_tied_tensor_may_have_any_of_its_names() {
-        let (one, zero) = (ones((3, 2), &CPU), zeros((3, 2), &CPU));
+        let (one, zero) = (ones((3, 2)), zeros((3, 2)));
         for names in [&["embedding", "head"][..], &["embedding"], &["head"]] {
             let tensors: Vec<_> = names.iter().map(|name| (*name, one.clone())).collect();
             let path = file("tied", &tensors);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn other_types_are_converted_when_asked() {
         for dtype in [DType::BF16, DType::F16, DType::F64] {
-            let weight = ones((2, 3), &CPU).to_dtype(dtype);
+            let weight = ones((2, 3)).to_dtype(dtype);
             let path = file("types", &[("weight", weight)]);
             let mut net = Linear::new(3, 2).bias(false);
             assert!(net.load_parameters(&path, &CPU).is_err());
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_file_of_which_nothing_fits_is_refused() {
-        let path = file("nothing", &[("other", ones(2, &CPU))]);
+        let path = file("nothing", &[("other", ones(2))]);
         let options = LoadOptions::new().partial();
         let mut net = Linear::new(3, 2);
         let message = net.load_parameters_with(&path, &CPU, options).unwrap_err();

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///     }
 /// }
 ///
-/// let x = ones(1, &cpu());
+/// let x = ones(1);
 /// let mut net = seq![Doubler { mode: Mode::new() }];
 /// assert_eq!(net.forward(&x).to_vec1::<f32>(), [2.0]);
 /// net.eval();

@@ -5,7 +5,7 @@ mod frozen;
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded};
+use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded, with_device};
 use candle_core::{DType, Device, Shape, Var};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[2.0, 3.0], &cpu())); // (2,)
+/// let w = Parameter::new(&tensor(&[2.0, 3.0])); // (2,)
 /// let loss = w.tensor().sqr().sum_all();
 /// let gradient = loss.backward().remove(&w.tensor()).unwrap(); // 2 w
 /// assert_eq!(gradient.to_vec1::<f32>(), [4.0, 6.0]);
@@ -58,7 +58,7 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let bias = Parameter::new(&zeros(3, &cpu())); // (3,)
+    /// let bias = Parameter::new(&zeros(3)); // (3,)
     /// assert_eq!(bias.shape().dims(), [3]);
     /// ```
     #[inline]
@@ -91,7 +91,7 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(Parameter::new(&zeros(3, &cpu())).is_initialized());
+    /// assert!(Parameter::new(&zeros(3)).is_initialized());
     /// ```
     pub fn is_initialized(&self) -> bool {
         matches!(*self.read(), State::Ready(_))
@@ -99,8 +99,8 @@ impl Parameter {
 
     /// Sets the values of a lazy parameter; does nothing if it has values.
     ///
-    /// `values` is called with the device on which to create them: the one that `to_device` has set
-    /// before, or else `default`, the device of the input.
+    /// They are created on the device that `to_device` has set before, or else on `default`, the device of the
+    /// input: during the call of `values` it is the default device.
     ///
     /// # Panics
     /// Those of `values`.
@@ -109,21 +109,21 @@ impl Parameter {
     /// use taper::prelude::*;
     ///
     /// let weight = Parameter::lazy();
-    /// weight.init(&cpu(), |device| ones((1, 4), device)); // (1, 4)
+    /// weight.init(&cpu(), || ones((1, 4))); // (1, 4)
     /// assert_eq!(weight.shape().dims(), [1, 4]);
     /// ```
     #[inline]
     #[track_caller]
-    pub fn init(&self, default: &Device, values: impl FnOnce(&Device) -> Tensor) {
+    pub fn init(&self, default: &Device, values: impl FnOnce() -> Tensor) {
         let mut values = Some(values);
-        self.initialise(default, &mut |device| values.take().map(|of| of(device)));
+        self.initialise(default, &mut || values.take().map(|values| values()));
     }
 
     #[track_caller]
-    fn initialise(&self, default: &Device, values: &mut dyn FnMut(&Device) -> Option<Tensor>) {
+    fn initialise(&self, default: &Device, values: &mut dyn FnMut() -> Option<Tensor>) {
         let values = |device: &Device| {
-            let values = values(device).expect("called once");
-            Ok(values.into())
+            let values = with_device(device, &mut *values);
+            Ok(values.expect("called once").into())
         };
         self.fill(default, values).or_raise();
     }
@@ -176,7 +176,7 @@ impl Parameter {
     /// let net = Linear::new(4, 1);
     /// let vars = net.parameters().iter().map(Parameter::var).collect();
     /// let mut optimizer = SGD::new(vars, 0.1)?;
-    /// let loss = net.forward(&ones((8, 4), &cpu())).sqr().mean_all();
+    /// let loss = net.forward(&ones((8, 4))).sqr().mean_all();
     /// optimizer.backward_step(loss.as_candle())?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -203,8 +203,8 @@ impl Parameter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let bias = Parameter::new(&zeros(2, &cpu()));
-    /// bias.set(&tensor(&[1.0, 2.0], &cpu()));
+    /// let bias = Parameter::new(&zeros(2));
+    /// bias.set(&tensor(&[1.0, 2.0]));
     /// assert_eq!(bias.tensor().to_vec1::<f32>(), [1.0, 2.0]);
     /// ```
     #[inline]

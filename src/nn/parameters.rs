@@ -21,7 +21,7 @@ use candle_core::{DType, Device};
 ///
 /// let mut model = Regression {
 ///     net: Linear::new(3, 1),
-///     scale: Parameter::new(&ones(1, &cpu())),
+///     scale: Parameter::new(&ones(1)),
 ///     lr: 0.1,
 /// };
 /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
@@ -83,7 +83,7 @@ pub trait Parameters {
     /// #[describe(classes = self.weight.size(0))]
     /// struct Scores { weight: Parameter, temperature: f64 }
     ///
-    /// let weight = Parameter::new(&zeros((10, 4), &cpu())); // (10, 4)
+    /// let weight = Parameter::new(&zeros((10, 4))); // (10, 4)
     /// let scores = Scores { weight, temperature: 1.0 };
     /// assert_eq!(format!("{scores:?}"), "Scores(classes=10)");
     /// ```
@@ -102,7 +102,7 @@ pub trait Parameters {
     /// let device = try_gpu(0);
     /// let mut net = seq![LazyLinear::new(1)];
     /// net.to_device(&device);
-    /// let y = net.forward(&ones((2, 3), &device)); // (2, 1), on that device
+    /// let y = net.forward(&ones((2, 3)).to_device(&device)); // (2, 1), on that device
     /// ```
     // This method is not in `ParametersExt`, which every type implements: there it would hide the method
     // of the tensor in an `Arc`.
@@ -124,7 +124,7 @@ pub trait Parameters {
     ///
     /// let mut net = seq![Linear::new(3, 2), LazyBatchNorm1d::new()];
     /// net.to_dtype(DType::F64);
-    /// let y = net.forward(&ones((4, 3), &cpu()).to_dtype(DType::F64)); // (4, 2)
+    /// let y = net.forward(&ones((4, 3)).to_dtype(DType::F64)); // (4, 2)
     /// assert_eq!(y.dtype(), DType::F64);
     /// assert!(attempt(|| net.to_dtype(DType::I64)).is_err());
     /// ```
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn parameter() -> Parameter {
-        Parameter::new(&zeros(1, &Device::Cpu))
+        Parameter::new(&zeros(1))
     }
 
     fn block() -> Block {
@@ -293,7 +293,7 @@ mod tests {
     fn a_frozen_part_keeps_values_and_statistics_until_it_is_unfrozen() {
         let cpu = Device::Cpu;
         let mut net = crate::seq![BatchNorm1d::new(2), Linear::new(2, 1)];
-        let x = crate::tensor::tensor(&[[1.0, 2.0], [3.0, 5.0]], &cpu);
+        let x = crate::tensor::tensor(&[[1.0, 2.0], [3.0, 5.0]]);
         let mean = |net: &Sequential| net.state_dict()[2].1.to_vec1::<f32>();
         let trained = |net: &Sequential| -> Vec<bool> {
             let gradients = net.forward(&x).sum_all().backward();

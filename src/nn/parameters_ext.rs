@@ -129,7 +129,7 @@ pub trait ParametersExt {
     /// let mut net = seq![Linear::new(4, 8), LazyBatchNorm1d::new(), Linear::new(8, 2)];
     /// net[0].freeze();
     /// net[1].freeze();
-    /// let loss = net.forward(&ones((3, 4), &cpu())).sqr().mean_all();
+    /// let loss = net.forward(&ones((3, 4))).sqr().mean_all();
     /// let gradients = loss.backward();
     /// assert!(gradients.get(&net.parameter("0.weight").tensor()).is_none());
     /// Sgd::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
@@ -173,7 +173,7 @@ pub trait ParametersExt {
     ///
     /// let net = seq![Linear::new(4, 2), ReLU];
     /// let copy = net.replicate(&cpu());
-    /// copy.parameter("0.bias").set(&zeros(2, &cpu())); // the model keeps its own
+    /// copy.parameter("0.bias").set(&zeros(2)); // the model keeps its own
     /// assert_eq!(copy.num_parameters(), net.num_parameters());
     /// ```
     #[track_caller]

@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn tied() -> Tied {
-        let first = Parameter::new(&ones(2, &CPU));
+        let first = Parameter::new(&ones(2));
         let mut model = Tied {
             net: crate::seq![LazyLinear::new(2), Dropout::new(0.5)],
             layers: vec![Box::new(Linear::new(2, 2))],
@@ -172,7 +172,7 @@ mod tests {
             notes: [1, 2].into(),
         };
         model.eval();
-        model.norm.forward(&zeros((2, 2), &CPU));
+        model.norm.forward(&zeros((2, 2)));
         model
     }
 
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(names(&copy), names(&model));
         assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
 
-        copy.first.set(&zeros(2, &CPU));
+        copy.first.set(&zeros(2));
         let elements = |p: &Parameter| p.tensor().to_vec1::<f32>();
         assert_eq!(
             elements(&copy.pair.1[0]),
@@ -193,7 +193,7 @@ mod tests {
         );
         assert_eq!(elements(&model.first), [1.0, 1.0]);
 
-        copy.net.forward(&ones((1, 3), &CPU));
+        copy.net.forward(&ones((1, 3)));
         assert!(!model.parameter("net.0.weight").is_initialized());
     }
 
@@ -204,7 +204,7 @@ mod tests {
             return;
         };
         let mut model = tied();
-        let x = ones((1, 2), &CPU);
+        let x = ones((1, 2));
         model.to_device(&gpu);
         for entry in state_of(&model)
             .iter()
@@ -214,7 +214,7 @@ mod tests {
         }
         let message = message_of(|| model.norm.forward(&x));
         assert!(message.contains("but its input is on cpu\n"), "{message}");
-        let (y_hat, y) = (zeros((1, 2), &gpu), tensor(&[0], &CPU));
+        let (y_hat, y) = (zeros((1, 2)).to_device(&gpu), tensor(&[0]));
         let message = message_of(|| cross_entropy(&y_hat, &y));
         assert!(message.contains("but targets are on cpu\n"), "{message}");
     }

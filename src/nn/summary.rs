@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn scale() -> Scale {
-        let factor = Parameter::new(&zeros(1, &Device::Cpu));
+        let factor = Parameter::new(&zeros(1));
         Scale { factor }
     }
 

@@ -4,10 +4,7 @@ use super::*;
 use crate::error::attempt;
 use crate::seq;
 use crate::tensor::{ones, zeros};
-use candle_core::Device;
 use std::fmt::Debug;
-
-const CPU: Device = Device::Cpu;
 
 /// Returns the message with which `compute` is refused.
 pub(super) fn message_of<T: Debug>(compute: impl FnOnce() -> T) -> String {
@@ -65,7 +62,7 @@ fn every_layer_refuses_wrong_shapes_with_its_name_and_what_it_takes() {
     for (layer, shapes) in refusing() {
         for shape in shapes {
             let before = layer.describe();
-            let x = zeros(shape.clone(), &CPU);
+            let x = zeros(shape.clone());
             let error = attempt(|| layer.forward(&x));
             let message = error
                 .expect_err(&format!("{before} took {shape:?}"))
@@ -88,7 +85,7 @@ fn layers_for_any_shape_take_any_shape() {
     for layer in layers {
         for shape in [vec![], vec![0], vec![3], vec![2, 1, 3]] {
             assert_eq!(
-                layer.forward(&ones(shape.clone(), &CPU)).dims(),
+                layer.forward(&ones(shape.clone())).dims(),
                 shape,
                 "{layer:?}"
             );
@@ -99,7 +96,7 @@ fn layers_for_any_shape_take_any_shape() {
 #[test]
 fn a_chain_names_the_layer_that_refuses() {
     let net = seq![Linear::new(4, 3), ReLU, Linear::new(2, 1)];
-    let message = message_of(|| net.forward(&zeros((1, 4), &CPU)));
+    let message = message_of(|| net.forward(&zeros((1, 4))));
     let first =
         "Linear(in_features=2, out_features=1, bias=true) cannot take an input of shape [1, 3]";
     assert_eq!(message.lines().next(), Some(first));

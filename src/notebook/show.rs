@@ -39,7 +39,7 @@ pub trait Show {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[1.0, 2.5], &cpu());
+    /// let x = tensor(&[1.0, 2.5]);
     /// assert_eq!(x.show_text(), "[1.0000, 2.5000]\nTensor[[2], f32, cpu]");
     /// assert_eq!((cpu(), [1, 2]).show_text(), "(cpu, [1, 2])");
     /// ```
@@ -113,7 +113,6 @@ show_as_rust_prints!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::cpu;
     use crate::tensor::zeros;
 
     #[test]
@@ -135,7 +134,7 @@ mod tests {
         clippy::unnecessary_mut_passed
     )]
     fn the_call_of_a_notebook_compiles_for_values_and_references() {
-        let x = zeros(2, &cpu());
+        let x = zeros(2);
         let mut name = String::from("n");
         (x).evcxr_display();
         (&x).evcxr_display();

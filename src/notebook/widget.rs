@@ -210,7 +210,7 @@ impl<const N: usize> Controls for [Slider; N] {
 /// use taper::prelude::*;
 ///
 /// interact(slider("frequency", 1.0..=9.0), |frequency| {
-///     let xs = linspace(0.0, 6.3, 200, &cpu());
+///     let xs = linspace(0.0, 6.3, 200);
 ///     Ok(plot(&xs, &[&(&xs * frequency).sin()]))
 /// });
 /// interact([slider("a", 0.0..=1.0), slider("b", 0.0..=1.0)], |[a, b]| {
@@ -304,7 +304,6 @@ pub fn update_widget(id: &str, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::cpu;
     use crate::error::explain;
     use crate::notebook::hooks::taper_flush;
     use crate::notebook::testing::records;
@@ -326,7 +325,7 @@ mod tests {
             interact(slider("lr", 0.001..=1.0).log(), |lr| match lr {
                 2.0 => panic!("too large"),
                 3.0 => Err(explain("not a rate", "choose another")),
-                4.0 => Ok(zeros(2, &cpu()).i(2).item()),
+                4.0 => Ok(zeros(2).i(2).item()),
                 _ => Ok(lr * 2.0),
             });
             let id = INTERACTIONS.with_borrow(|all| all[0].borrow().ids[0].clone());

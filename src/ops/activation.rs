@@ -15,7 +15,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = relu(&tensor(&[-2.0, 3.0], &cpu())); // (2,)
+    /// let y = relu(&tensor(&[-2.0, 3.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 3.0]);
     /// ```
     relu relu_as(): Relu, relu_with_candle;
@@ -25,7 +25,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(sigmoid(&tensor(0.0, &cpu())).item(), 0.5);
+    /// assert_eq!(sigmoid(&tensor(0.0)).item(), 0.5);
     /// ```
     sigmoid sigmoid_as(): Sigmoid, candle_nn::ops::sigmoid;
 
@@ -34,7 +34,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(tanh(&tensor(0.0, &cpu())).item(), 0.0);
+    /// assert_eq!(tanh(&tensor(0.0)).item(), 0.0);
     /// ```
     tanh tanh_as(): Tanh, Raw::tanh;
 
@@ -44,7 +44,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = gelu(&tensor(&[0.0, 10.0], &cpu())); // (2,)
+    /// let y = gelu(&tensor(&[0.0, 10.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
     gelu gelu_as(): Gelu, gelu_with_candle;
@@ -54,7 +54,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(silu(&tensor(0.0, &cpu())).item(), 0.0);
+    /// assert_eq!(silu(&tensor(0.0)).item(), 0.0);
     /// ```
     silu silu_as(): Silu, Raw::silu;
 
@@ -63,7 +63,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = leaky_relu(&tensor(&[-2.0, 3.0], &cpu()), 0.5); // (2,)
+    /// let y = leaky_relu(&tensor(&[-2.0, 3.0]), 0.5); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
     leaky_relu leaky_relu_as(negative_slope: f64): LeakyRelu(negative_slope), |x| {
@@ -76,7 +76,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = elu(&tensor(&[-100.0, 3.0], &cpu()), 1.0); // (2,)
+    /// let y = elu(&tensor(&[-100.0, 3.0]), 1.0); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
     elu elu_as(alpha: f64): Elu(alpha), |x| {

@@ -27,8 +27,8 @@ pub(crate) use mask::valid_steps;
 /// use taper::prelude::*;
 ///
 /// let (batch, heads, steps, features) = (2, 4, 5, 8);
-/// let q = randn((batch, heads, steps, features), &cpu());
-/// let (k, v) = (randn((batch, heads, 3, features), &cpu()), ones((batch, heads, 3, 1), &cpu()));
+/// let q = randn((batch, heads, steps, features));
+/// let (k, v) = (randn((batch, heads, 3, features)), ones((batch, heads, 3, 1)));
 /// let y = scaled_dot_product_attention(&q, &k, &v, &AttentionMask::none()); // (2, 4, 5, 1)
 /// let mean = y.mean_all().item();
 /// assert!((mean - 1.0).abs() < 1e-6); // a mean of ones
@@ -244,13 +244,10 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::tensor::{randn, tensor, zeros};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &CPU);
+        let x = |shape: &[usize]| zeros(shape);
         let message = |q: &[usize], k: &[usize], mask: &AttentionMask| {
             let (q, k) = (x(q), x(k));
             let y = attempt(|| scaled_dot_product_attention(&q, &k, &k, mask));
@@ -273,10 +270,10 @@ mod tests {
 
     #[test]
     fn masks_add_up() {
-        let x = Raw::from(randn((2, 3, 4), &CPU));
+        let x = Raw::from(randn((2, 3, 4)));
         let mask = AttentionMask::causal()
-            .lengths(&tensor(&[3, 1], &CPU), 3)
-            .keys(&tensor(&[[1, 0, 1], [1, 1, 1]], &CPU));
+            .lengths(&tensor(&[3, 1]), 3)
+            .keys(&tensor(&[[1, 0, 1], [1, 1, 1]]));
         let (_, weights) = attention(&"test", [&x, &x, &x], &mask, 0.0).unwrap();
         let seen = Tensor::from(weights).gt(0.0).to_vec3::<u8>();
         assert_eq!(seen[0], [[1, 0, 0], [1, 0, 0], [1, 0, 1]]);
@@ -285,7 +282,7 @@ mod tests {
 
     #[test]
     fn an_empty_batch_stays_empty() {
-        let x = zeros((0, 3, 4), &CPU);
+        let x = zeros((0, 3, 4));
         let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal());
         assert_eq!(y.dims(), [0, 3, 4]);
     }

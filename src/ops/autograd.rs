@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+/// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
 /// let slope = x.pow(4).sum_all().backward_graph().of(&x); // 4 x³
 /// assert_eq!(slope.to_vec1::<f32>(), [4.0, 32.0]);
 /// let second = slope.sum_all().backward().of(&x); // 12 x²
@@ -56,7 +56,7 @@ pub fn backward_graph(loss: &Tensor) -> GradStore {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+/// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
 /// let h = &x * 3.0;
 /// let of = grad(&h.sqr().sum_all(), &[&h, &x]);
 /// assert_eq!(of[0].to_vec1::<f32>(), [6.0, 12.0]);
@@ -77,9 +77,9 @@ pub fn grad(loss: &Tensor, inputs: &[&Tensor]) -> Vec<Tensor> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+/// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
 /// let slopes = grad_graph(&x.pow(3).sum_all(), &[&x]); // 3 x²
-/// let v = tensor(&[1.0, 10.0], &cpu());
+/// let v = tensor(&[1.0, 10.0]);
 /// let products = grad(&(&slopes[0] * v).sum_all(), &[&x]); // 6 x v
 /// assert_eq!(products[0].to_vec1::<f32>(), [6.0, 120.0]);
 /// ```

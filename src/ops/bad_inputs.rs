@@ -4,7 +4,7 @@
 use super::*;
 use crate::error::attempt;
 use crate::tensor::Tensor;
-use candle_core::{DType, Device, Var};
+use candle_core::{DType, Var};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An operation of an input, a second input and a size.
@@ -122,7 +122,7 @@ fn tensors() -> Vec<Tensor> {
     let all = shapes
         .iter()
         .flat_map(|shape| types.map(|dtype| (*shape, dtype)));
-    all.map(|(shape, dtype)| crate::tensor::ones(shape, &Device::Cpu).to_dtype(dtype))
+    all.map(|(shape, dtype)| crate::tensor::ones(shape).to_dtype(dtype))
         .collect()
 }
 
@@ -137,7 +137,7 @@ fn invalid_inputs_are_refused_in_two_lines() {
 fn shapes_whose_number_of_elements_overflows_are_refused() {
     let wide = (1 << 60) + 1;
     let shapes: [&[usize]; 4] = [&[16, wide], &[wide, 16], &[16, 1, wide], &[1, 16, wide, 1]];
-    let tensors = shapes.map(|shape| Tensor::from_vec(vec![1f32; 16], shape, &Device::Cpu));
+    let tensors = shapes.map(|shape| Tensor::from_vec(vec![1f32; 16], shape));
     let mut wrong = Vec::new();
     for (name, operation) in OPERATIONS {
         for (x, w) in tensors

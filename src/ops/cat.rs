@@ -30,8 +30,8 @@ const INPUTS: usize = 3;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let a = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
-/// let b = tensor(&[[5.0], [6.0]], &cpu()); // (2, 1)
+/// let a = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+/// let b = tensor(&[[5.0], [6.0]]); // (2, 1)
 /// assert_eq!(cat(&[&a, &b], 1).to_vec2::<f32>(), [[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]);
 /// assert_eq!(cat(&[&a, &a, &a], 0).dims(), [6, 2]);
 /// ```
@@ -206,7 +206,7 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{arange, rand};
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     #[test]
     fn the_kernel_agrees_with_candle() {
@@ -215,7 +215,7 @@ mod tests {
             let (dim, count) = (case.between(0, 2), case.between(2, 8));
             let inputs = (0..count).map(|_| {
                 shape[dim] = case.between(1, 30);
-                case.input(rand(shape.as_slice(), &Device::Cpu))
+                case.input(rand(shape.as_slice()))
             });
             Some((
                 inputs.collect(),
@@ -227,18 +227,18 @@ mod tests {
 
     #[test]
     fn integers_empty_tensors_and_one_tensor_are_joined() {
-        let x = arange(0.0, 4.0, &Device::Cpu).to_dtype(DType::U32);
+        let x = arange(0.0, 4.0).to_dtype(DType::U32);
         assert_eq!(cat(&[&x, &x], 0).to_vec1::<u32>(), [0, 1, 2, 3, 0, 1, 2, 3]);
         assert_eq!(cat(&[&x], 0).raw().id(), x.raw().id());
         let empty = x.narrow(0, 0, 0);
         assert_eq!(cat(&[&empty, &x, &empty], 0).dims(), [4]);
-        let none = rand((0, 2), &Device::Cpu);
+        let none = rand((0, 2));
         assert_eq!(cat(&[&none, &none], 1).dims(), [0, 4]);
     }
 
     #[test]
     fn tensors_that_do_not_fit_are_errors() {
-        let x = rand((2, 3), &Device::Cpu);
+        let x = rand((2, 3));
         let message = |tensors: &[&Tensor], dim: usize| {
             let error = attempt(|| cat(tensors, dim)).unwrap_err();
             error.to_string()

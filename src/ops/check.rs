@@ -239,7 +239,6 @@ pub(crate) fn positive(caller: &dyn Display, sizes: &[(&str, usize)]) -> Result<
 mod tests {
     use super::*;
     use crate::tensor::ones;
-    use candle_core::Device;
 
     #[test]
     fn an_error_names_both_devices() {
@@ -252,8 +251,8 @@ mod tests {
 
     #[test]
     fn a_bias_is_not_called_an_input() {
-        let weight = ones((2, 1), &Device::Cpu);
-        let wide = ones(2, &Device::Cpu).to_dtype(DType::F64);
+        let weight = ones((2, 1));
+        let wide = ones(2).to_dtype(DType::F64);
         let message = bias(&"linear", Some(wide.raw()), weight.raw()).unwrap_err();
         assert_eq!(
             message.to_string(),

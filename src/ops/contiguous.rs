@@ -16,7 +16,7 @@ use candle_core::Result;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &cpu()); // (2, 3)
+/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); // (2, 3)
 /// let y = contiguous(&x.t()); // (3, 2)
 /// assert!(!x.t().is_contiguous() && y.is_contiguous());
 /// assert_eq!(y.to_vec2::<f32>(), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
@@ -65,13 +65,12 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::rand;
-    use candle_core::Device;
 
     #[test]
     fn the_kernel_agrees_with_candle() {
         compare("contiguous", 12, |case| {
             let shape = [case.between(2, 40), case.between(2, 70), case.between(2, 5)];
-            let x = case.input(rand(shape.as_slice(), &Device::Cpu));
+            let x = case.input(rand(shape.as_slice()));
             Some((
                 vec![x],
                 Box::new(|x| contiguous_raw(&x[0].transpose(0, 1)?)),

@@ -21,8 +21,8 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]], &cpu()); // (1, 1, 4)
-/// let difference = tensor(&[[[-1.0, 1.0]]], &cpu()); // (1, 1, 2)
+/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]]); // (1, 1, 4)
+/// let difference = tensor(&[[[-1.0, 1.0]]]); // (1, 1, 2)
 /// let y = conv1d(&x, &difference, None, Conv2dSpec::new()); // (1, 1, 3)
 /// assert_eq!(y.to_vec::<f32>(), [3.0, 5.0, 7.0]);
 /// ```
@@ -110,12 +110,11 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::tensor::zeros;
-    use candle_core::Device;
 
     #[test]
     fn an_empty_kernel_is_refused() {
-        let x = zeros((1, 2, 5), &Device::Cpu);
-        let weight = zeros((1, 2, 0), &Device::Cpu);
+        let x = zeros((1, 2, 5));
+        let weight = zeros((1, 2, 0));
         let message = attempt(|| conv1d(&x, &weight, None, Conv2dSpec::new())).unwrap_err();
         assert_eq!(
             message.to_string(),

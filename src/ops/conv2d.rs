@@ -50,8 +50,8 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 9.0, &cpu()).reshape((1, 1, 3, 3));
-/// let edges = tensor(&[[[[-1.0, 1.0]]]], &cpu()); // (1, 1, 1, 2)
+/// let x = arange(0.0, 9.0).reshape((1, 1, 3, 3));
+/// let edges = tensor(&[[[[-1.0, 1.0]]]]); // (1, 1, 1, 2)
 /// let y = conv2d(&x, &edges, None, Conv2dSpec::new()); // (1, 1, 3, 2)
 /// assert_eq!(y.to_vec::<f32>(), [1.0; 6]);
 /// ```

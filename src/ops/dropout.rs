@@ -18,7 +18,7 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = dropout(&ones(1000, &cpu()), 0.5).to_vec1::<f32>();
+/// let y = dropout(&ones(1000), 0.5).to_vec1::<f32>();
 /// assert!(y.iter().all(|y| *y == 0.0 || *y == 2.0));
 /// ```
 #[inline]

@@ -48,7 +48,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = exp(&tensor(&[0.0, 1.0], &cpu())); // (2,)
+    /// let y = exp(&tensor(&[0.0, 1.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [1.0, std::f32::consts::E]);
     /// ```
     exp exp_as(): Exp, Raw::exp;
@@ -60,7 +60,7 @@ define_functions! {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = log(&tensor(&[1.0, 0.0, -1.0], &cpu())).to_vec1::<f32>();
+    /// let y = log(&tensor(&[1.0, 0.0, -1.0])).to_vec1::<f32>();
     /// assert!(y[0] == 0.0 && y[1] == f32::NEG_INFINITY && y[2].is_nan());
     /// ```
     log log_as(): Log, Raw::log;
@@ -138,7 +138,7 @@ fn is_far(x: &Raw) -> bool {
 /// ```
 /// use taper::prelude::*;
 ///
-/// assert_eq!(tensor(&[-2.0, 3.0], &cpu()).abs().to_vec1::<f32>(), [2.0, 3.0]);
+/// assert_eq!(tensor(&[-2.0, 3.0]).abs().to_vec1::<f32>(), [2.0, 3.0]);
 /// ```
 ///
 /// # Panics
@@ -225,7 +225,7 @@ fn ceil_of(x: &Raw) -> Result<Raw> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = tensor(&[0.5, 1.5, 2.5, -2.6], &cpu()).round();
+/// let y = tensor(&[0.5, 1.5, 2.5, -2.6]).round();
 /// assert_eq!(y.to_vec1::<f32>(), [0.0, 2.0, 2.0, -3.0]);
 /// ```
 #[inline]
@@ -262,7 +262,7 @@ fn rounded(
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = tensor(&[-2.0, 0.5, 3.0], &cpu()).clamp(0, 1);
+/// let y = tensor(&[-2.0, 0.5, 3.0]).clamp(0, 1);
 /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.5, 1.0]);
 /// ```
 #[inline]

@@ -33,8 +33,8 @@ const PARTS: usize = 32;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]], &cpu()); // (3, 2)
-/// let rows = embedding(&tensor(&[2_i64, 0], &cpu()), &table); // (2, 2)
+/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]]); // (3, 2)
+/// let rows = embedding(&tensor(&[2_i64, 0]), &table); // (2, 2)
 /// assert_eq!(rows.to_vec2::<f32>(), [[2.0, 2.1], [0.0, 0.1]]);
 /// ```
 #[inline]
@@ -193,18 +193,16 @@ mod tests {
     use super::*;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{rand, randint, with_seed};
-    use candle_core::Device;
 
     #[test]
     fn groups_have_the_rows_and_gradients_of_a_single_selection() {
         for (count, length, total) in [(7, 3, 50), (5, 1, 4), (3, 2, 1), (40, 8, 301)] {
-            let cpu = Device::Cpu;
             let (table, indices) = with_seed(total as u64, || {
-                let table = rand((count, length), &cpu);
-                (table, randint(0, count as i64, total, &cpu))
+                let table = rand((count, length));
+                (table, randint(0, count as i64, total))
             });
             let indices = Raw::from(indices.to_dtype(DType::U32));
-            let scale = rand((total, length), &cpu);
+            let scale = rand((total, length));
             let run = |look_up: &dyn Fn(&Raw) -> Result<Raw>| {
                 let table = variable(&table);
                 let rows = Tensor::from(look_up(table.raw()).unwrap());
@@ -225,8 +223,8 @@ mod tests {
         compare("embedding", 30, |case| {
             let (count, length) = (case.between(1, 90), case.between(1, 70));
             let total = case.between(1, 300);
-            let indices = Raw::from(randint(0, count as i64, total, &Device::Cpu));
-            let inputs = vec![case.input(rand((count, length), &Device::Cpu))];
+            let indices = Raw::from(randint(0, count as i64, total));
+            let inputs = vec![case.input(rand((count, length)))];
             let of_candle = indices.clone();
             let kernel = move |x: &[Raw]| embedding_as(&"", &indices, &x[0]);
             let candle = move |x: &[Raw]| x[0].contiguous()?.index_select(&of_candle, 0);

@@ -20,8 +20,8 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]], &cpu()); // (1, 4)
-/// let y = group_norm(&x, 2, &ones(4, &cpu()), &zeros(4, &cpu()), 1e-12); // (1, 4)
+/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]]); // (1, 4)
+/// let y = group_norm(&x, 2, &ones(4), &zeros(4), 1e-12); // (1, 4)
 /// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0, 0.0, 0.0]]);
 /// ```
 #[inline]
@@ -89,37 +89,36 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::tensor::{ones, zeros};
-    use candle_core::Device;
 
     #[test]
     fn a_wrong_parameter_is_named() {
-        let (x, one) = (ones((1, 4), &Device::Cpu), ones(4, &Device::Cpu));
+        let (x, one) = (ones((1, 4)), ones(4));
         let message = |weight: &Tensor, bias: &Tensor| {
             let error = attempt(|| group_norm(&x, 2, weight, bias, 1e-5)).unwrap_err();
             error.to_string()
         };
         assert_eq!(
-            message(&one, &ones(3, &Device::Cpu)),
+            message(&one, &ones(3)),
             "group_norm: a bias of shape [3] does not fit the weight\nIt must have the shape (4,)"
         );
         assert_eq!(
             message(&x, &one),
             "group_norm cannot take a weight of shape [1, 4]\nExpected a weight (channels,)"
         );
-        let message = message(&ones(3, &Device::Cpu), &one.narrow(0, 0, 3));
+        let message = message(&ones(3), &one.narrow(0, 0, 3));
         assert!(message.ends_with("the channels, must be 3"), "{message}");
     }
 
     #[test]
     fn wrong_groups_are_refused() {
-        let (one, x) = (ones(5, &Device::Cpu), zeros((1, 5), &Device::Cpu));
+        let (one, x) = (ones(5), zeros((1, 5)));
         let message = attempt(|| group_norm(&x, 2, &one, &one, 1e-5)).unwrap_err();
         assert_eq!(
             message.to_string(),
             "group_norm: expected a number of groups that divides 5 channels, found 2\n\
              Choose a divisor of the number of channels"
         );
-        let empty = zeros((0, 5, 2), &Device::Cpu);
+        let empty = zeros((0, 5, 2));
         assert_eq!(group_norm(&empty, 5, &one, &one, 1e-5).dims(), [0, 5, 2]);
     }
 }

@@ -37,8 +37,8 @@ const ROWS: usize = 64;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 3.0]], &cpu()); // (1, 2)
-/// let y = layer_norm(&x, &ones(2, &cpu()), &zeros(2, &cpu()), 0.0); // (1, 2)
+/// let x = tensor(&[[1.0, 3.0]]); // (1, 2)
+/// let y = layer_norm(&x, &ones(2), &zeros(2), 0.0); // (1, 2)
 /// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0]]);
 /// ```
 #[inline]
@@ -74,8 +74,8 @@ pub(crate) fn layer_norm_as(
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 7.0]], &cpu()); // (1, 2)
-/// let y = rms_norm(&x, &ones(2, &cpu()), 0.0); // (1, 2)
+/// let x = tensor(&[[1.0, 7.0]]); // (1, 2)
+/// let y = rms_norm(&x, &ones(2), 0.0); // (1, 2)
 /// assert!((y.i((0, 1)).item() - 1.4).abs() < 1e-6);
 /// ```
 #[inline]

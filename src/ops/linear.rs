@@ -26,8 +26,8 @@ use std::marker::PhantomData;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (x, weight) = (tensor(&[[1.0, 2.0]], &cpu()), tensor(&[[3.0, 4.0]], &cpu()));
-/// let y = linear(&x, &weight, Some(&ones(1, &cpu()))); // (1, 1)
+/// let (x, weight) = (tensor(&[[1.0, 2.0]]), tensor(&[[3.0, 4.0]]));
+/// let y = linear(&x, &weight, Some(&ones(1))); // (1, 1)
 /// assert_eq!(y.to_vec2::<f32>(), [[12.0]]);
 /// ```
 #[inline]
@@ -175,11 +175,11 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, randn, zeros};
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     #[test]
     fn a_wrong_shape_is_an_error() {
-        let (x, weight) = (zeros((2, 4), &Device::Cpu), zeros((2, 3), &Device::Cpu));
+        let (x, weight) = (zeros((2, 4)), zeros((2, 3)));
         let error = attempt(|| linear(&x, &weight, None)).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -191,19 +191,19 @@ mod tests {
     #[test]
     fn the_gradient_of_a_bias_keeps_its_digits() {
         let rows = 20_000_000;
-        let x = zeros((rows, 1), &Device::Cpu);
-        let weight = zeros((1, 1), &Device::Cpu);
-        let bias = variable(&zeros(1, &Device::Cpu));
+        let x = zeros((rows, 1));
+        let weight = zeros((1, 1));
+        let bias = variable(&zeros(1));
         let gradients = linear(&x, &weight, Some(&bias)).backward();
         assert_eq!(gradients.of(&bias).to_vec1::<f32>(), [rows as f32]);
     }
 
     #[test]
     fn empty_batches_and_half_precision_are_computed() {
-        let weight = zeros((2, 3), &Device::Cpu);
-        let x = zeros((0, 3), &Device::Cpu);
+        let weight = zeros((2, 3));
+        let x = zeros((0, 3));
         assert_eq!(linear(&x, &weight, None).dims(), [0, 2]);
-        let half = ones((1, 4000), &Device::Cpu).to_dtype(DType::BF16);
+        let half = ones((1, 4000)).to_dtype(DType::BF16);
         let y = linear(&half, &half, None).item();
         assert!((y - 4000.0).abs() < 16.0, "{y:?}");
     }
@@ -217,13 +217,13 @@ mod tests {
             );
             let rows = case.one_of(&[1, 2, 7, 32, 65]);
             let x = match case.between(0, 2) {
-                0 => randn((2, rows, ins), &Device::Cpu),
-                _ => randn((rows, ins), &Device::Cpu),
+                0 => randn((2, rows, ins)),
+                _ => randn((rows, ins)),
             };
-            let weight = randn((outs, ins), &Device::Cpu);
+            let weight = randn((outs, ins));
             let mut inputs = vec![case.input(x), case.input(weight)];
             if case.one_of(&[true, false]) {
-                inputs.push(case.input(randn(outs, &Device::Cpu)));
+                inputs.push(case.input(randn(outs)));
             }
             let kernel = |x: &[Raw]| linear_as(&"", &x[0], &x[1], x.get(2));
             let candle = |x: &[Raw]| linear_with_candle(&x.iter().collect::<Vec<_>>());

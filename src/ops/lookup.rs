@@ -87,11 +87,10 @@ pub(super) fn or_nan(
 mod tests {
     use super::*;
     use crate::tensor::tensor;
-    use candle_core::Device;
 
     #[test]
     fn without_classes_every_index_is_refused() {
-        let indices = Raw::from(tensor(&[0], &Device::Cpu));
+        let indices = Raw::from(tensor(&[0]));
         let check = |indices: &Raw| check_indices(&"loss", "class", indices, 0, "add outputs");
         assert_eq!(
             check(&indices).unwrap_err().to_string(),
@@ -102,8 +101,8 @@ mod tests {
 
     #[test]
     fn without_a_check_indices_out_of_range_give_nan() {
-        let weight = tensor(&[[1.0, 2.0], [3.0, 4.0]], &Device::Cpu);
-        let indices = tensor(&[1, 2, 0], &Device::Cpu);
+        let weight = tensor(&[[1.0, 2.0], [3.0, 4.0]]);
+        let indices = tensor(&[1, 2, 0]);
         let look_up = |indices: &Raw| weight.raw().index_select(indices, 0);
         let rows = or_nan(indices.raw(), 2, look_up).unwrap();
         let rows = rows.to_vec2::<f32>().unwrap();

@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (a, b) = (ones((6, 2, 3), &cpu()), ones((6, 3, 4), &cpu()));
+/// let (a, b) = (ones((6, 2, 3)), ones((6, 3, 4)));
 /// let y = matmul(&a, &b); // (6, 2, 4)
 /// assert_eq!(y.sum_all().item(), 6.0 * 2.0 * 4.0 * 3.0);
 /// ```
@@ -234,9 +234,7 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{randn, zeros};
-    use candle_core::Device;
 
-    const CPU: Device = Device::Cpu;
     const LEADING: [(&[usize], &[usize]); 3] = [(&[], &[]), (&[5], &[5]), (&[2, 3], &[2, 3])];
 
     #[test]
@@ -244,8 +242,8 @@ mod tests {
         compare("matmul", 60, |case| {
             let [rows, depth, columns] = [(); 3].map(|()| case.one_of(&[1, 3, 8, 17, 49, 130]));
             let (left, right) = case.one_of(&LEADING);
-            let a = randn([left, &[rows, depth]].concat(), &CPU);
-            let b = randn([right, &[depth, columns]].concat(), &CPU);
+            let a = randn([left, &[rows, depth]].concat());
+            let b = randn([right, &[depth, columns]].concat());
             let inputs = vec![case.input(a), case.input(b)];
             let kernel = |x: &[Raw]| matmul_as(&"", &x[0], &x[1]);
             let candle = |x: &[Raw]| x[0].contiguous()?.broadcast_matmul(&x[1].contiguous()?);
@@ -256,7 +254,7 @@ mod tests {
     #[test]
     fn dimensions_before_the_matrices_are_broadcast() {
         let shape = |a: &[usize], b: &[usize]| {
-            attempt(|| matmul(&zeros(a, &CPU), &zeros(b, &CPU)).dims().to_vec())
+            attempt(|| matmul(&zeros(a), &zeros(b)).dims().to_vec())
                 .map_err(|error| error.to_string())
         };
         assert_eq!(shape(&[2, 1, 3, 4], &[5, 4, 6]).unwrap(), [2, 5, 3, 6]);

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = one_hot(&tensor(&[2, 0], &cpu()), 3); // (2, 3)
+/// let y = one_hot(&tensor(&[2, 0]), 3); // (2, 3)
 /// assert_eq!(y.to_vec2::<i64>(), [[0, 0, 1], [1, 0, 0]]);
 /// ```
 #[inline]
@@ -84,15 +84,15 @@ mod tests {
 
     #[test]
     fn rows_keep_the_shape_of_the_indices() {
-        let y = arange(0, 6, &Device::Cpu).reshape((2, 3));
+        let y = arange(0, 6).reshape((2, 3));
         let rows = one_hot(&y.t(), 7); // (3, 2, 7)
         assert_eq!(rows.dims(), [3, 2, 7]);
         assert_eq!(rows.argmax(-1).to_vec2::<u32>(), [[0, 3], [1, 4], [2, 5]]);
         assert_eq!(rows.sum(-1).to_vec2::<i64>(), [[1, 1]; 3]);
-        let none = zeros((0, 2), &Device::Cpu).to_dtype(DType::U32);
+        let none = zeros((0, 2)).to_dtype(DType::U32);
         assert_eq!(one_hot(&none, 3).dims(), [0, 2, 3]);
         for wrong in [-1, 3] {
-            let error = attempt(|| one_hot(&tensor(&[0, wrong], &Device::Cpu), 3)).unwrap_err();
+            let error = attempt(|| one_hot(&tensor(&[0, wrong]), 3)).unwrap_err();
             assert!(error.to_string().contains("out of range"), "{error}");
         }
     }

@@ -13,8 +13,8 @@ use std::fmt::Display;
 /// use taper::prelude::*;
 ///
 /// let layer = Conv1d::new(1, 1, 1).padding(1).padding_mode(PaddingMode::Circular).bias(false);
-/// layer.parameter("weight").set(&ones((1, 1, 1), &cpu()));
-/// let y = layer.forward(&tensor(&[[[1.0, 2.0, 3.0]]], &cpu())); // (1, 1, 5)
+/// layer.parameter("weight").set(&ones((1, 1, 1)));
+/// let y = layer.forward(&tensor(&[[[1.0, 2.0, 3.0]]])); // (1, 1, 5)
 /// assert_eq!(y.to_vec::<f32>(), [3.0, 1.0, 2.0, 3.0, 1.0]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

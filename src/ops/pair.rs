@@ -11,7 +11,7 @@ use std::fmt;
 ///
 /// let both = Conv2d::new(1, 1, 3).padding(1);
 /// let each = Conv2d::new(1, 1, (3, 5)).padding((1, 2));
-/// let x = zeros((1, 1, 8, 8), &cpu());
+/// let x = zeros((1, 1, 8, 8));
 /// assert_eq!(both.forward(&x).dims(), each.forward(&x).dims());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]

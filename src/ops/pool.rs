@@ -35,7 +35,7 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
 /// let y = max_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
 /// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
 /// ```
@@ -81,7 +81,7 @@ pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> 
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[[1.0, 2.0], [4.0, 3.0]]], &cpu()); // (1, 2, 2)
+/// let x = tensor(&[[[1.0, 2.0], [4.0, 3.0]]]); // (1, 2, 2)
 /// let (y, indices) = max_pool2d_with_indices(&x, Pool2dSpec::new(2)); // (1, 1, 1)
 /// assert_eq!((y.item(), indices.item()), (4.0, 2.0));
 /// ```
@@ -116,7 +116,7 @@ fn maxima_and_indices(x: &Raw, spec: Pool2dSpec) -> Result<(Raw, Raw)> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
 /// let y = avg_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
 /// assert_eq!(y.to_vec::<f32>(), [2.5, 4.5, 10.5, 12.5]);
 /// ```
@@ -191,7 +191,7 @@ fn suits_kernel(x: &Raw) -> bool {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
 /// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
 /// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
 /// ```
@@ -261,7 +261,6 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, randn, zeros};
-    use candle_core::Device;
 
     type Pool = fn(&dyn Display, &Raw, Pool2dSpec) -> Result<Raw>;
     type WithCandle = fn(&Raw, Pool2dSpec) -> Result<Raw>;
@@ -283,7 +282,7 @@ mod tests {
                     case.between(kernel.both()[i].saturating_sub(2 * padding).max(1), 40)
                 });
                 let shape = (case.between(1, 4), case.between(1, 5), height, width);
-                let mut x = randn(shape, &Device::Cpu);
+                let mut x = randn(shape);
                 if case.one_of(&[true, false]) {
                     x *= 2.0;
                     x = x.round(); // many equal elements
@@ -301,7 +300,7 @@ mod tests {
     fn maxima_are_the_same_with_and_without_gradients() {
         for (kernel, stride, padding) in [(2, 2, 0), (3, 2, 1), (3, 1, 1), (4, 3, 2), (2, 5, 0)] {
             for shape in [(2, 3, 8, 8), (1, 2, 33, 17), (1, 1, 5, 40)] {
-                let x = randn(shape, &Device::Cpu);
+                let x = randn(shape);
                 let doubled: Tensor = &x * 2.0;
                 let x = doubled.round() / x.relu(); // many equal elements, infinities and NaN
                 let spec = Pool2dSpec::new(kernel).stride(stride).padding(padding);
@@ -318,7 +317,7 @@ mod tests {
     fn a_nan_stays_in_its_own_patches() {
         let mut values = vec![1.0; 35];
         values[0] = f64::NAN;
-        let x = variable(&Tensor::from_vec(values, (1, 1, 5, 7), &Device::Cpu));
+        let x = variable(&Tensor::from_vec(values, (1, 1, 5, 7)));
         let y = adaptive_avg_pool2d(&x, 3).to_vec::<f64>();
         let nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
         assert_eq!(nan, std::array::from_fn::<_, 9, _>(|i| i == 0));
@@ -326,7 +325,7 @@ mod tests {
 
     #[test]
     fn impossible_settings_are_errors() {
-        let x = zeros((1, 1, 4, 4), &Device::Cpu);
+        let x = zeros((1, 1, 4, 4));
         let (large, largest) = (1 << 33, usize::MAX);
         for result in [
             attempt(|| avg_pool2d(&x, Pool2dSpec::new(large).padding(large / 2))),
@@ -350,7 +349,7 @@ mod tests {
 
     #[test]
     fn adaptive_means_of_doubles_are_doubles() {
-        let x = ones((1, 1, 5, 4), &Device::Cpu).to_dtype(DType::F64);
+        let x = ones((1, 1, 5, 4)).to_dtype(DType::F64);
         for mean in adaptive_avg_pool2d(&x, 3).to_vec::<f64>() {
             assert!((mean - 1.0).abs() < 1e-15, "{mean}");
         }

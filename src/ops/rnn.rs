@@ -81,9 +81,6 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::{randint, randn};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
 
     #[test]
     fn the_kernel_agrees_with_candle() {
@@ -94,7 +91,7 @@ mod tests {
                 let bias = case.between(0, 1);
                 let (rows, states) = (cell.gates() * hidden, cell.states());
                 let valid = match case.one_of(&[true, false]) {
-                    true => Some(randint(0, 2, (steps, batch), &CPU).into()),
+                    true => Some(randint(0, 2, (steps, batch)).into()),
                     false => None,
                 };
                 let recurrence = Recurrence {
@@ -103,9 +100,9 @@ mod tests {
                     valid,
                 };
                 let inputs = vec![
-                    case.input(randn((steps, batch, rows), &CPU)),
-                    case.input(randn((rows, hidden + bias), &CPU) * 0.3),
-                    case.input(randn((states, batch, hidden), &CPU)),
+                    case.input(randn((steps, batch, rows))),
+                    case.input(randn((rows, hidden + bias)) * 0.3),
+                    case.input(randn((states, batch, hidden))),
                 ];
                 let other = recurrence.clone();
                 let with_kernel = move |x: &[Raw]| {

@@ -29,7 +29,7 @@ const CHUNK: usize = 1 << 13;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]]); // (2, 2)
 /// assert_eq!(softmax(&x, -1).to_vec2::<f32>()[0], [0.5, 0.5]);
 /// assert_eq!(softmax(&x, 0).i((0, 1)).item(), 0.5);
 /// ```
@@ -61,7 +61,7 @@ pub(crate) fn softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[0.0, 200.0]], &cpu()); // (1, 2)
+/// let x = tensor(&[[0.0, 200.0]]); // (1, 2)
 /// assert_eq!(log_softmax(&x, -1).to_vec2::<f32>(), [[-200.0, 0.0]]);
 /// ```
 #[inline]
@@ -263,20 +263,20 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::compare;
     use crate::tensor::{ones, randn, tensor, zeros};
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     #[test]
     fn nan_stays_nan() {
-        let x = tensor(&[f64::NAN], &Device::Cpu);
+        let x = tensor(&[f64::NAN]);
         assert!(softmax(&x, 0).item().is_nan());
     }
 
     #[test]
     fn a_wrong_shape_is_an_error() {
-        let x = tensor(1.0, &Device::Cpu);
+        let x = tensor(1.0);
         assert_eq!(softmax(&x, -1).item(), 1.0);
         assert!(attempt(|| softmax(&x, 1)).is_err());
-        let x = zeros((2, 3), &Device::Cpu);
+        let x = zeros((2, 3));
         let message = attempt(|| log_softmax(&x, 2)).unwrap_err().to_string();
         assert!(message.ends_with("Its dimensions are 0 to 1"), "{message}");
     }
@@ -289,7 +289,7 @@ mod tests {
             (4096, DType::F16, 1e-2),
             (3_000_000, DType::F32, 1e-5),
         ] {
-            let x = ones(count, &Device::Cpu).to_dtype(dtype);
+            let x = ones(count).to_dtype(dtype);
             let y = softmax(&x, 0);
             assert_eq!(y.dtype(), dtype);
             let sum = y.to_dtype(DType::F64).sum_all().item();
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn an_empty_batch_stays_empty() {
         for shape in [(0, 3), (3, 0)] {
-            let x = zeros(shape, &Device::Cpu);
+            let x = zeros(shape);
             assert_eq!(softmax(&x, 1).elem_count(), 0);
         }
     }
@@ -310,7 +310,7 @@ mod tests {
         for log in [false, true] {
             compare("softmax", 20, |case| {
                 let shape = (case.between(1, 90), case.between(1, 800));
-                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+                let inputs = vec![case.input(randn(shape))];
                 let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 1.into(), log);
                 let candle = move |x: &[Raw]| softmax_with_candle(&x[0], log);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
@@ -327,7 +327,7 @@ mod tests {
                     case.between(1, 600),
                     case.between(8, 70),
                 );
-                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+                let inputs = vec![case.input(randn(shape))];
                 let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 1.into(), log);
                 let last = move |x: &[Raw]| {
                     softmax_with_candle(&x[0].transpose(1, 2)?, log)?.transpose(1, 2)
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn any_dimension_can_be_the_classes() {
-        let x = randn((3, 4, 5), &Device::Cpu);
+        let x = randn((3, 4, 5));
         for dim in 0..3 {
             let sums = softmax(&x, dim).sum(dim).to_vec::<f32>();
             assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6));

@@ -141,7 +141,7 @@ adam!(
     ///
     /// let net = Linear::new(2, 1);
     /// let mut optimizer = Adam::new(net.parameters(), 0.001);
-    /// let loss = || net.forward(&ones((1, 2), &cpu())).sum_all();
+    /// let loss = || net.forward(&ones((1, 2))).sum_all();
     /// let before = loss();
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());
@@ -158,7 +158,7 @@ adam!(
     ///
     /// let net = Linear::new(2, 1);
     /// let mut optimizer = AdamW::new(net.parameters(), 0.001).weight_decay(0.05);
-    /// let loss = || net.forward(&ones((1, 2), &cpu())).sum_all();
+    /// let loss = || net.forward(&ones((1, 2))).sum_all();
     /// let before = loss();
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());

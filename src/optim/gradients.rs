@@ -20,7 +20,7 @@ use std::collections::HashSet;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu()));
+/// let w = Parameter::new(&tensor(&[3.0, 4.0]));
 /// let mut gradients = (w.tensor().sqr().sum_all() * 0.5).backward(); // [3, 4], norm 5
 /// let norm = clip_gradients(&[w.clone()], &mut gradients, 1.0);
 /// assert_eq!(norm.to_scalar::<f64>(), 5.0);
@@ -57,7 +57,7 @@ fn clip(variables: &[Tensor], gradients: &mut GradStore, max_norm: f64) -> Tenso
     let found = variables.iter().filter_map(|x| gradients.get(x));
     let squares: Vec<Tensor> = found.map(sum_of_squares).collect();
     if squares.is_empty() {
-        return Tensor::from_vec(vec![0f64], (), &Device::Cpu);
+        return Tensor::from_vec_on(vec![0f64], (), &Device::Cpu);
     }
     let norm = Tensor::stack(&squares, 0).sum_all().sqrt();
     let scale = (max_norm / (&norm + 1e-6)).minimum(1.0);
@@ -91,7 +91,7 @@ fn sum_of_squares(gradient: &Tensor) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu()));
+/// let w = Parameter::new(&tensor(&[3.0, 4.0]));
 /// let loss = || w.tensor().sqr().sum_all();
 /// let mut sums = loss().backward(); // [6, 8]
 /// accumulate_gradients(&[w.clone()], &mut sums, &loss().backward());

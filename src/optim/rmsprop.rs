@@ -22,7 +22,7 @@ optimizer!(
     ///
     /// let net = Linear::new(2, 1);
     /// let mut optimizer = RMSprop::new(net.parameters(), 0.01);
-    /// let loss = || net.forward(&ones((1, 2), &cpu())).sum_all();
+    /// let loss = || net.forward(&ones((1, 2))).sum_all();
     /// let before = loss();
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());

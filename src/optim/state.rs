@@ -31,7 +31,7 @@ impl<R: Rule> Groups<R> {
 }
 
 fn scalar(value: f64) -> Tensor {
-    Tensor::from_vec(vec![value], (), &Device::Cpu)
+    Tensor::from_vec_on(vec![value], (), &Device::Cpu)
 }
 
 fn state_of_members(members: &[Member]) -> Vec<(String, Tensor)> {
@@ -137,7 +137,7 @@ mod tests {
     /// Returns a layer after one step, and the state of its optimiser.
     fn stepped(make: Make) -> (Linear, State) {
         let net = Linear::new(2, 1);
-        let loss = net.forward(&ones((1, 2), &Device::Cpu));
+        let loss = net.forward(&ones((1, 2)));
         let gradients = loss.sum_all().backward();
         let mut optimizer = make(net.parameters());
         optimizer.step(&gradients);
@@ -194,7 +194,7 @@ mod tests {
         let lazy = LazyLinear::new(1);
         let mut adam = Adam::new(lazy.parameters(), 0.1);
         adam.load_state(&state).unwrap();
-        let loss = lazy.forward(&ones((1, 3), &Device::Cpu));
+        let loss = lazy.forward(&ones((1, 3)));
         let gradients = loss.sum_all().backward();
         let message = attempt(|| adam.step(&gradients)).unwrap_err().to_string();
         assert!(message.contains("[1, 2] instead of [1, 3]"), "{message}");
@@ -203,7 +203,7 @@ mod tests {
     /// As in PyTorch, the bias correction of a parameter counts from its own first step.
     #[test]
     fn adam_counts_the_steps_of_each_parameter() {
-        let one = || Parameter::new(&ones(1, &Device::Cpu));
+        let one = || Parameter::new(&ones(1));
         let makes: [Make; 2] = [
             |p| Box::new(Adam::new(p, 0.1)),
             |p| Box::new(AdamW::new(p, 0.1).weight_decay(0.0)),

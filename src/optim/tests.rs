@@ -21,7 +21,7 @@ const KINDS: [Make; 8] = [
 ];
 
 fn parameter(values: &[f64]) -> Parameter {
-    Parameter::new(&tensor(values, &CPU))
+    Parameter::new(&tensor(values))
 }
 
 fn values(parameter: &Parameter) -> Vec<f32> {
@@ -52,7 +52,7 @@ fn state(optimizer: &dyn Optimizer) -> Vec<(String, Vec<f64>)> {
 #[test]
 fn the_parameters_of_another_model_are_refused() {
     let (net, other) = (Linear::new(2, 1), Linear::new(2, 1));
-    let loss = net.forward(&ones((1, 2), &CPU));
+    let loss = net.forward(&ones((1, 2)));
     let gradients = loss.sum_all().backward();
     let message = refusal(&mut Sgd::new(other.parameters(), 0.1), &gradients);
     assert!(message.contains("have no gradients") && message.lines().count() == 2);
@@ -81,7 +81,7 @@ fn a_step_that_fails_changes_nothing() {
         let before = (values(&a), values(&b), state(&*optimizer));
 
         let mut wrong = gradients(&[&a, &b]);
-        wrong.insert(&b.tensor(), ones((2, 2), &CPU));
+        wrong.insert(&b.tensor(), ones((2, 2)));
         let message = refusal(&mut *optimizer, &wrong);
         let first = message.lines().next().unwrap();
         assert!(
@@ -91,10 +91,10 @@ fn a_step_that_fails_changes_nothing() {
         assert_eq!(message.lines().count(), 2);
         assert_eq!((values(&a), values(&b), state(&*optimizer)), before);
 
-        let integers = Parameter::new(&tensor(&[4], &CPU));
+        let integers = Parameter::new(&tensor(&[4]));
         let mut mixed = make(vec![a.clone(), integers.clone()]);
         let mut both = gradients(&[&a]);
-        both.insert(&integers.tensor(), tensor(&[1], &CPU));
+        both.insert(&integers.tensor(), tensor(&[1]));
         let message = refusal(&mut *mixed, &both);
         assert!(message.contains(": expected parameters of floating-point numbers, found i64\n"));
         assert_eq!((values(&a), state(&*mixed).len()), (before.0.clone(), 1));
@@ -220,8 +220,8 @@ fn a_setting_out_of_its_range_is_refused() {
 #[test]
 fn the_norm_of_large_gradients_does_not_overflow() {
     for dtype in [DType::F64, DType::F32] {
-        let place = Parameter::new(&ones(2, &CPU).to_dtype(dtype));
-        let slope = Tensor::from_vec(vec![3e25, 4e25], 2, &CPU).to_dtype(dtype);
+        let place = Parameter::new(&ones(2).to_dtype(dtype));
+        let slope = Tensor::from_vec(vec![3e25, 4e25], 2).to_dtype(dtype);
         let mut gradients = (place.tensor() * slope).sum_all().backward();
         clip_gradients(std::slice::from_ref(&place), &mut gradients, 1.0);
         let clipped = gradients.get(&place.tensor()).unwrap();
@@ -252,7 +252,7 @@ fn sums_of_gradients_that_do_not_fit_are_unchanged() {
     let mut sums = gradients(&[&a]);
     accumulate_gradients(&both, &mut sums, &gradients(&[&a, &b]));
     let mut wrong = gradients(&[&a, &b]);
-    wrong.insert(&b.tensor(), tensor(&[1.0], &CPU));
+    wrong.insert(&b.tensor(), tensor(&[1.0]));
     let error = attempt(|| accumulate_gradients(&both, &mut sums, &wrong)).unwrap_err();
     assert!(error.to_string().contains("expected a gradient of [2] f32"));
     let sum = |p: &Parameter| sums.of(&p.tensor()).to_vec1::<f32>();
@@ -270,9 +270,9 @@ fn plain_sgd_keeps_no_state() {
 /// A mean of squares is 0 in `f16`, and too coarse in `bf16`.
 #[test]
 fn parameters_of_16_bits_have_a_state_of_32() {
-    let slopes = tensor(&[0.5, -0.25, 1e-4, 3.0], &CPU);
+    let slopes = tensor(&[0.5, -0.25, 1e-4, 3.0]);
     let train = |make: Make, dtype: DType| {
-        let p = Parameter::new(&full(4, 1.0, &CPU).to_dtype(dtype));
+        let p = Parameter::new(&full(4, 1.0).to_dtype(dtype));
         let mut optimizer = make(vec![p.clone()]);
         // The same gradients for all types.
         let slopes = slopes.to_dtype(DType::F16).to_dtype(DType::BF16);
@@ -308,7 +308,7 @@ fn parameters_of_16_bits_have_a_state_of_32() {
 
 #[test]
 fn a_state_of_16_bits_is_loaded_as_one_of_32() {
-    let p = Parameter::new(&ones(2, &CPU).to_dtype(DType::F16));
+    let p = Parameter::new(&ones(2).to_dtype(DType::F16));
     let mut adam = Adam::new(vec![p.clone()], 0.1);
     let gradients = || p.tensor().sqr().sum_all().backward();
     adam.step(&gradients());

@@ -28,7 +28,7 @@ use std::path::Path;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let xs = linspace(0.0, 6.3, 200, &cpu());
+/// let xs = linspace(0.0, 6.3, 200);
 /// let (sin, cos) = (xs.sin(), xs.cos());
 /// let figure: Figure = plot(&xs, &[&sin, &cos]).legend(["sin", "cos"]).title("two waves");
 /// # let path = std::env::temp_dir().join(format!("taper_waves_{}.svg", std::process::id()));
@@ -71,8 +71,8 @@ pub fn plot(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = randn(500, &cpu());
-/// let noise = randn(500, &cpu());
+/// let x = randn(500);
+/// let noise = randn(500);
 /// let y = &x * 2.0 + noise;
 /// let figure = scatter(&x, &[&y]).xlabel("feature").ylabel("target");
 /// assert!(figure.show_text().starts_with("target over feature\nseries 1: "));
@@ -124,7 +124,7 @@ fn bars(labels: Vec<String>, ys: &[&dyn Values]) -> Figure {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let weights = randn((100, 100), &cpu());
+/// let weights = randn((100, 100));
 /// let figure = histogram(&weights, 30).xlabel("weight");
 /// assert!(figure.show_text().starts_with("count over weight\n"));
 /// ```

@@ -21,7 +21,7 @@ use std::path::Path;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let weights = tensor(&[[0.1, 0.9], [0.5, 0.5]], &cpu());
+/// let weights = tensor(&[[0.1, 0.9], [0.5, 0.5]]);
 /// let map = heatmap(&weights).title("attention").annotate(true);
 /// assert_eq!(map.show_text(), "attention: a heat map of 2 by 2, from 0.1 to 0.9");
 /// ```
@@ -47,7 +47,7 @@ pub fn heatmap(matrix: &Tensor) -> Heatmap {
 /// use taper::prelude::*;
 ///
 /// let truth = [0, 0, 1, 1, 1];
-/// let predicted = tensor(&[0_u32, 1, 1, 1, 1], &cpu());
+/// let predicted = tensor(&[0_u32, 1, 1, 1, 1]);
 /// let matrix = confusion_matrix(&truth, &predicted, ["cat", "dog"]);
 /// assert_eq!(
 ///     matrix.show_text(),
@@ -116,7 +116,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(3, &cpu())).title("identity");
+    /// let map = heatmap(&eye(3)).title("identity");
     /// assert!(map.show_text().starts_with("identity: "));
     /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
@@ -129,7 +129,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(3, &cpu())).xlabel("keys").ylabel("queries");
+    /// let map = heatmap(&eye(3)).xlabel("keys").ylabel("queries");
     /// assert!(map.show_text().starts_with("keys over queries: "));
     /// ```
     pub fn xlabel(mut self, label: impl Into<String>) -> Self {
@@ -142,7 +142,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(3, &cpu())).ylabel("queries");
+    /// let map = heatmap(&eye(3)).ylabel("queries");
     /// assert!(map.svg().contains(">queries</text>"));
     /// ```
     pub fn ylabel(mut self, label: impl Into<String>) -> Self {
@@ -155,7 +155,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(2, &cpu())).row_names(["cat", "dog"]);
+    /// let map = heatmap(&eye(2)).row_names(["cat", "dog"]);
     /// assert!(map.svg().contains(">cat</text>"));
     /// ```
     pub fn row_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
@@ -168,7 +168,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(2, &cpu())).column_names(["cat", "dog"]);
+    /// let map = heatmap(&eye(2)).column_names(["cat", "dog"]);
     /// assert!(map.svg().contains(">dog</text>"));
     /// ```
     pub fn column_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
@@ -182,7 +182,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&tensor(&[[2, 75], [8, 100]], &cpu())).annotate(true);
+    /// let map = heatmap(&tensor(&[[2, 75], [8, 100]])).annotate(true);
     /// assert!(map.svg().contains(">75</text>"));
     /// ```
     pub fn annotate(mut self, annotate: bool) -> Self {
@@ -195,7 +195,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(heatmap(&eye(2, &cpu())).svg().starts_with("<svg "));
+    /// assert!(heatmap(&eye(2)).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
         output::svg(self)
@@ -210,7 +210,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let error = heatmap(&zeros(3, &cpu())).save("map.svg").unwrap_err();
+    /// let error = heatmap(&zeros(3)).save("map.svg").unwrap_err();
     /// assert_eq!(
     ///     error.to_string().lines().next(),
     ///     Some("heatmap: expected a matrix, found a tensor of shape [3]")
@@ -225,7 +225,7 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let map = heatmap(&eye(2, &cpu()));
+    /// let map = heatmap(&eye(2));
     /// map.show();
     /// assert_eq!(map.show_text(), "a heat map of 2 by 2, from 0 to 1");
     /// ```

@@ -29,8 +29,8 @@ const MAX_IMAGES: usize = 100;
 /// use taper::prelude::*;
 /// use taper::plot::Images;
 ///
-/// assert_eq!(rand((5, 1, 8, 8), &cpu()).images()?.len(), 5);
-/// assert_eq!(vec![rand((8, 8), &cpu())].images()?.len(), 1);
+/// assert_eq!(rand((5, 1, 8, 8)).images()?.len(), 5);
+/// assert_eq!(vec![rand((8, 8))].images()?.len(), 1);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Images {
@@ -43,7 +43,7 @@ pub trait Images {
     /// use taper::prelude::*;
     /// use taper::plot::Images;
     ///
-    /// let batch = rand((2, 3, 32, 32), &cpu());
+    /// let batch = rand((2, 3, 32, 32));
     /// assert_eq!(batch.images()?[1].dims(), [3, 32, 32]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -155,7 +155,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let images = rand((2, 8, 8), &cpu());
+    /// let images = rand((2, 8, 8));
     /// let grid = show_images(&images).titles(["noise", "more noise"]);
     /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
     /// ```
@@ -169,7 +169,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((9, 8, 8), &cpu())).width(100).columns(3);
+    /// let grid = show_images(&rand((9, 8, 8))).width(100).columns(3);
     /// assert!(grid.svg().contains("width=\"324\"")); // with gaps of 6 pixels
     /// ```
     pub fn columns(mut self, columns: usize) -> Self {
@@ -182,7 +182,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((1, 8, 8), &cpu())).width(200);
+    /// let grid = show_images(&rand((1, 8, 8))).width(200);
     /// assert!(grid.svg().contains("width=\"212\"")); // with gaps of 6 pixels
     /// ```
     pub fn width(mut self, pixels: u32) -> Self {
@@ -195,7 +195,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(show_images(&rand((1, 8, 8), &cpu())).svg().starts_with("<svg "));
+    /// assert!(show_images(&rand((1, 8, 8))).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
         output::svg(self)
@@ -212,7 +212,7 @@ impl ImageGrid {
     /// use taper::prelude::*;
     ///
     /// # let path = std::env::temp_dir().join(format!("taper_images_{}.png", std::process::id()));
-    /// show_images(&rand((2, 8, 8), &cpu())).save(&path)?;
+    /// show_images(&rand((2, 8, 8))).save(&path)?;
     /// assert!(path.exists());
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
@@ -226,7 +226,7 @@ impl ImageGrid {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((3, 8, 8), &cpu()));
+    /// let grid = show_images(&rand((3, 8, 8)));
     /// grid.show();
     /// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
     /// ```

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// use taper::prelude::*;
 /// use taper::plot::Values;
 ///
-/// let squares = tensor(&[[1.0, 4.0], [9.0, 16.0]], &cpu());
+/// let squares = tensor(&[[1.0, 4.0], [9.0, 16.0]]);
 /// assert_eq!(squares.values()?, [1.0, 4.0, 9.0, 16.0]);
 /// assert_eq!((0..3).values()?, [0.0, 1.0, 2.0]);
 /// # Ok::<(), Error>(())

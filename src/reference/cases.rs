@@ -74,7 +74,7 @@ fn read_case(case: &Value, values: &mut impl Iterator<Item = f32>) -> Case {
         settings: floats("settings"),
         inputs: inputs
             .map(|(shape, kind)| {
-                let tensor = Tensor::from_vec(take(&shape), shape, &Device::Cpu);
+                let tensor = Tensor::from_vec(take(&shape), shape);
                 match kind {
                     'i' => tensor.to_dtype(DType::I64),
                     _ => tensor,
@@ -106,10 +106,10 @@ impl Case {
             });
         }
         let Outcome { outputs, sources } = operation(&self.op, &self.settings, &inputs);
-        let mut loss = zeros((), &Device::Cpu).to_dtype(dtype);
+        let mut loss = zeros(()).to_dtype(dtype);
         for y in outputs.iter().filter(|y| y.dtype() == dtype) {
             let r = (0..y.elem_count()).map(|i| 0.6 + (0.7 * i as f64).sin());
-            let r = Tensor::from_vec(r.collect::<Vec<f64>>(), y.shape(), y.device());
+            let r = Tensor::from_vec(r.collect::<Vec<f64>>(), y.shape()).to_device(y.device());
             loss += (y * r.to_dtype(dtype)).sum_all();
         }
         // Indices have no gradients.

@@ -6,13 +6,11 @@ use crate::nn::*;
 use crate::ops::{one_hot, softmax, tanh};
 use crate::tensor::{Tensor, ones, randn, tensor, with_seed, zeros};
 use crate::train::accuracy;
-use candle_core::{DType, Device};
-
-const CPU: Device = Device::Cpu;
+use candle_core::DType;
 
 #[test]
 fn empty_batches_stay_empty() {
-    let images = zeros((0, 2, 3, 10), &CPU);
+    let images = zeros((0, 2, 3, 10));
     let view = images.narrow(3, 2, 5); // (0, 2, 3, 5), with an offset
     let layers: Vec<Box<dyn Layer>> = vec![
         Box::new(Conv2d::new(2, 4, 2).groups(2)),
@@ -32,7 +30,7 @@ fn empty_batches_stay_empty() {
         let y = layer.forward(&view);
         assert_eq!(y.dims()[0], 0, "{}", layer.describe());
     }
-    let (scores, classes) = (zeros((0, 3), &CPU), zeros(0, &CPU).to_dtype(DType::I64));
+    let (scores, classes) = (zeros((0, 3)), zeros(0).to_dtype(DType::I64));
     let message = attempt(|| cross_entropy(&scores, &classes)).unwrap_err();
     let message = message.to_string();
     assert_eq!(message.lines().count(), 2, "{message}");
@@ -45,8 +43,8 @@ fn empty_batches_stay_empty() {
 #[test]
 fn sums_of_16_bits_are_exact_to_16_bits() {
     crate::tensor::manual_seed(3);
-    let (x, y) = (randn((1, 4096), &CPU), randn((1, 4096), &CPU));
-    let class = tensor(&[7], &CPU);
+    let (x, y) = (randn((1, 4096)), randn((1, 4096)));
+    let class = tensor(&[7]);
     for dtype in [DType::BF16, DType::F16] {
         let half = |x: &Tensor| x.to_dtype(dtype);
         let single = |x: &Tensor| half(x).to_dtype(DType::F32);
@@ -90,7 +88,7 @@ fn integers_are_refused() {
         ("huber_loss", |x| huber_loss(x, x, 1.0)),
     ];
     for dtype in [DType::U8, DType::I64] {
-        let x = ones((2, 2, 2, 2), &CPU).to_dtype(dtype);
+        let x = ones((2, 2, 2, 2)).to_dtype(dtype);
         for (name, function) in &functions {
             let message = attempt(|| function(&x)).expect_err(name).to_string();
             assert_eq!(message.lines().count(), 2, "{name}: {message}");
@@ -101,29 +99,29 @@ fn integers_are_refused() {
 #[test]
 fn a_row_of_many_elements_keeps_its_digits() {
     let count = 16_000_000;
-    let y = softmax(&ones((1, count), &CPU), 1);
+    let y = softmax(&ones((1, count)), 1);
     let first = y.i((0, 0)).item();
     assert!((first * count as f64 - 1.0).abs() < 1e-6, "{first}");
 }
 
 #[test]
 fn numbers_promote_integers_as_in_pytorch() {
-    let labels = tensor(&[1u32, 2, 10], &CPU);
+    let labels = tensor(&[1u32, 2, 10]);
     assert_eq!((&labels - 1.0).to_vec1::<f32>(), [0.0, 1.0, 9.0]);
     assert_eq!((9.5 - &labels).to_vec1::<f32>(), [8.5, 7.5, -0.5]);
     assert_eq!((&labels / 2).to_vec1::<f32>(), [0.5, 1.0, 5.0]);
     assert_eq!((&labels - 1).to_vec::<i64>(), [0, 1, 9]);
-    assert_eq!(tensor(&[1i64], &CPU).eq(1.5).to_vec1::<u8>(), [0]);
-    let smooth = one_hot(&tensor(&[1i64, 0], &CPU), 2) * 0.9 + 0.05;
+    assert_eq!(tensor(&[1i64]).eq(1.5).to_vec1::<u8>(), [0]);
+    let smooth = one_hot(&tensor(&[1i64, 0]), 2) * 0.9 + 0.05;
     assert!((smooth.to_vec::<f32>()[1] - 0.95).abs() < 1e-6);
-    assert_eq!(zeros(300, &CPU).eq(0.0).sum_all().item(), 300.0);
-    let mean = attempt(|| tensor(&[1i64, 2, 6], &CPU).mean_all());
+    assert_eq!(zeros(300).eq(0.0).sum_all().item(), 300.0);
+    let mean = attempt(|| tensor(&[1i64, 2, 6]).mean_all());
     assert!(mean.is_err(), "PyTorch refuses it as well");
 }
 
 #[test]
 fn random_tensors_like_others_respect_the_seed() {
-    let like = zeros((2, 3), &CPU).to_dtype(DType::F64);
+    let like = zeros((2, 3)).to_dtype(DType::F64);
     for random in [Tensor::rand_like, Tensor::randn_like] {
         let draw = |seed| with_seed(seed, || random(&like).to_vec::<f64>());
         assert_eq!(draw(5), draw(5));
@@ -135,7 +133,7 @@ fn random_tensors_like_others_respect_the_seed() {
 #[test]
 fn gradients_at_the_edges_are_those_of_pytorch() {
     let of = |values: &[f64], f: &dyn Fn(&Tensor) -> Tensor| {
-        let x = variable(&tensor(values, &CPU).to_dtype(DType::F64));
+        let x = variable(&tensor(values).to_dtype(DType::F64));
         let constants = f(&x).sum_all().backward().of(&x).to_vec1::<f64>();
         let recorded = f(&x).sum_all().backward_graph().of(&x).to_vec1::<f64>();
         assert_eq!(constants, recorded);
@@ -157,12 +155,12 @@ fn gradients_at_the_edges_are_those_of_pytorch() {
 /// Candle's own operation replaces the gradient instead of adding to it.
 #[test]
 fn gradients_of_several_uses_are_added() {
-    let x = variable(&tensor(&[[[[1.0, 2.0], [3.0, 4.0]]]], &CPU));
+    let x = variable(&tensor(&[[[[1.0, 2.0], [3.0, 4.0]]]]));
     let other = (&x * 5.0).sum_all();
     let loss = Upsample::new(2.0).forward(&x).sum_all() + other;
     assert_eq!(loss.backward().of(&x).to_vec::<f32>(), [9.0; 4]);
     let other = (&x * 5.0).sum_all();
-    let picked = x.flatten_all().gather(&tensor(&[0i64, 0], &CPU), 0);
+    let picked = x.flatten_all().gather(&tensor(&[0i64, 0]), 0);
     let loss = other + picked.sum_all();
     assert_eq!(loss.backward().of(&x).to_vec::<f32>(), [7.0, 5.0, 5.0, 5.0]);
 }

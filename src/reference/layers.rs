@@ -184,7 +184,7 @@ fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Ten
     let total = |values: &Tensor| {
         let (y, var) = f(values);
         let count = y.elem_count() as i64;
-        let r = arange(1, count + 1, &Device::Cpu).to_dtype(DType::F64) / count as f64;
+        let r = arange(1, count + 1).to_dtype(DType::F64) / count as f64;
         ((&y * r.sin().reshape(y.shape())).sum_all(), var)
     };
     let (sum, var) = total(values);
@@ -193,7 +193,7 @@ fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Ten
     let at = |i: usize, h: f64| {
         let mut numbers = numbers.clone();
         numbers[i] += h;
-        let moved = Tensor::from_vec(numbers, values.shape(), &Device::Cpu);
+        let moved = Tensor::from_vec(numbers, values.shape());
         total(&moved).0.item()
     };
     let h = 1e-5;
@@ -235,7 +235,7 @@ fn in_f64(layer: impl Layer + 'static) -> Box<dyn Layer> {
 #[test]
 fn gradients_agree_with_finite_differences() {
     crate::tensor::manual_seed(5);
-    let image = crate::tensor::randn((2, 2, 5, 4), &Device::Cpu);
+    let image = crate::tensor::randn((2, 2, 5, 4));
     let layers: Vec<Box<dyn Layer>> = vec![
         in_f64(Linear::new(4, 3)),
         in_f64(Conv2d::new(2, 4, 3).padding(1).stride(2)),
@@ -257,11 +257,11 @@ fn gradients_agree_with_finite_differences() {
         check_differences(&layer.describe(), &image, &|x| layer.forward(x));
         check_parameters(&**layer, &image.to_dtype(DType::F64));
     }
-    let words = tensor(&[[0, 2], [2, 1]], &Device::Cpu);
+    let words = tensor(&[[0, 2], [2, 1]]);
     check_parameters(&*in_f64(Embedding::new(3, 2)), &words);
-    let scores = crate::tensor::randn((3, 4), &Device::Cpu);
-    let target = crate::tensor::rand((3, 4), &Device::Cpu).to_dtype(DType::F64);
-    let classes = tensor(&[0, 3, 1], &Device::Cpu);
+    let scores = crate::tensor::randn((3, 4));
+    let target = crate::tensor::rand((3, 4)).to_dtype(DType::F64);
+    let classes = tensor(&[0, 3, 1]);
     check_differences("mse", &scores, &|x| mse_loss(x, &target));
     check_differences("l1", &scores, &|x| l1_loss(x, &target));
     check_differences("huber", &scores, &|x| huber_loss(x, &target, 0.7));

@@ -18,14 +18,14 @@ type Function = Box<dyn Fn(&[Tensor]) -> Tensor>;
 fn weights(like: &Tensor, step: f64) -> Tensor {
     let count = like.elem_count();
     let values = (0..count).map(|i| 0.6 + (step * i as f64).sin());
-    Tensor::from_vec(values.collect::<Vec<f64>>(), like.shape(), &CPU)
+    Tensor::from_vec(values.collect::<Vec<f64>>(), like.shape())
 }
 
 /// Returns a tensor in double precision.
 fn double(values: impl Into<Vec<f64>>) -> Tensor {
     let values = values.into();
     let count = values.len();
-    Tensor::from_vec(values, count, &CPU)
+    Tensor::from_vec(values, count)
 }
 
 fn inputs(all: &Tensors, name: &str) -> Vec<Tensor> {
@@ -147,8 +147,8 @@ fn arranging() -> Vec<(&'static str, Function)> {
         "max_all": |x| x[0].pow(3).max_all();
         "cumsum": |x| x[0].exp().cumsum(1);
         "flip": |x| x[0].exp().flip((0, 2));
-        "gather": |x| x[0].exp().gather(&tensor(&[0i64, 3, 3], &CPU).broadcast_as((2, 3, 3)), 2);
-        "index_select": |x| x[0].exp().index_select(&tensor(&[2i64, 0, 2], &CPU), 1);
+        "gather": |x| x[0].exp().gather(&tensor(&[0i64, 3, 3]).broadcast_as((2, 3, 3)), 2);
+        "index_select": |x| x[0].exp().index_select(&tensor(&[2i64, 0, 2]), 1);
         "cat": |x| cat(&[x[0].exp(), &x[1] * &x[0], x[1].clone()], 1);
         "views": |x| x[0].exp().transpose(0, 2).narrow(0, 1, 2).reshape((2, ())).i(1).exp();
         "permute": |x| x[0].exp().permute((2, 0, 1)).unsqueeze(1).broadcast_as((4, 2, 2, 3)).exp();
@@ -182,10 +182,10 @@ fn layers() -> Vec<(&'static str, Function)> {
             let statistics = Some((statistics.0.raw(), statistics.1.raw()));
             batch_norm(&"", x[0].raw(), x[1].raw(), x[2].raw(), statistics, 1e-5).unwrap().y.into()
         };
-        "embedding": |x| embedding(&tensor(&[[1i64, 0, 2], [2, 2, 4]], &CPU), &x[0]).exp();
+        "embedding": |x| embedding(&tensor(&[[1i64, 0, 2], [2, 2, 4]]), &x[0]).exp();
         "network": |x| {
             let y = linear(&x[0], &x[1], Some(&x[2])).gelu().matmul(&x[3].t());
-            cross_entropy(&y, &tensor(&[0i64, 2, 1], &CPU))
+            cross_entropy(&y, &tensor(&[0i64, 2, 1]))
         };
     }
 }
@@ -193,7 +193,7 @@ fn layers() -> Vec<(&'static str, Function)> {
 #[rustfmt::skip]
 fn losses() -> Vec<(&'static str, Function)> {
     fn classes() -> Tensor {
-        tensor(&[2i64, 0, 1, 1], &CPU)
+        tensor(&[2i64, 0, 1, 1])
     }
     cases! {
         "cross_entropy": |x| cross_entropy(&x[0], &classes());
@@ -264,7 +264,7 @@ fn higher_derivatives_and_hessians() {
 
 #[test]
 fn what_has_no_second_derivatives_is_named() {
-    let x = variable(&tensor(&[[[[1.0, 2.0], [3.0, 4.0]]]], &CPU));
+    let x = variable(&tensor(&[[[[1.0, 2.0], [3.0, 4.0]]]]));
     let message = |y: Tensor| {
         attempt(|| y.sum_all().backward_graph())
             .err()
@@ -280,7 +280,7 @@ fn what_has_no_second_derivatives_is_named() {
 
 #[test]
 fn layers_have_second_derivatives() {
-    let x = variable(&crate::tensor::randn((2, 4, 3, 3), &CPU));
+    let x = variable(&crate::tensor::randn((2, 4, 3, 3)));
     for layer in [
         Box::new(GroupNorm::new(2, 4)) as Box<dyn Layer>,
         Box::new(BatchNorm2d::new(4)),

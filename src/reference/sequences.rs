@@ -49,7 +49,7 @@ fn compare<L: Parameters>(
         tensors,
     };
     let outputs = run(&layer, &case);
-    let mut loss = zeros((), &device);
+    let mut loss = zeros(()).to_device(&device);
     for (i, y) in outputs.iter().enumerate() {
         let what = format!("{name}.y{i}");
         assert_close(y, &case.tensors[&format!("y{i}")], near, &what);

@@ -118,7 +118,7 @@ fn pytorch_reads_a_file_of_taper() -> Result<()> {
         return Ok(());
     }
     let mut net = small_net();
-    let x = crate::tensor::randn((2, 1, 5, 5), &Device::Cpu);
+    let x = crate::tensor::randn((2, 1, 5, 5));
     net.forward(&x);
     net.eval();
     let y = net.forward(&x).detach();

@@ -11,7 +11,7 @@ use std::ops::RangeFull;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((2, 3), &cpu()); // (2, 3)
+/// let x = zeros((2, 3)); // (2, 3)
 /// assert_eq!((x.dim(0), x.dim(-1), x.dim(D::Minus1)), (2, 3, 3));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Axis(i64);
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = ones((2, 3, 4), &cpu()); // (2, 3, 4)
+/// let x = ones((2, 3, 4)); // (2, 3, 4)
 /// assert_eq!(x.sum((1, 2)).dims(), [2]);
 /// assert_eq!(x.sum(..).dims(), [0; 0]);
 /// ```

@@ -6,6 +6,7 @@
 //! | field | set by | read by |
 //! |---|---|---|
 //! | whether operations are recorded | [`no_grad`](super::no_grad) | all operations |
+//! | default device | [`with_device`](super::with_device) | functions that create tensors, layers |
 //! | random generator | [`with_seed`](super::with_seed) | random tensors, dropout, samplers |
 //! | part of the batch | data parallelism, ranks | dropout |
 //! | connection to the ranks | synchronised batch normalisation | batch normalisation |
@@ -14,7 +15,7 @@
 //! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
 
 use super::Tensor;
-use candle_core::Result;
+use candle_core::{Device, Result};
 use rand_chacha::ChaCha12Rng;
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
@@ -53,6 +54,7 @@ pub(crate) struct Metric {
 
 struct Context {
     is_recorded: bool,
+    device: Option<Device>,
     generator: Option<Box<ChaCha12Rng>>,
     part: Option<Part>,
     across: Option<Across>,
@@ -63,6 +65,7 @@ thread_local! {
     static CONTEXT: RefCell<Context> = const {
         RefCell::new(Context {
             is_recorded: true,
+            device: None,
             generator: None,
             part: None,
             across: None,
@@ -74,6 +77,7 @@ thread_local! {
 /// A field of the context, and a value for it.
 pub(crate) enum Field {
     IsRecorded(bool),
+    Device(Option<Device>),
     Generator(Option<Box<ChaCha12Rng>>),
     Part(Option<Part>),
     Across(Option<Across>),
@@ -85,6 +89,7 @@ impl Field {
     fn exchange(&mut self) {
         CONTEXT.with_borrow_mut(|context| match self {
             Field::IsRecorded(value) => swap(value, &mut context.is_recorded),
+            Field::Device(value) => swap(value, &mut context.device),
             Field::Generator(value) => swap(value, &mut context.generator),
             Field::Part(value) => swap(value, &mut context.part),
             Field::Across(value) => swap(value, &mut context.across),
@@ -121,6 +126,11 @@ pub(super) fn is_recorded() -> bool {
     CONTEXT.with_borrow(|context| context.is_recorded)
 }
 
+/// Returns the default device of this thread's [`with_device`](super::with_device), if there is one.
+pub(super) fn device() -> Option<Device> {
+    CONTEXT.with_borrow(|context| context.device.clone())
+}
+
 /// Returns the part of the batch that this thread computes.
 pub(super) fn part() -> Option<Part> {
     CONTEXT.with_borrow(|context| context.part)
@@ -153,11 +163,12 @@ pub(crate) fn collect_metrics<T>(step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
     (result, metrics.unwrap_or_default())
 }
 
-/// What a thread takes along: recording, part of the batch and connection to the ranks. Its random
+/// What a thread takes along: recording, default device, part of the batch and connection to the ranks. Its random
 /// generator and its metrics are its own.
 #[derive(Clone)]
 pub(crate) struct Fork {
     is_recorded: bool,
+    device: Option<Device>,
     part: Option<Part>,
     across: Option<Across>,
 }
@@ -166,6 +177,7 @@ pub(crate) struct Fork {
 pub(crate) fn fork() -> Fork {
     Fork {
         is_recorded: is_recorded(),
+        device: device(),
         part: part(),
         across: across(),
     }
@@ -175,6 +187,7 @@ impl Fork {
     /// Runs `work` in this context.
     pub(crate) fn run<T>(self, work: impl FnOnce() -> T) -> T {
         let _recorded = Scope::new(Field::IsRecorded(self.is_recorded));
+        let _device = Scope::new(Field::Device(self.device));
         let _part = Scope::new(Field::Part(self.part));
         let _across = Scope::new(Field::Across(self.across));
         work()
@@ -184,7 +197,7 @@ impl Fork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{no_grad, with_part};
+    use crate::tensor::{no_grad, with_device, with_part};
 
     #[test]
     fn a_thread_takes_the_context_along() {
@@ -193,14 +206,17 @@ mod tests {
             len: 4,
             total: 8,
         };
+        let context = || (is_recorded(), device().is_some(), part());
         let seen = |fork: Fork| {
-            let thread = move || (is_recorded(), part(), fork.run(|| (is_recorded(), part())));
+            let thread = move || (context(), fork.run(context));
             std::thread::spawn(thread)
                 .join()
                 .expect("it does not panic")
         };
-        let fork = with_part(half, || no_grad(fork));
-        assert_eq!(seen(fork), (true, None, (false, Some(half))));
+        let fork = with_part(half, || with_device(&Device::Cpu, || no_grad(fork)));
+        let expected = ((true, false, None), (false, true, Some(half)));
+        assert_eq!(seen(fork), expected);
+        assert_eq!(context(), (true, false, None));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Creation of tensors.
+//! Creation of tensors, on the [default device](super::default_device).
 
 use crate::device::explain_gpu;
 use crate::error;
 use crate::error::OrRaise;
-use crate::tensor::{Raw, Tensor, check_size, moved};
+use crate::tensor::{Raw, Tensor, check_size, default_device, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
 
 /// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
@@ -18,15 +18,15 @@ use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
 /// assert_eq!(x.dtype(), DType::F32);
-/// let labels = tensor(vec![3, 1, 2], &cpu()); // (3,)
+/// let labels = tensor(vec![3, 1, 2]); // (3,)
 /// assert_eq!(labels.dtype(), DType::I64);
 /// ```
 #[inline]
 #[track_caller]
-pub fn tensor(data: impl NdArray, device: &Device) -> Tensor {
-    converted(Raw::new(data, &Device::Cpu), device)
+pub fn tensor(data: impl NdArray) -> Tensor {
+    converted(Raw::new(data, &Device::Cpu))
 }
 
 /// Creates a tensor of `f32` zeros in the given shape.
@@ -37,13 +37,13 @@ pub fn tensor(data: impl NdArray, device: &Device) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((2, 3), &cpu()); // (2, 3)
+/// let x = zeros((2, 3)); // (2, 3)
 /// assert_eq!(x.to_vec2::<f32>(), [[0.0; 3]; 2]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Tensor {
-    filled(shape.into(), 0.0, device)
+pub fn zeros(shape: impl Into<Shape>) -> Tensor {
+    filled(shape.into(), 0.0)
 }
 
 /// Creates a tensor of `f32` ones in the given shape.
@@ -54,13 +54,13 @@ pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = ones(3, &cpu()); // (3,)
+/// let x = ones(3); // (3,)
 /// assert_eq!(x.to_vec1::<f32>(), [1.0, 1.0, 1.0]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn ones(shape: impl Into<Shape>, device: &Device) -> Tensor {
-    filled(shape.into(), 1.0, device)
+pub fn ones(shape: impl Into<Shape>) -> Tensor {
+    filled(shape.into(), 1.0)
 }
 
 /// Creates a tensor with the same `f32` value everywhere.
@@ -71,13 +71,13 @@ pub fn ones(shape: impl Into<Shape>, device: &Device) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = full((1, 2), 7.5, &cpu()); // (1, 2)
+/// let x = full((1, 2), 7.5); // (1, 2)
 /// assert_eq!(x.to_vec2::<f32>(), [[7.5, 7.5]]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Tensor {
-    filled(shape.into(), value as f32, device)
+pub fn full(shape: impl Into<Shape>, value: f64) -> Tensor {
+    filled(shape.into(), value as f32)
 }
 
 /// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
@@ -90,16 +90,16 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// assert_eq!(arange(0, 4, &cpu()).to_vec1::<i64>(), [0, 1, 2, 3]);
-/// assert_eq!(arange(0.5, 3.0, &cpu()).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
+/// assert_eq!(arange(0, 4).to_vec1::<i64>(), [0, 1, 2, 3]);
+/// assert_eq!(arange(0.5, 3.0).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Tensor {
+pub fn arange<N: WithDType>(start: N, end: N) -> Tensor {
     // The conversion saturates, so that an infinite range is refused as well.
     let count = (end.to_f64() - start.to_f64()).ceil() as usize;
     check_size("arange", &[count], size_of::<N>(), &Device::Cpu).or_raise();
-    converted(Raw::arange(start, end, &Device::Cpu), device)
+    converted(Raw::arange(start, end, &Device::Cpu))
 }
 
 /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
@@ -110,16 +110,16 @@ pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = linspace(0.0, 1.0, 5, &cpu()); // (5,)
+/// let x = linspace(0.0, 1.0, 5); // (5,)
 /// assert_eq!(x.to_vec1::<f32>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Tensor {
-    spaced(start, end, steps, device).or_raise().into()
+pub fn linspace(start: f64, end: f64, steps: usize) -> Tensor {
+    placed(spaced(start, end, steps))
 }
 
-fn spaced(start: f64, end: f64, steps: usize, device: &Device) -> Result<Raw> {
+fn spaced(start: f64, end: f64, steps: usize) -> Result<Raw> {
     let Some(last) = steps.checked_sub(1) else {
         return Err(error::argument(
             "linspace",
@@ -135,7 +135,7 @@ fn spaced(start: f64, end: f64, steps: usize, device: &Device) -> Result<Raw> {
         i if i == last && last > 0 => end as f32,
         i => (start + distance * i as f64) as f32,
     });
-    Raw::from_vec(numbers.collect::<Vec<f32>>(), steps, device)
+    Raw::from_vec(numbers.collect::<Vec<f32>>(), steps, &Device::Cpu)
 }
 
 /// Creates the `n` by `n` identity matrix, as `f32`.
@@ -146,20 +146,25 @@ fn spaced(start: f64, end: f64, steps: usize, device: &Device) -> Result<Raw> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = eye(2, &cpu()); // (2, 2)
+/// let x = eye(2); // (2, 2)
 /// assert_eq!(x.to_vec2::<f32>(), [[1.0, 0.0], [0.0, 1.0]]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn eye(n: usize, device: &Device) -> Tensor {
-    let fits = check_size("eye", &[n, n], size_of::<f32>(), device);
-    let made = fits.and_then(|()| Raw::eye(n, DType::F32, device));
-    made.or_raise().into()
+pub fn eye(n: usize) -> Tensor {
+    identity(n).or_raise().into()
+}
+
+fn identity(n: usize) -> Result<Raw> {
+    let device = default_device();
+    check_size("eye", &[n, n], size_of::<f32>(), &device)?;
+    Raw::eye(n, DType::F32, &device)
 }
 
 /// Creates a tensor of equal values. If the device is full, the error contains the sizes.
 #[track_caller]
-fn filled(shape: Shape, value: f32, device: &Device) -> Tensor {
+fn filled(shape: Shape, value: f32) -> Tensor {
+    let device = &default_device();
     check_size("a tensor", shape.dims(), size_of::<f32>(), device).or_raise();
     let bytes = shape.elem_count() * size_of::<f32>();
     // The operating system provides memory that is already zero.
@@ -171,21 +176,23 @@ fn filled(shape: Shape, value: f32, device: &Device) -> Tensor {
     explain_gpu(made, device, Some(bytes)).or_raise().into()
 }
 
-/// Converts Rust's literal types to PyTorch's default types, and moves the result to the device.
+/// Converts Rust's literal types to PyTorch's default types, and moves the result to the default device.
 #[inline(never)]
 #[track_caller]
-fn converted(tensor: Result<Raw>, device: &Device) -> Tensor {
-    let moved = tensor.and_then(|tensor| with_default_dtype(&tensor, device));
-    moved.or_raise().into()
+fn converted(tensor: Result<Raw>) -> Tensor {
+    placed(tensor.and_then(|tensor| match tensor.dtype() {
+        DType::F64 => tensor.to_dtype(DType::F32),
+        DType::I32 => tensor.to_dtype(DType::I64),
+        _ => Ok(tensor),
+    }))
 }
 
-fn with_default_dtype(tensor: &Raw, device: &Device) -> Result<Raw> {
-    let tensor = match tensor.dtype() {
-        DType::F64 => tensor.to_dtype(DType::F32)?,
-        DType::I32 => tensor.to_dtype(DType::I64)?,
-        _ => tensor.clone(),
-    };
-    moved(&tensor, device)
+/// Moves a new tensor to the default device.
+#[inline(never)]
+#[track_caller]
+pub(crate) fn placed(tensor: Result<Raw>) -> Tensor {
+    let placed = tensor.and_then(|tensor| moved(&tensor, &default_device()));
+    placed.or_raise().into()
 }
 
 #[cfg(test)]
@@ -193,25 +200,23 @@ mod tests {
     use super::*;
     use crate::error::attempt;
 
-    const CPU: Device = Device::Cpu;
-
     #[test]
     fn every_level_of_nesting_is_read() {
-        assert_eq!(tensor(1.5, &CPU).dims(), [0usize; 0]);
-        assert_eq!(tensor(&[1, 2], &CPU).dims(), [2]);
-        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).dims(), [1, 1, 2]);
-        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).dtype(), DType::U8);
+        assert_eq!(tensor(1.5).dims(), [0usize; 0]);
+        assert_eq!(tensor(&[1, 2]).dims(), [2]);
+        assert_eq!(tensor(&[[[1u8, 2]]]).dims(), [1, 1, 2]);
+        assert_eq!(tensor(&[[[1u8, 2]]]).dtype(), DType::U8);
         let rows = vec![vec![1f32, 2.], vec![3., 4.]];
-        assert_eq!(tensor(rows.clone(), &CPU).to_vec2::<f32>(), rows);
-        assert!(attempt(|| tensor(vec![vec![1f32], vec![]], &CPU)).is_err());
+        assert_eq!(tensor(rows.clone()).to_vec2::<f32>(), rows);
+        assert!(attempt(|| tensor(vec![vec![1f32], vec![]])).is_err());
     }
 
     #[test]
     fn linspace_ends_where_it_should() {
-        let x = linspace(-1.0, 0.1, 1001, &CPU);
+        let x = linspace(-1.0, 0.1, 1001);
         let x = x.to_vec1::<f32>();
         assert_eq!((x[0], x[1000]), (-1.0, 0.1));
-        assert_eq!(linspace(2.0, 9.0, 1, &CPU).to_vec1::<f32>(), [2.0]);
-        assert!(attempt(|| linspace(0.0, 1.0, 0, &CPU)).is_err());
+        assert_eq!(linspace(2.0, 9.0, 1).to_vec1::<f32>(), [2.0]);
+        assert!(attempt(|| linspace(0.0, 1.0, 0)).is_err());
     }
 }

@@ -16,7 +16,7 @@ use candle_core::{Result, TensorId, Var};
 /// use taper::prelude::*;
 ///
 /// let net = seq![Linear::new(4, 2), ReLU];
-/// let x = ones((1, 4), &cpu());
+/// let x = ones((1, 4));
 /// let y = no_grad(|| net.forward(&x)); // (1, 2)
 /// assert!(!y.track_op());
 /// assert!(net.forward(&x).track_op()); // recorded again
@@ -43,7 +43,7 @@ pub fn is_grad_enabled() -> bool {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+/// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
 /// let gradients = x.sqr().sum_all().backward();
 /// assert_eq!(gradients.of(&x).to_vec1::<f32>(), [2.0, 4.0]);
 /// ```

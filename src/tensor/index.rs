@@ -19,7 +19,7 @@ pub enum Index {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0, 6, &cpu()).reshape((2, 3)); // (2, 3)
+/// let x = arange(0, 6).reshape((2, 3)); // (2, 3)
 /// assert_eq!(x.i((0, 1)).item(), 1.0);
 /// ```
 pub trait Indices {

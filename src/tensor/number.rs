@@ -5,7 +5,7 @@
 /// ```
 /// use taper::prelude::*;
 ///
-/// let labels = tensor(&[1, 2], &cpu()); // (2,)
+/// let labels = tensor(&[1, 2]); // (2,)
 /// assert_eq!((&labels * 2).dtype(), DType::I64);
 /// assert_eq!((&labels * 0.5).to_vec1::<f32>(), [0.5, 1.0]);
 /// ```

@@ -7,7 +7,7 @@ use super::{Number, Tensor};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[-1.0, 2.0], &cpu()); // (2,)
+/// let x = tensor(&[-1.0, 2.0]); // (2,)
 /// assert_eq!(x.maximum(0.0).to_vec1::<f32>(), [0.0, 2.0]);
 /// assert_eq!(x.maximum(&x).to_vec1::<f32>(), [-1.0, 2.0]);
 /// ```

@@ -3,7 +3,7 @@
 use super::context::{self, Field, Part, Scope};
 use super::ext::moved;
 use super::random::{rand, skip};
-use crate::tensor::Raw;
+use crate::tensor::{Raw, with_device};
 use candle_core::{Device, Result};
 
 /// Runs `work` on a part of a batch, for which [`keep_by_example`] then draws its values.
@@ -43,7 +43,10 @@ fn keep(x: &Raw, p: f64) -> Result<Raw> {
         };
         return explain_gpu(x.apply_op1_no_bwd(&keep), x.device(), Some(x.elem_count()));
     }
-    moved(rand(x.shape(), &Device::Cpu).ge(p).raw(), x.device())
+    moved(
+        with_device(&Device::Cpu, || rand(x.shape())).ge(p).raw(),
+        x.device(),
+    )
 }
 
 #[cfg(test)]
@@ -54,7 +57,7 @@ mod tests {
     #[test]
     fn the_parts_of_a_batch_get_the_values_of_the_whole() -> Result<()> {
         let draw = |shape: (usize, usize)| -> Result<Vec<Vec<u8>>> {
-            let x = zeros(shape, &Device::Cpu);
+            let x = zeros(shape);
             keep_by_example(x.raw(), 0.5)?;
             keep_by_example(x.raw(), 0.5)?.to_vec2()
         };

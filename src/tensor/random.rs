@@ -7,7 +7,7 @@
 
 use super::context::{self, Field, Scope};
 use crate::error::{self, OrRaise};
-use crate::tensor::{Raw, Tensor, check_size, moved};
+use crate::tensor::{Raw, Tensor, check_size, default_device, moved};
 use candle_core::{Device, Result, Shape, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -28,10 +28,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// use taper::prelude::*;
 ///
 /// manual_seed(42);
-/// let x = rand(3, &cpu()).to_vec1::<f32>();
+/// let x = rand(3).to_vec1::<f32>();
 /// assert_eq!(x, [0.13340974, 0.5265574, 0.24873835]);
 /// manual_seed(42);
-/// assert_eq!(rand(3, &cpu()).to_vec1::<f32>(), x);
+/// assert_eq!(rand(3).to_vec1::<f32>(), x);
 /// ```
 pub fn manual_seed(seed: u64) {
     *generator() = ChaCha12Rng::seed_from_u64(seed);
@@ -45,13 +45,13 @@ pub fn manual_seed(seed: u64) {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = rand((2, 3), &cpu()); // (2, 3)
+/// let x = rand((2, 3)); // (2, 3)
 /// assert!(x.flatten_all().to_vec1::<f32>().iter().all(|x| (0.0..1.0).contains(x)));
 /// ```
 #[inline]
 #[track_caller]
-pub fn rand(shape: impl Into<Shape>, device: &Device) -> Tensor {
-    drawn(Rule::Unit, shape.into(), device).or_raise().into()
+pub fn rand(shape: impl Into<Shape>) -> Tensor {
+    drawn(Rule::Unit, shape.into()).or_raise().into()
 }
 
 /// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
@@ -63,15 +63,13 @@ pub fn rand(shape: impl Into<Shape>, device: &Device) -> Tensor {
 /// use taper::prelude::*;
 ///
 /// manual_seed(1);
-/// let x = randn((100, 100), &cpu()); // (100, 100)
+/// let x = randn((100, 100)); // (100, 100)
 /// assert!(x.mean_all().item().abs() < 0.05);
 /// ```
 #[inline]
 #[track_caller]
-pub fn randn(shape: impl Into<Shape>, device: &Device) -> Tensor {
-    drawn(Rule::StandardNormal, shape.into(), device)
-        .or_raise()
-        .into()
+pub fn randn(shape: impl Into<Shape>) -> Tensor {
+    drawn(Rule::StandardNormal, shape.into()).or_raise().into()
 }
 
 /// Draws `f32` values from the normal distribution with this mean and standard deviation.
@@ -83,13 +81,13 @@ pub fn randn(shape: impl Into<Shape>, device: &Device) -> Tensor {
 /// use taper::prelude::*;
 ///
 /// manual_seed(1);
-/// let x = normal(5.0, 0.01, 1000, &cpu()); // (1000,)
+/// let x = normal(5.0, 0.01, 1000); // (1000,)
 /// assert!((x.mean_all().item() - 5.0).abs() < 0.01);
 /// ```
 #[inline]
 #[track_caller]
-pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> Tensor {
-    drawn(Rule::Normal { mean, std }, shape.into(), device)
+pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>) -> Tensor {
+    drawn(Rule::Normal { mean, std }, shape.into())
         .or_raise()
         .into()
 }
@@ -102,13 +100,13 @@ pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> 
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = uniform(-1.0, 1.0, (2, 3), &cpu()); // (2, 3)
+/// let x = uniform(-1.0, 1.0, (2, 3)); // (2, 3)
 /// assert!(x.abs().max_all().item() <= 1.0);
 /// ```
 #[inline]
 #[track_caller]
-pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) -> Tensor {
-    drawn(Rule::Uniform { low, high }, shape.into(), device)
+pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>) -> Tensor {
+    drawn(Rule::Uniform { low, high }, shape.into())
         .or_raise()
         .into()
 }
@@ -121,13 +119,13 @@ pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) ->
 /// ```
 /// use taper::prelude::*;
 ///
-/// let dice = randint(1, 7, 10, &cpu()); // (10,)
+/// let dice = randint(1, 7, 10); // (10,)
 /// assert!(dice.to_vec1::<i64>().iter().all(|n| (1..=6).contains(n)));
 /// ```
 #[inline]
 #[track_caller]
-pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Tensor {
-    drawn(Rule::Integer { low, high }, shape.into(), device)
+pub fn randint(low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
+    drawn(Rule::Integer { low, high }, shape.into())
         .or_raise()
         .into()
 }
@@ -141,21 +139,21 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// ```
 /// use taper::prelude::*;
 ///
-/// let order = randperm(5, &cpu()); // (5,)
-/// let rows = eye(5, &cpu()).index_select(&order, 0); // (5, 5)
+/// let order = randperm(5); // (5,)
+/// let rows = eye(5).index_select(&order, 0); // (5, 5)
 /// assert_eq!(rows.sum_all().item(), 5.0);
 /// ```
 #[inline]
 #[track_caller]
-pub fn randperm(n: usize, device: &Device) -> Tensor {
-    random_order(n, device)
+pub fn randperm(n: usize) -> Tensor {
+    random_order(n)
 }
 
 #[track_caller]
-fn random_order(n: usize, device: &Device) -> Tensor {
+fn random_order(n: usize) -> Tensor {
     check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu).or_raise();
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
-    Tensor::from_vec(order, n, device)
+    Tensor::from_vec(order, n)
 }
 
 /// Returns the indices below `n` in random order.
@@ -256,7 +254,7 @@ enum Rule {
 }
 
 #[inline(never)]
-fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Raw> {
+fn drawn(rule: Rule, shape: Shape) -> Result<Raw> {
     let tensor = match rule {
         Rule::Unit => draw::<f32>(StandardUniform, shape)?,
         Rule::StandardNormal => draw::<f32>(StandardNormal, shape)?,
@@ -288,7 +286,7 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Raw> {
             )?
         }
     };
-    moved(&tensor, device)
+    moved(&tensor, &default_device())
 }
 
 fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Raw> {
@@ -344,8 +342,6 @@ mod tests {
     use super::*;
     use crate::error::attempt;
 
-    const CPU: Device = Device::Cpu;
-
     fn values<N>(distribution: impl Distribution<N>, n: usize) -> Vec<N> {
         sample(distribution, n, &mut ChaCha12Rng::seed_from_u64(0))
     }
@@ -389,28 +385,28 @@ mod tests {
         let twelfth = (1.0f64 / 12.0).sqrt();
         close(mean_and_std(&values(StandardUniform, n)), (0.5, twelfth));
         close(mean_and_std(&values(StandardNormal, n)), (0.0, 1.0));
-        let x = normal(3.0, 2.0, n, &CPU).to_vec1();
+        let x = normal(3.0, 2.0, n).to_vec1();
         let (mean, std) = mean_and_std(&x);
         assert!((mean - 3.0).abs() < 0.05 && (std - 2.0).abs() < 0.05);
-        let x = uniform(-2.0, 4.0, n, &CPU).to_vec1();
+        let x = uniform(-2.0, 4.0, n).to_vec1();
         let (mean, std) = mean_and_std(&x);
         assert!((mean - 1.0).abs() < 0.05 && (std - 6.0 * twelfth).abs() < 0.05);
     }
 
     #[test]
     fn a_permutation_has_every_index_once() {
-        let mut order = randperm(100, &CPU).to_vec1::<i64>();
+        let mut order = randperm(100).to_vec1::<i64>();
         order.sort();
         assert_eq!(order, (0..100).collect::<Vec<i64>>());
     }
 
     #[test]
     fn invalid_ranges_are_refused() {
-        assert!(attempt(|| uniform(1.0, 1.0, 1, &CPU)).is_err());
-        assert!(attempt(|| uniform(0.0, f64::INFINITY, 1, &CPU)).is_err());
-        assert!(attempt(|| normal(0.0, -1.0, 1, &CPU)).is_err());
-        assert!(attempt(|| normal(0.0, f64::NAN, 1, &CPU)).is_err());
-        let message = attempt(|| randint(3, 3, 1, &CPU)).unwrap_err().to_string();
+        assert!(attempt(|| uniform(1.0, 1.0, 1)).is_err());
+        assert!(attempt(|| uniform(0.0, f64::INFINITY, 1)).is_err());
+        assert!(attempt(|| normal(0.0, -1.0, 1)).is_err());
+        assert!(attempt(|| normal(0.0, f64::NAN, 1)).is_err());
+        let message = attempt(|| randint(3, 3, 1)).unwrap_err().to_string();
         assert!(message.starts_with(
             "randint: expected a lower bound below the upper one, both finite, found 3 and 3\n"
         ));

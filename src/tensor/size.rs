@@ -53,12 +53,12 @@ mod tests {
     fn shapes_that_no_memory_holds_are_errors() {
         type Create = fn((usize, usize)) -> Tensor;
         let create: [(&str, Create); 6] = [
-            ("zeros", |shape| zeros(shape, &Device::Cpu)),
-            ("ones", |shape| ones(shape, &Device::Cpu)),
-            ("full", |shape| full(shape, 2.0, &Device::Cpu)),
-            ("rand", |shape| rand(shape, &Device::Cpu)),
-            ("randn", |shape| randn(shape, &Device::Cpu)),
-            ("randint", |shape| randint(0, 5, shape, &Device::Cpu)),
+            ("zeros", |shape| zeros(shape)),
+            ("ones", |shape| ones(shape)),
+            ("full", |shape| full(shape, 2.0)),
+            ("rand", |shape| rand(shape)),
+            ("randn", |shape| randn(shape)),
+            ("randint", |shape| randint(0, 5, shape)),
         ];
         for (name, create) in create {
             for shape in [(1 << 40, 1 << 40), (usize::MAX, 1), (1 << 22, 1 << 22)] {
@@ -71,18 +71,18 @@ mod tests {
             }
             assert_eq!(create((0, 3)).elem_count(), 0);
         }
-        let cpu = &Device::Cpu;
-        let create: [fn(&Device) -> Tensor; 5] = [
-            |cpu| eye(1 << 40, cpu),
-            |cpu| randperm(usize::MAX, cpu),
-            |cpu| linspace(0.0, 1.0, usize::MAX, cpu),
-            |cpu| arange(0, i64::MAX, cpu),
-            |cpu| arange(0.0, f64::INFINITY, cpu),
+        let create: [fn() -> Tensor; 5] = [
+            || eye(1 << 40),
+            || randperm(usize::MAX),
+            || linspace(0.0, 1.0, usize::MAX),
+            || arange(0, i64::MAX),
+            || arange(0.0, f64::INFINITY),
         ];
         for create in create {
-            let error = attempt(|| create(cpu)).unwrap_err();
+            let error = attempt(|| create()).unwrap_err();
             assert_eq!(error.to_string().lines().count(), 2);
         }
-        assert!(fits_memory(&[1 << 26], 8, cpu) && fits_memory(&[0, usize::MAX, 2], 4, cpu));
+        let fits = |shape: &[usize]| fits_memory(shape, 8, &Device::Cpu);
+        assert!(fits(&[1 << 26]) && fits(&[0, usize::MAX, 2]));
     }
 }

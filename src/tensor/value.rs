@@ -20,8 +20,8 @@ pub(crate) type Raw = candle_core::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &cpu()); // (2, 3)
-/// let y = 2.0 * &x + tensor(&[10.0, 20.0, 30.0], &cpu()); // (2, 3)
+/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); // (2, 3)
+/// let y = 2.0 * &x + tensor(&[10.0, 20.0, 30.0]); // (2, 3)
 /// assert_eq!(y.to_vec2::<f32>(), [[12.0, 24.0, 36.0], [18.0, 30.0, 42.0]]);
 /// assert_eq!(x.mean_all().item(), 3.5);
 /// ```
@@ -84,7 +84,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[4.0, 9.0], &cpu()); // (2,)
+    /// let x = tensor(&[4.0, 9.0]); // (2,)
     /// let roots: Tensor = x.as_candle().sqrt()?.into();
     /// assert_eq!(roots.to_vec1::<f32>(), [2.0, 3.0]);
     /// # Ok::<(), Error>(())

@@ -100,8 +100,8 @@ impl SummaryWriter {
     /// # let folder = std::env::temp_dir().join(format!("taper_add_scalar_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_scalar("Train/Loss", 0.25, 100)?;
-    /// writer.add_scalar("Train/Loss", &tensor(0.125, &cpu()), 200)?;
-    /// assert!(writer.add_scalar("Train/Loss", &zeros(2, &cpu()), 300).is_err());
+    /// writer.add_scalar("Train/Loss", &tensor(0.125), 200)?;
+    /// assert!(writer.add_scalar("Train/Loss", &zeros(2), 300).is_err());
     /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -124,7 +124,7 @@ impl SummaryWriter {
     ///
     /// # let folder = std::env::temp_dir().join(format!("taper_add_histogram_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
-    /// writer.add_histogram("weights", &randn((10, 10), &cpu()), 0)?;
+    /// writer.add_histogram("weights", &randn((10, 10)), 0)?;
     /// writer.flush()?;
     /// assert!(writer.path().metadata()?.len() > 500);
     /// # std::fs::remove_dir_all(folder)?;
@@ -150,8 +150,8 @@ impl SummaryWriter {
     ///
     /// # let folder = std::env::temp_dir().join(format!("taper_add_image_{}", std::process::id()));
     /// let mut writer = SummaryWriter::new(&folder)?;
-    /// writer.add_image("input", &rand((3, 32, 32), &cpu()), 0)?;
-    /// assert!(writer.add_image("input", &rand(3, &cpu()), 0).is_err());
+    /// writer.add_image("input", &rand((3, 32, 32)), 0)?;
+    /// assert!(writer.add_image("input", &rand(3), 0).is_err());
     /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -302,7 +302,7 @@ pub trait Scalar {
     /// use taper::prelude::*;
     /// use taper::tensorboard::Scalar;
     ///
-    /// assert_eq!((&tensor(0.5, &cpu())).scalar()?, 0.5);
+    /// assert_eq!((&tensor(0.5)).scalar()?, 0.5);
     /// # Ok::<(), Error>(())
     /// ```
     fn scalar(self) -> Result<f64>;

@@ -3,7 +3,7 @@
 use crate::erased::outlined;
 use crate::error::{self, OrRaise, Result};
 use crate::nn::same_device;
-use crate::tensor::{Tensor, zeros};
+use crate::tensor::{Tensor, with_device, zeros};
 use candle_core::DType;
 
 /// Returns the share of examples whose largest logit is that of the right class, on the device of
@@ -19,8 +19,8 @@ use candle_core::DType;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let scores = tensor(&[[0.1, 0.9], [0.8, 0.2]], &cpu()); // (2, 2)
-/// assert_eq!(accuracy(&scores, &tensor(&[1, 1], &cpu())).item(), 0.5);
+/// let scores = tensor(&[[0.1, 0.9], [0.8, 0.2]]); // (2, 2)
+/// assert_eq!(accuracy(&scores, &tensor(&[1, 1])).item(), 0.5);
 /// ```
 #[track_caller]
 pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Tensor {
@@ -44,7 +44,7 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     check_classes(y_hat, y)?;
     same_device("accuracy", y_hat.raw(), y.raw())?;
     if y.elem_count() == 0 {
-        return Ok(zeros((), y_hat.device()));
+        return Ok(with_device(y_hat.device(), || zeros(())));
     }
     let chosen = y_hat.detach().argmax(1); // (batch, …)
     // Compared as 64 bits: cut to 32, a class that is far too large may look right.
@@ -102,8 +102,8 @@ fn shape_text(shape: &[usize]) -> String {
 /// use taper::prelude::*;
 ///
 /// let devices = [cpu(), cpu()];
-/// let labels = split_and_load(&tensor(&[0, 1, 1], &cpu()), &devices)?; // (2,) and (1,)
-/// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]], &cpu()), &devices)?;
+/// let labels = split_and_load(&tensor(&[0, 1, 1]), &devices)?; // (2,) and (1,)
+/// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]]), &devices)?;
 /// let mut accuracy = Accuracy::new();
 /// accuracy.update(&labels, &outputs);
 /// assert_eq!(accuracy.get(), 2.0 / 3.0);
@@ -142,7 +142,7 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[1], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
+    /// accuracy.update(&[tensor(&[1])], &[tensor(&[[0.0, 1.0]])]);
     /// assert_eq!(accuracy.get(), 1.0);
     /// ```
     #[track_caller]
@@ -183,7 +183,7 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
+    /// accuracy.update(&[tensor(&[0])], &[tensor(&[[0.0, 1.0]])]);
     /// assert_eq!(accuracy.get(), 0.0);
     /// ```
     #[track_caller]
@@ -204,7 +204,7 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0], &cpu())], &[tensor(&[[0.0, 1.0]], &cpu())]);
+    /// accuracy.update(&[tensor(&[0])], &[tensor(&[[0.0, 1.0]])]);
     /// accuracy.reset(); // before the next epoch
     /// assert!(attempt(|| accuracy.get()).is_err());
     /// ```
@@ -218,24 +218,23 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::tensor::{tensor, zeros};
-    use candle_core::Device;
 
     #[test]
     fn impossible_classes_are_not_right() {
-        let scores = tensor(&[[1.0, 0.0]], &Device::Cpu);
-        let share = |class: i64| accuracy(&scores, &tensor(&[class], &Device::Cpu)).item();
+        let scores = tensor(&[[1.0, 0.0]]);
+        let share = |class: i64| accuracy(&scores, &tensor(&[class])).item();
         assert_eq!([share(0), share(1 << 32), share(-1)], [1.0, 0.0, 0.0]);
         let message = |scores: &Tensor, classes: &Tensor| {
             let error = attempt(|| accuracy(scores, classes)).unwrap_err();
             error.to_string()
         };
-        let floats = message(&scores, &zeros(1, &Device::Cpu));
+        let floats = message(&scores, &zeros(1));
         assert!(
             floats.contains("expected class indices, found f32"),
             "{floats}"
         );
-        let none = tensor(Vec::<i64>::new(), &Device::Cpu);
-        let empty = message(&zeros((0, 2), &Device::Cpu), &none);
+        let none = tensor(Vec::<i64>::new());
+        let empty = message(&zeros((0, 2)), &none);
         assert!(empty.contains("found an empty batch"), "{empty}");
     }
 }

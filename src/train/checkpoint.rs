@@ -129,12 +129,12 @@ fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
 }
 
 fn scalar(value: i64) -> Tensor {
-    Tensor::from_vec(vec![value], (), &Device::Cpu)
+    Tensor::from_vec_on(vec![value], (), &Device::Cpu)
 }
 
 fn vector<T: WithDType>(values: Vec<T>) -> Tensor {
     let len = values.len();
-    Tensor::from_vec(values, len, &Device::Cpu)
+    Tensor::from_vec_on(values, len, &Device::Cpu)
 }
 
 fn random_to_tensors(name: &str, (seed, stream, position): Random) -> [(String, Tensor); 3] {
@@ -261,7 +261,7 @@ mod tests {
         )?;
 
         let other = Linear::new(3, 2);
-        other.parameter("weight").set(&zeros((2, 3), &cpu));
+        other.parameter("weight").set(&zeros((2, 3)));
         let weight = |model: &Linear| model.parameter("weight").tensor().to_vec2::<f32>();
         let untouched = || assert_eq!(weight(&other), [[0.0; 3]; 2]);
         let (mut sgd, mut adamw) = (

@@ -23,7 +23,7 @@ use crate::tensor::Tensor;
 /// let net = seq![Flatten, LazyLinear::new(10)];
 /// let model = Classifier::new(net, 0.1)
 ///     .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
-/// let y = model.forward(&zeros((2, 1, 8, 8), &cpu())); // (2, 10)
+/// let y = model.forward(&zeros((2, 1, 8, 8))); // (2, 10)
 /// assert_eq!(model.net.len(), 2);
 /// ```
 pub struct Classifier<N> {
@@ -75,7 +75,7 @@ impl<N> Classifier<N> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Classifier::new(Linear::new(2, 3), 0.1).forward(&zeros((4, 2), &cpu()));
+    /// let y = Classifier::new(Linear::new(2, 3), 0.1).forward(&zeros((4, 2)));
     /// assert_eq!(y.dims(), [4, 3]);
     /// ```
     pub fn forward(&self, input: &Tensor) -> Tensor

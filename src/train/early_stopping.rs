@@ -160,13 +160,12 @@ mod tests {
     use crate::tensor::full;
     use crate::train::Metrics;
     use crate::train::{Epoch, History};
-    use candle_core::Device;
 
     /// Runs epochs with these losses, after the epochs of a checkpoint; the parameter of the model is the loss.
     /// Returns the parameter that is restored.
     fn restored(checkpoint: &[f64], losses: &[f64]) -> Result<f64> {
         let mut stop = EarlyStopping::new("val_loss", 100).restore_best(true);
-        let model = vec![Parameter::new(&full((), 0.0, &Device::Cpu))];
+        let model = vec![Parameter::new(&full((), 0.0))];
         let epoch = |loss: &f64| Epoch {
             metrics: Metrics::from_iter([("val_loss".to_owned(), *loss)]),
             ..Epoch::default()
@@ -176,7 +175,7 @@ mod tests {
             ..History::default()
         };
         for loss in losses {
-            model[0].set(&full((), *loss, &Device::Cpu));
+            model[0].set(&full((), *loss));
             history.epochs.push(epoch(loss));
             stop.on_epoch_end(&EpochEnd {
                 epoch: &epoch(loss),

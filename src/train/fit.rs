@@ -56,7 +56,7 @@ impl Trainer {
     /// # struct Points;
     /// # impl DataModule for Points {
     /// #     fn train_dataloader(&self) -> Result<DataLoader> {
-    /// #         let data = TensorDataset::new(ones((4, 2), &cpu()), tensor(&[0, 1, 1, 1], &cpu()))?;
+    /// #         let data = TensorDataset::new(ones((4, 2)), tensor(&[0, 1, 1, 1]))?;
     /// #         Ok(DataLoader::new(data))
     /// #     }
     /// # }

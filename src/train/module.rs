@@ -34,7 +34,7 @@ use crate::tensor::Tensor;
 /// }
 ///
 /// let model = LinearRegression { net: LazyLinear::new(1), lr: 0.03 };
-/// let batch = Batch { x: ones((4, 2), &cpu()), y: zeros((4, 1), &cpu()) };
+/// let batch = Batch { x: ones((4, 2)), y: zeros((4, 1)) };
 /// assert_eq!(model.training_step(&batch).dims(), [0; 0]);
 /// ```
 ///
@@ -59,7 +59,7 @@ use crate::tensor::Tensor;
 ///
 ///     fn get(&self, indices: &[usize]) -> Result<Masked> {
 ///         let shape = (indices.len(), 4);
-///         let (x, mask) = (randn(shape, &cpu()), rand(shape, &cpu()).gt(0.5).to_dtype(DType::F32));
+///         let (x, mask) = (randn(shape), rand(shape).gt(0.5).to_dtype(DType::F32));
 ///         Ok(Masked { y: (&x * &mask).sum_keepdim(1), x, mask })
 ///     }
 /// }
@@ -103,7 +103,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// use taper::prelude::*;
     ///
     /// let model = Classifier::new(Linear::new(2, 3), 0.1);
-    /// let loss = model.loss(&zeros((1, 3), &cpu()), &tensor(&[2], &cpu()));
+    /// let loss = model.loss(&zeros((1, 3)), &tensor(&[2]));
     /// assert!((loss.item() - 3f64.ln()).abs() < 1e-6);
     /// ```
     fn loss(&self, y_hat: &Y, y: &B::Target) -> Tensor;
@@ -117,7 +117,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// use taper::prelude::*;
     ///
     /// let model = Classifier::new(Linear::new(2, 3), 0.1);
-    /// let batch = Batch { x: zeros((1, 2), &cpu()), y: tensor(&[2], &cpu()) };
+    /// let batch = Batch { x: zeros((1, 2)), y: tensor(&[2]) };
     /// let gradients = model.training_step(&batch).backward();
     /// assert!(gradients.get(&model.parameters()[0].tensor()).is_some());
     /// ```
@@ -137,7 +137,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// use taper::prelude::*;
     ///
     /// let model = Classifier::new(Linear::new(2, 3), 0.1);
-    /// let batch = Batch { x: zeros((1, 2), &cpu()), y: tensor(&[2], &cpu()) };
+    /// let batch = Batch { x: zeros((1, 2)), y: tensor(&[2]) };
     /// model.validation_step(&batch); // a Classifier plots the accuracy as well
     /// ```
     fn validation_step(&self, batch: &B) {

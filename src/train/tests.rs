@@ -31,7 +31,7 @@ pub(super) struct Quarters {
 
 impl Quarters {
     pub(super) fn new(examples: usize) -> Self {
-        let x = with_seed(3, || randn((examples, 2), &CPU));
+        let x = with_seed(3, || randn((examples, 2)));
         let sides = x.gt(0.0).to_dtype(DType::U32);
         let y = sides.i((.., 0)) + sides.i((.., 1)) * 2;
         Self {
@@ -275,8 +275,8 @@ fn clipping_limits_the_size_of_a_step() -> Result<()> {
 
 #[test]
 fn metrics_over_lists_count_every_example() -> Result<()> {
-    let labels = tensor(&[0, 1, 1, 0, 1], &CPU);
-    let logits = tensor(&[[2., 1.], [1., 2.], [2., 1.], [1., 2.], [0., 1.]], &CPU);
+    let labels = tensor(&[0, 1, 1, 0, 1]);
+    let logits = tensor(&[[2., 1.], [1., 2.], [2., 1.], [1., 2.], [0., 1.]]);
     let mut metric = Accuracy::new();
     for devices in [1, 2, 3] {
         let devices = vec![CPU; devices];

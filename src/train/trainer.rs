@@ -30,8 +30,8 @@ use std::sync::Arc;
 ///
 /// impl DataModule for Points {
 ///     fn train_dataloader(&self) -> Result<DataLoader> {
-///         let x = tensor(&[[0.0, 1.0], [1.0, 0.0]], &cpu()); // (2, 2)
-///         let data = TensorDataset::new(x, tensor(&[0, 1], &cpu()))?;
+///         let x = tensor(&[[0.0, 1.0], [1.0, 0.0]]); // (2, 2)
+///         let data = TensorDataset::new(x, tensor(&[0, 1]))?;
 ///         Ok(DataLoader::new(data).batch_size(2))
 ///     }
 /// }
@@ -312,7 +312,7 @@ impl Trainer {
     ///
     /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
     /// trainer.prepare_model(&mut Classifier::new(Linear::new(2, 2), 0.5))?;
-    /// let batch = Batch { x: ones((4, 2), &cpu()), y: zeros(4, &cpu()) };
+    /// let batch = Batch { x: ones((4, 2)), y: zeros(4) };
     /// assert_eq!(trainer.prepare_batch(&batch)?.len(), 2);
     /// # Ok::<(), Error>(())
     /// ```

@@ -96,7 +96,7 @@ impl Events {
             answers,
         };
         // In an earlier version, the first `?` of a session changed how its value was shown.
-        session.send(&json!({ "code": "ones(2, &cpu())" }));
+        session.send(&json!({ "code": "ones(2)" }));
         assert_eq!(
             session.next(Instant::now() + TO_START),
             value("[1., 1.]\nTensor[[2], f32, cpu]")

@@ -103,7 +103,7 @@ exercise("autodiff.7", [(X, Y), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]), ([-1.0, 0.0,
 exercise("autodiff.10", [(0.0,), (1.0,), (-2.0,), (3.5,)],
          lambda x: sin(x) + x * cos(x), lambda x: cos(x), (
     "Create a `Parameter`, compute with its tensor, and call `backward` on the result.",
-    "`let x = Parameter::new(&tensor(x, &cpu())).tensor();`, then `(&x * x.sin()).backward().of(&x)`"))
+    "`let x = Parameter::new(&tensor(x)).tensor();`, then `(&x * x.sin()).backward().of(&x)`"))
 exercise("autodiff.11", [([1.0, 2.0, -3.0],), ([0.0],), ([0.5, 0.25],)],
          lambda x: [3 * v * v for v in x], lambda x: [v ** 3 for v in x], (
     "Return the gradient, not the value: `backward` needs a single value, such as a sum.",

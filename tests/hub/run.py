@@ -23,7 +23,7 @@ HUB = "http://127.0.0.1:8000"
 STUDENTS = [f"student{number}" for number in range(1, 5)]
 PASSWORD = "a password of the class"
 CHAPTER = "course/01-welcome.ipynb"
-FIRST_TENSOR = ":dep taper\nuse taper::prelude::*;\nzeros(2, &cpu())"
+FIRST_TENSOR = ":dep taper\nuse taper::prelude::*;\nzeros(2)"
 # The limits for one student: memory and disk, in MB.
 MEMORY, DISK = 300, 50
 

@@ -40,7 +40,7 @@ class Conformance(KernelTests):
         {"code": "2 + 3", "result": "5"},
         {"code": '"tea"', "result": '"tea"'},
         {"code": "(1, true)", "result": "(1, true)"},
-        {"code": "zeros(2, &cpu())", "result": "[0., 0.]\nTensor[[2], f32, cpu]"},
+        {"code": "zeros(2)", "result": "[0., 0.]\nTensor[[2], f32, cpu]"},
     ]
     code_display_data = [
         {"code": 'display(&MimeBundle::text("tea").with("text/html", "<b>tea</b>"));', "mime": mime}

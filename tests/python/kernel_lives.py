@@ -44,7 +44,7 @@ class Lives(unittest.TestCase):
             for _ in range(count):
                 kernels.append(Kernel())
             cells = [
-                kernel.client.execute(f"let mine = {number};\nones(3, &cpu()).sum_all().item()")
+                kernel.client.execute(f"let mine = {number};\nones(3).sum_all().item()")
                 for number, kernel in enumerate(kernels)
             ]
             for kernel, cell in zip(kernels, cells):

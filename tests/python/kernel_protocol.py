@@ -72,7 +72,7 @@ class Questions(WithKernel):
     def test_completion(self):
         for code, text, start, kind, signature in [
             ("let x = try_all_g", "try_all_gpus()", 8, "fn -> Vec<Device>", "try_all_gpus() -> Vec<Device>"),
-            ("ones(2, &cpu()).sum_a", "sum_all()", 16, "fn -> Tensor", "sum_all(&self) -> Tensor"),
+            ("ones(2).sum_a", "sum_all()", 8, "fn -> Tensor", "sum_all(&self) -> Tensor"),
             ("🕯; manual_", "manual_seed(", 3, "fn", "manual_seed(seed: u64)"),
             ("let t: Tens", "Tensor", 7, "class", "Tensor"),
         ]:
@@ -106,7 +106,7 @@ class Questions(WithKernel):
         for code, cursor, signature, words in [
             ("twice", 5, "fn twice(number: i32) -> i32", "Twice as much."),
             ("let x = twice(21)", 10, "fn twice(number: i32) -> i32", "Twice as much."),
-            ("zeros((2, 3), &cpu())", 7, "pub fn zeros(", "f32 zeros in the given shape."),
+            ("zeros((2, 3))", 7, "pub fn zeros(", "f32 zeros in the given shape."),
             ('"tea".to_uppercase()', 9, "pub fn to_uppercase(&self) -> String", "Returns the uppercase"),
         ]:
             for detail in (0, 1):
@@ -209,7 +209,7 @@ class Widgets(WithKernel):
         types = {variable["name"]: variable["type"] for variable in variables}
         self.assertEqual((types["rate"], types["name"]), ("f64", "String"))
         # From now on, the kernel also evaluates the variables after each cell.
-        self.kernel.run("let x = ones((2, 3), &cpu());")
+        self.kernel.run("let x = ones((2, 3));")
         variables = self.debug("inspectVariables")["body"]["variables"]
         values = {variable["name"]: variable["value"] for variable in variables}
         self.assertEqual(values["x"], "Tensor (2, 3) f32 [1, 1, 1, 1, 1, 1]")

@@ -20,7 +20,7 @@ use arguments::{Args, Expressed, missing};
 use samples::{Place, Sample, Samples, Source, Wanted, weight};
 use serde_json::Value as Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use taper::candle_core::{DType, Device};
+use taper::candle_core::DType;
 use taper::error::{self, Problem};
 use taper::{Tensor, attempt};
 
@@ -231,7 +231,7 @@ fn gradients(outputs: &[Tensor], sources: &[Source], parameters: &[Tensor]) -> V
         .filter(|y| y.dtype().is_float() && y.track_op())
     {
         let weights: Vec<f64> = (0..y.elem_count()).map(weight).collect();
-        let weights = Tensor::from_vec(weights, y.shape(), &Device::Cpu).to_dtype(y.dtype());
+        let weights = Tensor::from_vec(weights, y.shape()).to_dtype(y.dtype());
         let sum = (y * weights).sum_all().to_dtype(DType::F64);
         loss = Some(match loss {
             Some(loss) => loss + sum,

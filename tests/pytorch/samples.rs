@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use std::io::Read;
 use std::path::PathBuf;
 use taper::Tensor;
-use taper::candle_core::{DType, Device};
+use taper::candle_core::DType;
 use taper::nn::Parameter;
 
 /// Of a tensor with more than `ALL` elements, the file has `SOME`, and a weighted sum of all.
@@ -205,27 +205,15 @@ impl Reader<'_> {
         let x = match kind.as_bytes()[0] {
             b'f' => {
                 let at = advance(&mut self.place.rounded, count);
-                Tensor::from_slice(
-                    &self.samples.rounded[at..][..count],
-                    &shape[..],
-                    &Device::Cpu,
-                )
+                Tensor::from_slice(&self.samples.rounded[at..][..count], &shape[..])
             }
             b'F' => {
                 let at = advance(&mut self.place.singles, count);
-                Tensor::from_slice(
-                    &self.samples.singles[at..][..count],
-                    &shape[..],
-                    &Device::Cpu,
-                )
+                Tensor::from_slice(&self.samples.singles[at..][..count], &shape[..])
             }
             _ => {
                 let at = advance(&mut self.place.integers, count);
-                Tensor::from_slice(
-                    &self.samples.integers[at..][..count],
-                    &shape[..],
-                    &Device::Cpu,
-                )
+                Tensor::from_slice(&self.samples.integers[at..][..count], &shape[..])
             }
         };
         let x = match kind.as_bytes()[0] {

@@ -3,11 +3,9 @@
 use crate::arguments::{Args, Expressed, Value, missing};
 use crate::functions::{Outputs, expressed, one};
 use taper::Tensor;
-use taper::candle_core::{DType, Device};
+use taper::candle_core::DType;
 use taper::ops;
 use taper::tensor::{Axes, Index, arange, eye, full, linspace, ones, zeros};
-
-const CPU: Device = Device::Cpu;
 
 /// Calls the function of this name; `None` if it is in another file.
 pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
@@ -156,32 +154,32 @@ fn created(name: &str, a: &Args) -> Option<Outputs> {
             let n = a.size("n")?.unwrap_or(0);
             match a.size("m")? {
                 Some(m) if m != n => missing("`m`"),
-                _ => one(eye(n, &CPU)),
+                _ => one(eye(n)),
             }
         }),
         "arange" => expressed!(match (a.get("start"), a.get("end")) {
             _ if a.number("step")?.is_some() => missing("`step`"),
-            (Some(Value::Int(end)), None) => one(arange(0, *end, &CPU)),
-            (Some(Value::Float(end)), None) => one(arange(0.0, *end, &CPU)),
-            (Some(Value::Int(start)), Some(Value::Int(end))) => one(arange(*start, *end, &CPU)),
+            (Some(Value::Int(end)), None) => one(arange(0, *end)),
+            (Some(Value::Float(end)), None) => one(arange(0.0, *end)),
+            (Some(Value::Int(start)), Some(Value::Int(end))) => one(arange(*start, *end)),
             (start, end) => match (a.float("start")?, a.float("end")?) {
                 (Some(first), Some(last)) if start.is_some() && end.is_some() =>
-                    one(arange(first, last, &CPU)),
+                    one(arange(first, last)),
                 _ => missing("no `end`"),
             },
         }),
         "linspace" => expressed!(
             match (a.float("start")?, a.float("end")?, a.size("steps")?) {
-                (Some(start), Some(end), Some(steps)) => one(linspace(start, end, steps, &CPU)),
+                (Some(start), Some(end), Some(steps)) => one(linspace(start, end, steps)),
                 _ => missing("no `steps`"),
             }
         ),
         "full" => expressed!(match (a.sizes("size")?, a.float("fill_value")?) {
-            (Some(shape), Some(value)) => one(full(shape, value, &CPU)),
+            (Some(shape), Some(value)) => one(full(shape, value)),
             _ => missing("`fill_value`"),
         }),
-        "zeros" => expressed!(one(zeros(a.sizes("size")?.unwrap_or_default(), &CPU))),
-        "ones" => expressed!(one(ones(a.sizes("size")?.unwrap_or_default(), &CPU))),
+        "zeros" => expressed!(one(zeros(a.sizes("size")?.unwrap_or_default()))),
+        "ones" => expressed!(one(ones(a.sizes("size")?.unwrap_or_default()))),
         _ => None,
     }
 }

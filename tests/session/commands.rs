@@ -62,7 +62,7 @@ fn a_restart_removes_only_the_variables() {
     // `:clear` removes items as well, but not the prelude of the session.
     let ran = session.run(":clear");
     assert_eq!(ran, [] as [serde_json::Value; 0]);
-    let ran = session.run("zeros(2, &cpu()).dims().len()");
+    let ran = session.run("zeros(2).dims().len()");
     assert_eq!(ran, [value("1")]);
 }
 
@@ -93,9 +93,9 @@ fn packages_are_added_and_used_in_one_cell() {
 #[test]
 fn a_package_that_makes_taper_recompile_starts_a_new_process() {
     let mut session = own_session();
-    session.run("let kept = ones(2, &cpu());");
+    session.run("let kept = ones(2);");
     let package = ":dep zune-jpeg = { version = \"0.5\", features = [\"log\"] }";
-    let code = format!("{package}\nones((3, 4), &cpu()).dims().len()");
+    let code = format!("{package}\nones((3, 4)).dims().len()");
     let ran = session.run(&code);
     assert_eq!(ran.last(), Some(&value("2")), "{ran:?}");
     let why = "Taper was rebuilt, because a new package needs other features of its dependencies. \
@@ -231,7 +231,7 @@ fn scripts_run_files_are_written_and_code_is_formatted() {
 #[test]
 fn types_variables_and_documentation_are_shown() {
     let mut session = session();
-    session.run("let commands_x = zeros((2, 3), &cpu());\nlet commands_ok: Result<i32> = Ok(7);\n/// Twice.\nfn commands_f(n: i32) -> i32 { 2 * n }");
+    session.run("let commands_x = zeros((2, 3));\nlet commands_ok: Result<i32> = Ok(7);\n/// Twice.\nfn commands_f(n: i32) -> i32 { 2 * n }");
     let expression = "vec![1.0].iter().map(|x| x + 1.0).collect::<Vec<f64>>()";
     let ran = session.run(&format!(":type {expression}"));
     assert_eq!(text_of(&ran), format!("{expression}: Vec<f64>"));

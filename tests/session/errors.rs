@@ -28,9 +28,9 @@ fn assert_wrong_shape(ran: &[Value], begins: &str, line: Option<usize>, quote: &
 #[test]
 fn a_wrong_shape_is_an_error_with_the_line_of_the_cell() {
     let mut session = session();
-    session.run("let errors_x = zeros((2, 3), &cpu());");
-    let cell = "let a = 1;\nlet y = zeros((2, 3), &cpu()) + zeros(4, &cpu());\nprintln!(\"{y}\");";
-    let quote = "   2 | let y = zeros((2, 3), &cpu()) + zeros(4, &cpu());";
+    session.run("let errors_x = zeros((2, 3));");
+    let cell = "let a = 1;\nlet y = zeros((2, 3)) + zeros(4);\nprintln!(\"{y}\");";
+    let quote = "   2 | let y = zeros((2, 3)) + zeros(4);";
     assert_wrong_shape(&session.run(cell), "+: ", Some(2), &[quote]);
     let cell = "if errors_x.rank() == 2 {\n    errors_x.matmul(&errors_x);\n}";
     let quote = "   2 |     errors_x.matmul(&errors_x);";
@@ -46,9 +46,9 @@ fn a_wrong_shape_is_an_error_with_the_line_of_the_cell() {
 #[test]
 fn a_wrong_shape_in_a_function_of_an_earlier_cell_shows_its_line() {
     let mut session = session();
-    session.run("fn errors_sum(x: &Tensor) -> Tensor {\n    x + zeros(4, &cpu())\n}");
-    let ran = session.run("let errors_z = zeros((2, 3), &cpu());\nerrors_sum(&errors_z)");
-    let quote = "     | x + zeros(4, &cpu()) (in an earlier cell)";
+    session.run("fn errors_sum(x: &Tensor) -> Tensor {\n    x + zeros(4)\n}");
+    let ran = session.run("let errors_z = zeros((2, 3));\nerrors_sum(&errors_z)");
+    let quote = "     | x + zeros(4) (in an earlier cell)";
     assert_wrong_shape(&ran, "+: ", None, &[quote]);
 }
 
@@ -57,10 +57,10 @@ fn a_wrong_shape_inside_a_model_is_an_error() {
     let mut session = session();
     session.run("let errors_net = seq![Linear::new(3, 2), ReLU, Linear::new(2, 1)];");
     // The place is inside the library. A cell of one line can only mean that line.
-    let cell = "// a batch with too many features\nerrors_net.forward(&zeros((2, 5), &cpu()));";
-    let quote = "   2 | errors_net.forward(&zeros((2, 5), &cpu()));";
+    let cell = "// a batch with too many features\nerrors_net.forward(&zeros((2, 5)));";
+    let quote = "   2 | errors_net.forward(&zeros((2, 5)));";
     assert_wrong_shape(&session.run(cell), "Linear", Some(2), &[quote]);
-    let cell = "let x = zeros((2, 5), &cpu());\nerrors_net.forward(&x);";
+    let cell = "let x = zeros((2, 5));\nerrors_net.forward(&x);";
     assert_wrong_shape(&session.run(cell), "Linear", None, &[]);
     // In training, too.
     let cell = "let errors_data = SyntheticRegression::new([2.0, -3.4, 1.0], 4.2);\n\

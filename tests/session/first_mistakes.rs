@@ -11,8 +11,8 @@ use std::time::Instant;
 
 /// The variables and types that the lines name.
 const BEFORE: &str = "enum Leaf { Oak, Birch }\nstruct Point { x: f64, y: f64 }";
-const VARIABLES: &str = "let x = rand((2, 3), &cpu());
-let (a, b) = (rand((3, 3), &cpu()), rand((3, 3), &cpu()));
+const VARIABLES: &str = "let x = rand((2, 3));
+let (a, b) = (rand((3, 3)), rand((3, 3)));
 let (v, ints) = (vec![3.0, 1.0, 2.0], vec![3, 1, 2]);
 let (s, n, f, flag) = (String::from(\"text\"), 3_i32, 1.5_f64, true);
 let (leaf, p) = (Leaf::Birch, Point { x: 1.0, y: 2.0 });";

@@ -162,7 +162,7 @@ fn still_works(session: &mut Events, shown: &str) {
     if shown.contains("ProcessEnded") {
         show(session, KEPT);
     }
-    let cell = "(ones(2, &cpu()).sum_all().item(), mistakes_kept)";
+    let cell = "(ones(2).sum_all().item(), mistakes_kept)";
     let ran = session.run(cell);
     assert_eq!(ran, [value("(2.0, 41)")], "after\n{shown}");
 }

@@ -18,7 +18,7 @@ fn the_session_knows_which_cells_are_stale() {
     // The first request belongs to the test's own session.
     run(&mut session, "a", "struct Point { x: i32 }");
     run(&mut session, "b", "let mut stale_p = Point { x: 1 };");
-    run(&mut session, "c", "let stale_t = zeros((2, 3), &cpu());");
+    run(&mut session, "c", "let stale_t = zeros((2, 3));");
     run(
         &mut session,
         "d",

@@ -22,7 +22,7 @@ fn the_last_expression_is_the_value() {
 fn a_tensor_shows_values_shape_type_and_device() {
     let shown = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
     assert_eq!(
-        session().run("tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu())"),
+        session().run("tensor(&[[1.0, 2.0], [3.0, 4.0]])"),
         [value(shown)]
     );
 }
@@ -96,7 +96,7 @@ fn variables_are_listed_as_text_and_as_a_table() {
 fn a_function_may_use_either_result() {
     let mut session = session();
     assert_eq!(
-        session.run("fn values_e() -> Result<f64> { Ok(zeros((), &cpu()).item()) }\nvalues_e()?"),
+        session.run("fn values_e() -> Result<f64> { Ok(zeros(()).item()) }\nvalues_e()?"),
         [value("0.0")]
     );
     let two = "fn values_f() -> Result<u8, std::num::ParseIntError> { \"7\".parse() }\nvalues_f()?";

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const CELL: &str = "zeros(2, &cpu())";
+const CELL: &str = "zeros(2)";
 
 // ---- in parallel
 

@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn the_function_around_the_cursor() {
-        check("zeros(|(2, 3), &cpu())", "zeros");
-        check("zeros((2, 3|), &cpu())", "zeros");
-        check("zeros((2, 3), |&cpu())", "zeros");
+        check("zeros(|(2, 3))", "zeros");
+        check("zeros((2, 3|))", "zeros");
+        check("full((2, 3), |7.0)", "full");
         check("f(g(1), |2)", "f");
         check("f(g(|1), 2)", "f(g");
     }

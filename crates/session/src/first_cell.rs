@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_evaluator::Evaluator;
 
-const CELL: &str = "let warm = zeros(2, &cpu());\nwarm";
+const CELL: &str = "let warm = zeros(2);\nwarm";
 
 /// Runs `taper __warm WORK TAPER FEATURES…`.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {

@@ -11,8 +11,8 @@ const CPU: Device = Device::Cpu;
 fn a_second_device_adds_columns_for_transfer_share_and_speed_up() -> Result<()> {
     let model = Classifier::new(seq![LazyLinear::new(2), Dropout::new(0.5)], 0.1);
     let batch = Batch {
-        x: ones((3, 4), &CPU),
-        y: zeros(3, &CPU).to_dtype(DType::I64),
+        x: ones((3, 4)),
+        y: zeros(3).to_dtype(DType::I64),
     };
     let does = steps::<Classifier<Sequential>, Batch, Tensor>();
     let table = batch_sizes_on(&[CPU, CPU], (&model, does), &batch, &[2, 5])?;
@@ -35,7 +35,7 @@ fn each_device_measures_every_size() -> Result<()> {
     let mut made = Vec::new();
     let mut exp = |size, device: &Device| {
         made.push(size);
-        let x = zeros(size, device);
+        let x = zeros(size).to_device(device);
         benchmark("", device, || x.exp())
     };
     let table = devices_on(&[CPU, CPU], &[3, 7], &mut exp)?;
@@ -81,8 +81,8 @@ fn invalid_arguments_are_explained() {
     );
     let model = Classifier::new(LazyLinear::new(2), 0.1);
     let empty = Batch {
-        x: zeros((0, 2), &CPU),
-        y: zeros(0, &CPU),
+        x: zeros((0, 2)),
+        y: zeros(0),
     };
     let message = compare_batch_sizes(&model, &empty, &[1])
         .unwrap_err()

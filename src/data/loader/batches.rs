@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 /// use taper::prelude::*;
 /// use taper::data::Batches;
 ///
-/// let data = TensorDataset::new(zeros((5, 2), &cpu()), zeros(5, &cpu()))?;
+/// let data = TensorDataset::new(zeros((5, 2)), zeros(5))?;
 /// let mut batches: Batches = DataLoader::new(data).batch_size(4).into_iter();
 /// assert_eq!(batches.len(), 2);
 /// let batch = batches.next().expect("the first one")?;

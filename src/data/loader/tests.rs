@@ -3,13 +3,10 @@ use crate::data::TensorDataset;
 use crate::error::Error;
 use crate::tensor::Tensor;
 use crate::tensor::{arange, rand, with_seed, zeros};
-use candle_core::Device;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const CPU: Device = Device::Cpu;
-
 fn numbers(n: i64) -> TensorDataset {
-    let numbers = arange(0, n, &CPU);
+    let numbers = arange(0, n);
     TensorDataset::new(numbers.clone(), numbers).unwrap()
 }
 
@@ -46,7 +43,7 @@ impl Dataset for Noisy {
                 self.fails_at
             )));
         }
-        let x = rand((indices.len(), 2), &CPU);
+        let x = rand((indices.len(), 2));
         Ok(Batch { y: x.clone(), x })
     }
 }
@@ -70,11 +67,11 @@ fn a_seed_fixes_order_and_noise_for_every_prefetch() {
         let noise = noisy.into_iter().map(|batch| {
             let x: Tensor = batch.unwrap().x;
             // Random values drawn in the loop must not change those drawn on the thread.
-            rand(3, &CPU);
+            rand(3);
             x.to_vec()
         });
         let noise = noise.collect();
-        let after: f32 = rand((), &CPU).to_scalar();
+        let after: f32 = rand(()).to_scalar();
         (order, noise, after)
     };
     // A seeded generator: tests on other threads draw from the program's generator.
@@ -158,7 +155,7 @@ fn a_wrong_shape_in_the_data_set_becomes_its_error() {
         }
 
         fn get(&self, _: &[usize]) -> Result<Batch> {
-            let x = zeros(2, &CPU) + zeros(3, &CPU);
+            let x = zeros(2) + zeros(3);
             Ok(Batch { y: x.clone(), x })
         }
     }
@@ -189,7 +186,7 @@ fn a_loop_without_batches_says_why() {
         "DataLoader with drop_last: expected a batch size of at most 5, the number of examples, found 8\n\
          Choose a smaller batch size, or .drop_last(false)"
     );
-    let nothing = zeros((0, 1), &CPU);
+    let nothing = zeros((0, 1));
     let empty = TensorDataset::new(nothing.clone(), nothing).unwrap();
     assert_eq!(
         message(DataLoader::new(empty)),
@@ -232,7 +229,7 @@ fn a_loader_describes_itself() {
 fn batches_are_on_the_requested_device() {
     let devices = crate::reference::devices();
     for from in &devices {
-        let x = zeros((4, 2), from);
+        let x = zeros((4, 2)).to_device(from);
         let data = || TensorDataset::new(x.clone(), x.clone()).unwrap();
         for to in &devices {
             for prefetch in [0, 2] {

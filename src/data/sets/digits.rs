@@ -3,7 +3,7 @@
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
 use crate::error::{self, Result};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, with_device};
 use crate::tensor::{permutation, tensor, with_seed};
 use candle_core::Device;
 
@@ -144,7 +144,7 @@ impl Digits {
     fn part(&self, start: usize, end: usize) -> Result<TensorDataset> {
         let order = with_seed(self.split_seed, || permutation(COUNT));
         let chosen: Vec<u32> = order[start..end].iter().map(|&i| i as u32).collect();
-        let chosen = tensor(chosen, &Device::Cpu);
+        let chosen = with_device(&Device::Cpu, || tensor(chosen));
         let (x, y) = read()?;
         TensorDataset::new(x.index_select(&chosen, 0), y.index_select(&chosen, 0))
     }
@@ -170,8 +170,8 @@ fn read() -> Result<(Tensor, Tensor)> {
         .chars()
         .filter_map(|label| label.to_digit(10))
         .collect();
-    let x = Tensor::from_vec(pixels, (COUNT, 1, SIDE, SIDE), &Device::Cpu);
-    Ok((x, Tensor::from_vec(labels, COUNT, &Device::Cpu)))
+    let x = Tensor::from_vec_on(pixels, (COUNT, 1, SIDE, SIDE), &Device::Cpu);
+    Ok((x, Tensor::from_vec_on(labels, COUNT, &Device::Cpu)))
 }
 
 #[cfg(test)]

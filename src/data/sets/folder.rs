@@ -222,7 +222,7 @@ impl Dataset for ImageFolder {
                 "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)",
             ));
         }
-        let labels = Tensor::from_vec(labels, indices.len(), &Device::Cpu);
+        let labels = Tensor::from_vec_on(labels, indices.len(), &Device::Cpu);
         Ok(Batch {
             x: stack(&images)?,
             y: labels,

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let images = full((100, 3, 32, 32), 255.0, &cpu()).to_dtype(DType::U8); // (n, channels, height, width)
-/// let labels = zeros(100, &cpu()).to_dtype(DType::U32); // (n,)
+/// let images = full((100, 3, 32, 32), 255.0).to_dtype(DType::U8); // (n, channels, height, width)
+/// let labels = zeros(100).to_dtype(DType::U32); // (n,)
 /// let batch = ImageDataset::new(images, labels)?.get(&[3, 1])?;
 /// assert_eq!(batch.x.dims(), [2, 3, 32, 32]);
 /// assert_eq!(batch.x.max_all().item(), 1.0);
@@ -40,7 +40,7 @@ impl ImageDataset {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu()), zeros(4, &cpu())).unwrap_err();
+    /// let error = ImageDataset::new(zeros((4, 28, 28)), zeros(4)).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "ImageDataset: expected images (n, channels, height, width), found shape [4, 28, 28]\n\
@@ -138,13 +138,12 @@ mod tests {
     use crate::compose;
     use crate::data::transforms::*;
     use crate::tensor::{tensor, zeros};
-    use candle_core::Device;
 
     #[test]
     fn bytes_become_values_from_0_to_1_in_the_order_of_the_indices() {
         let pixels: Vec<u8> = vec![0, 51, 102, 153, 204, 255];
-        let images = Tensor::from_vec(pixels, (3, 1, 1, 2), &Device::Cpu);
-        let labels = tensor(&[7u8, 8, 9], &Device::Cpu);
+        let images = Tensor::from_vec(pixels, (3, 1, 1, 2));
+        let labels = tensor(&[7u8, 8, 9]);
         let data = ImageDataset::new(images, labels).unwrap();
         let batch = data.get(&[2, 0]).unwrap();
         let values: Vec<f32> = batch.x.to_vec();
@@ -161,8 +160,8 @@ mod tests {
         for channels in [1u8, 3] {
             let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
             let shape = (2, usize::from(channels), 2, 3);
-            let images = Tensor::from_vec(pixels, shape, &Device::Cpu);
-            let labels = zeros(2, &Device::Cpu).to_dtype(DType::U32);
+            let images = Tensor::from_vec(pixels, shape);
+            let labels = zeros(2).to_dtype(DType::U32);
             let plain = ImageDataset::new(images, labels)?;
             let numbers =
                 |data: &ImageDataset| -> Result<Vec<f32>> { Ok(data.get(&[1, 0])?.x.to_vec()) };
@@ -191,8 +190,8 @@ mod tests {
 
     #[test]
     fn each_image_needs_a_label() {
-        let images = zeros((3, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
-        let labels = zeros(2, &Device::Cpu).to_dtype(DType::U32);
+        let images = zeros((3, 1, 2, 2)).to_dtype(DType::U8);
+        let labels = zeros(2).to_dtype(DType::U32);
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         assert!(
             message.contains("expected one label for each image, (3,), found shape [2]\n"),
@@ -202,8 +201,8 @@ mod tests {
 
     #[test]
     fn classes_are_integers() {
-        let images = zeros((2, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
-        let labels = tensor(&[0.7f32, 1.0], &Device::Cpu);
+        let images = zeros((2, 1, 2, 2)).to_dtype(DType::U8);
+        let labels = tensor(&[0.7f32, 1.0]);
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         let first = "ImageDataset: expected classes of an integer type, found f32\n";
         assert!(message.starts_with(first), "{message}");
@@ -211,8 +210,8 @@ mod tests {
 
     #[test]
     fn a_batch_without_images_is_empty_unless_a_transform_decides_its_shape() -> Result<()> {
-        let images = zeros((2, 1, 2, 3), &Device::Cpu).to_dtype(DType::U8);
-        let data = ImageDataset::new(images, zeros(2, &Device::Cpu).to_dtype(DType::U32))?;
+        let images = zeros((2, 1, 2, 3)).to_dtype(DType::U8);
+        let data = ImageDataset::new(images, zeros(2).to_dtype(DType::U32))?;
         assert_eq!(data.get(&[])?.x.dims(), [0, 1, 2, 3]);
         let message = data.transform(ToTensor).get(&[]).unwrap_err().to_string();
         let first = "get: expected at least one index, found none\n";

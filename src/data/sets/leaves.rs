@@ -209,7 +209,7 @@ impl Leaves {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((224, 256, 3), &cpu()).to_dtype(DType::U8);
+    /// let image = zeros((224, 256, 3)).to_dtype(DType::U8);
     /// assert_eq!(Leaves::training_transformer().apply(&image)?.dims(), [3, 128, 128]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -229,7 +229,7 @@ impl Leaves {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((224, 256, 3), &cpu()).to_dtype(DType::U8);
+    /// let image = zeros((224, 256, 3)).to_dtype(DType::U8);
     /// assert_eq!(Leaves::validation_transformer().apply(&image)?.dims(), [3, 128, 128]);
     /// # Ok::<(), Error>(())
     /// ```

@@ -148,8 +148,8 @@ impl Shapes {
             .collect();
         let labels: Vec<u32> = drawn.iter().map(|(class, _)| *class as u32).collect();
         let pixels: Vec<u8> = drawn.into_iter().flat_map(|(_, pixels)| pixels).collect();
-        let x = Tensor::from_vec(pixels, (count, 3, SIDE, SIDE), &Device::Cpu);
-        ImageDataset::new(x, Tensor::from_vec(labels, count, &Device::Cpu))
+        let x = Tensor::from_vec_on(pixels, (count, 3, SIDE, SIDE), &Device::Cpu);
+        ImageDataset::new(x, Tensor::from_vec_on(labels, count, &Device::Cpu))
     }
 }
 

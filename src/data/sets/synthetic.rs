@@ -3,7 +3,7 @@
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
 use crate::error::{Result, attempt};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, with_device};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
 use candle_core::Device;
 
@@ -114,7 +114,7 @@ impl SyntheticRegression {
     /// ```
     pub fn w(&self) -> Tensor {
         let w: Vec<f32> = self.w.iter().map(|&w| w as f32).collect();
-        Tensor::from_vec(w, (self.w.len(), 1), &Device::Cpu)
+        Tensor::from_vec_on(w, (self.w.len(), 1), &Device::Cpu)
     }
 
     /// Returns the true bias.
@@ -163,8 +163,8 @@ impl SyntheticRegression {
 
     fn examples(&self, n: usize, seed: u64) -> Result<TensorDataset> {
         let draw = || {
-            let x = randn((n, self.w.len()), &Device::Cpu); // (n, features)
-            let noise = normal(0.0, self.noise, (n, 1), &Device::Cpu);
+            let x = with_device(&Device::Cpu, || randn((n, self.w.len()))); // (n, features)
+            let noise = with_device(&Device::Cpu, || normal(0.0, self.noise, (n, 1)));
             let y = x.matmul(&self.w()) + self.b + noise; // (n, 1)
             TensorDataset::new(x, y)
         };

@@ -42,7 +42,7 @@ fn unknown_columns_and_columns_of_texts_are_refused() {
         table.values("y").unwrap_err(),
         table.drop(&["z"]).unwrap_err(),
         table.select(&["z"]).unwrap_err(),
-        table.to_tensor(&Device::Cpu).unwrap_err(),
+        table.to_tensor().unwrap_err(),
         table.concat(&table.drop(&["x"]).unwrap()).unwrap_err(),
     ] {
         assert_eq!(message.to_string().lines().count(), 2, "{message}");
@@ -62,14 +62,8 @@ fn standardising_leaves_constants_and_missing_columns_finite() {
     let table = table("constant,none,x\n3,,1\n3,,2\n3,,3\n").standardize();
     assert_eq!(table.values("constant").unwrap(), [0.0; 3]);
     assert_eq!(table.values("x").unwrap(), [-1.0, 0.0, 1.0]);
-    let filled = table
-        .fill_missing_with_mean()
-        .to_tensor(&Device::Cpu)
-        .unwrap();
-    let expected = tensor(
-        &[[0.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
-        &Device::Cpu,
-    );
+    let filled = table.fill_missing_with_mean().to_tensor().unwrap();
+    let expected = tensor(&[[0.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]);
     assert_eq!(filled.to_vec2::<f32>(), expected.to_vec2::<f32>());
 }
 

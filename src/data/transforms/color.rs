@@ -14,7 +14,7 @@ const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = full((4, 4, 3), 100.0, &cpu()).to_dtype(DType::U8);
+/// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
 /// let jittered = ColorJitter::new().brightness(0.1).apply(&image)?;
 /// let value = jittered.to_vec3::<u8>()[0][0][0];
 /// assert!((90..=110).contains(&value));
@@ -33,7 +33,7 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = full((4, 4, 3), 100.0, &cpu()).to_dtype(DType::U8);
+    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
     /// let jittered = ColorJitter::new().brightness(0.2).contrast(0.2).saturation(0.2).apply(&image)?;
     /// assert_eq!(jittered.dims(), [4, 4, 3]);
     /// # Ok::<(), Error>(())
@@ -47,7 +47,7 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = full((4, 4, 3), 100.0, &cpu()).to_dtype(DType::U8);
+    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
     /// let jittered = ColorJitter::new().brightness(0.2).apply(&image)?;
     /// assert!((80..=120).contains(&jittered.to_vec3::<u8>()[0][0][0]));
     /// # Ok::<(), Error>(())
@@ -63,7 +63,7 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = full((4, 4, 3), 100.0, &cpu()).to_dtype(DType::U8);
+    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
     /// let jittered = ColorJitter::new().contrast(0.05).apply(&image)?;
     /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // all of it is the mean
     /// # Ok::<(), Error>(())
@@ -79,7 +79,7 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = full((4, 4, 3), 100.0, &cpu()).to_dtype(DType::U8);
+    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
     /// let jittered = ColorJitter::new().saturation(0.2).apply(&image)?;
     /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // grey stays grey
     /// # Ok::<(), Error>(())
@@ -131,7 +131,7 @@ fn factor(amount: f64) -> f32 {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = full((2, 5, 3), 51.0, &cpu()).to_dtype(DType::U8);
+/// let image = full((2, 5, 3), 51.0).to_dtype(DType::U8);
 /// let x = ToTensor.apply(&image)?; // (3, 2, 5)
 /// assert_eq!(x.dims(), [3, 2, 5]);
 /// assert!((x.mean_all().item() - 0.2).abs() < 1e-6);
@@ -150,7 +150,7 @@ impl Transform for ToTensor {
             values.extend(of_channel.map(|byte| f32::from(*byte) * scale));
         }
         let shape = (image.channels, image.height, image.width);
-        Ok(Tensor::from_vec(values, shape, &image.device))
+        Ok(Tensor::from_vec_on(values, shape, &image.device))
     }
 }
 
@@ -160,7 +160,7 @@ impl Transform for ToTensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = full((1, 2, 2), 0.75, &cpu());
+/// let x = full((1, 2, 2), 0.75);
 /// let y = Normalize::new([0.5], [0.25]).apply(&x)?;
 /// assert_eq!(y.to_vec3::<f32>(), [[[1.0; 2]; 2]]);
 /// # Ok::<(), Error>(())
@@ -178,7 +178,7 @@ impl Normalize {
     /// use taper::prelude::*;
     ///
     /// let step = Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]); // ImageNet's
-    /// assert_eq!(step.apply(&zeros((3, 8, 8), &cpu()))?.dims(), [3, 8, 8]);
+    /// assert_eq!(step.apply(&zeros((3, 8, 8)))?.dims(), [3, 8, 8]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(mean: impl Into<Vec<f64>>, std: impl Into<Vec<f64>>) -> Self {
@@ -193,7 +193,8 @@ impl Transform for Normalize {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         let channels = self.check(image)?;
         let row = |values: &[f64]| {
-            Tensor::from_slice(values, (channels, 1, 1), image.device()).to_dtype(image.dtype())
+            Tensor::from_vec_on(values.to_vec(), (channels, 1, 1), image.device())
+                .to_dtype(image.dtype())
         };
         attempt(|| (image - row(&self.mean)) / row(&self.std))
     }

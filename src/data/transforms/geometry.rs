@@ -14,7 +14,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = zeros((300, 400, 3), &cpu()).to_dtype(DType::U8);
+/// let image = zeros((300, 400, 3)).to_dtype(DType::U8);
 /// assert_eq!(Resize::new(150).apply(&image)?.dims(), [150, 200, 3]);
 /// assert_eq!(Resize::exact(50, 60).apply(&image)?.dims(), [50, 60, 3]);
 /// # Ok::<(), Error>(())
@@ -36,7 +36,7 @@ impl Resize {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((100, 60, 3), &cpu()).to_dtype(DType::U8);
+    /// let image = zeros((100, 60, 3)).to_dtype(DType::U8);
     /// assert_eq!(Resize::new(30).apply(&image)?.dims(), [50, 30, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -52,7 +52,7 @@ impl Resize {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((100, 60, 3), &cpu()).to_dtype(DType::U8);
+    /// let image = zeros((100, 60, 3)).to_dtype(DType::U8);
     /// assert_eq!(Resize::exact(32, 32).apply(&image)?.dims(), [32, 32, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -137,7 +137,7 @@ fn weights(index: usize, old: usize, new: usize) -> (usize, Vec<f32>) {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = zeros((300, 400, 3), &cpu()).to_dtype(DType::U8);
+/// let image = zeros((300, 400, 3)).to_dtype(DType::U8);
 /// assert_eq!(CenterCrop::new(128).apply(&image)?.dims(), [128, 128, 3]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -152,7 +152,7 @@ impl CenterCrop {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let small = zeros((100, 60, 3), &cpu()).to_dtype(DType::U8);
+    /// let small = zeros((100, 60, 3)).to_dtype(DType::U8);
     /// let error = CenterCrop::new(64).apply(&small).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
@@ -196,7 +196,7 @@ fn half(margin: usize) -> usize {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = tensor(&[[[1u8, 1, 1], [2, 2, 2]]], &cpu()); // (1, 2, 3)
+/// let image = tensor(&[[[1u8, 1, 1], [2, 2, 2]]]); // (1, 2, 3)
 /// let mirrored = RandomHorizontalFlip::new().p(1.0).apply(&image)?;
 /// assert_eq!(mirrored.to_vec3::<u8>(), [[[2, 2, 2], [1, 1, 1]]]);
 /// # Ok::<(), Error>(())
@@ -218,7 +218,7 @@ impl RandomHorizontalFlip {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = zeros((4, 6, 3), &cpu()).to_dtype(DType::U8);
+    /// let image = zeros((4, 6, 3)).to_dtype(DType::U8);
     /// assert_eq!(RandomHorizontalFlip::new().apply(&image)?.dims(), [4, 6, 3]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -231,7 +231,7 @@ impl RandomHorizontalFlip {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = tensor(&[[[1u8], [2]]], &cpu()); // (1, 2, 1)
+    /// let image = tensor(&[[[1u8], [2]]]); // (1, 2, 1)
     /// let never = RandomHorizontalFlip::new().p(0.0);
     /// assert_eq!(never.apply(&image)?.to_vec3::<u8>(), image.to_vec3::<u8>());
     /// # Ok::<(), Error>(())

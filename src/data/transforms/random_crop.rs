@@ -11,7 +11,7 @@ use crate::tensor::random_unit;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let image = zeros((32, 32, 3), &cpu()).to_dtype(DType::U8);
+/// let image = zeros((32, 32, 3)).to_dtype(DType::U8);
 /// let crop = RandomCrop::new(32).padding(4); // for CIFAR-10
 /// assert_eq!(crop.apply(&image)?.dims(), [32, 32, 3]);
 /// # Ok::<(), Error>(())
@@ -28,7 +28,7 @@ impl RandomCrop {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let small = zeros((100, 60, 3), &cpu()).to_dtype(DType::U8);
+    /// let small = zeros((100, 60, 3)).to_dtype(DType::U8);
     /// let error = RandomCrop::new(64).apply(&small).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
@@ -45,7 +45,7 @@ impl RandomCrop {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let image = ones((2, 2, 1), &cpu()).to_dtype(DType::U8);
+    /// let image = ones((2, 2, 1)).to_dtype(DType::U8);
     /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
     /// assert_eq!(crop.sum_all().item(), 4.0);
     /// # Ok::<(), Error>(())
@@ -99,13 +99,12 @@ impl Transform for RandomCrop {
 mod tests {
     use super::*;
     use crate::tensor::with_seed;
-    use candle_core::Device;
     use std::collections::BTreeSet;
 
     #[test]
     fn each_place_is_drawn() {
         let pixels: Vec<u8> = (0..12).collect();
-        let image = Tensor::from_vec(pixels, (3, 4, 1), &Device::Cpu);
+        let image = Tensor::from_vec(pixels, (3, 4, 1));
         let crop = RandomCrop::new(2);
         let corner = |seed| {
             let crop = with_seed(seed, || crop.apply(&image)).unwrap();
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn invalid_sizes_are_refused() {
-        let image = crate::tensor::zeros((3, 4, 3), &Device::Cpu).to_dtype(candle_core::DType::U8);
+        let image = crate::tensor::zeros((3, 4, 3)).to_dtype(candle_core::DType::U8);
         for crop in [
             RandomCrop::new(0),
             RandomCrop::new(usize::MAX),

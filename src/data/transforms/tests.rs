@@ -1,8 +1,5 @@
 use super::*;
 use crate::tensor::{tensor, with_seed};
-use candle_core::Device;
-
-const CPU: Device = Device::Cpu;
 
 /// Returns an image whose red increases to the right, and whose green increases downwards.
 fn ramp(height: usize, width: usize) -> Tensor {
@@ -12,7 +9,7 @@ fn ramp(height: usize, width: usize) -> Tensor {
             bytes.extend([(x * 10) as u8, (y * 10) as u8, 7]);
         }
     }
-    Tensor::from_vec(bytes, (height, width, 3), &CPU)
+    Tensor::from_vec(bytes, (height, width, 3))
 }
 
 fn channel(image: &Tensor, number: usize) -> Vec<Vec<u8>> {
@@ -110,7 +107,7 @@ fn about_half_of_the_images_are_mirrored_as_the_seed_determines() {
 #[test]
 fn jitter_changes_only_its_own_property_within_its_bounds() {
     with_seed(2, || {
-        let grey = Tensor::from_vec(vec![100u8; 12], (2, 2, 3), &CPU);
+        let grey = Tensor::from_vec(vec![100u8; 12], (2, 2, 3));
         let same = ColorJitter::new().contrast(0.5).saturation(0.5);
         assert_eq!(channel(&same.apply(&grey).unwrap(), 0), [[100; 2]; 2]);
         let values = |step: ColorJitter, image: &Tensor| -> Vec<u8> {
@@ -120,7 +117,7 @@ fn jitter_changes_only_its_own_property_within_its_bounds() {
         let bright = values(ColorJitter::new().brightness(0.2), &grey);
         assert!(bright.iter().all(|value| (80..=120).contains(value)));
         assert!(bright.iter().any(|&v| v < 90) && bright.iter().any(|&v| v > 110));
-        let red = tensor(&[[[200u8, 0, 0]]], &CPU);
+        let red = tensor(&[[[200u8, 0, 0]]]);
         let pale = values(ColorJitter::new().saturation(1.0), &red);
         assert!(
             pale.iter().any(|&v| v < 120) && pale.iter().any(|&v| v > 240),
@@ -157,7 +154,7 @@ fn steps_in_the_wrong_order_are_explained() {
     );
     for step in [&ToTensor as &dyn Transform, &Resize::new(2)] {
         for shape in [(3, 4, 4), (3, 4, 5)] {
-            let image = crate::tensor::zeros(shape, &CPU).to_dtype(DType::U8);
+            let image = crate::tensor::zeros(shape).to_dtype(DType::U8);
             let message = step.apply(&image).unwrap_err().to_string();
             assert!(message.contains("image.narrow(2, 0, 3)"), "{message}");
         }

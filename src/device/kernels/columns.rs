@@ -128,11 +128,11 @@ mod tests {
     use super::super::emulator::{Memory, Value, run};
     use super::*;
     use crate::tensor::{Tensor, rand, randint, with_seed};
-    use candle_core::{DType, Device, WithDType};
+    use candle_core::{DType, WithDType};
 
     /// Draws random sizes, which mostly differ, so that a test fails if two of them are swapped.
     fn random() -> Columns {
-        let draw = |most: i64| randint(1, most + 1, (), &Device::Cpu).item() as usize;
+        let draw = |most: i64| randint(1, most + 1, ()).item() as usize;
         let kernel = [draw(4), draw(4)];
         let (stride, dilation) = (draw(3), draw(3));
         // Some pixels at the end belong to no patch.
@@ -156,7 +156,7 @@ mod tests {
     fn columns(of: &Columns, dtype: DType) -> Tensor {
         let rows = of.channels * of.kernel[0] * of.kernel[1];
         let shape = (rows, of.batch * of.output[0] * of.output[1]);
-        rand(shape, &Device::Cpu).to_dtype(dtype)
+        rand(shape).to_dtype(dtype)
     }
 
     /// Compares the kernel in the emulator with the sums of the CPU, bit by bit.

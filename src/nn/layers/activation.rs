@@ -28,7 +28,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = ReLU.forward(&tensor(&[-2.0, 3.0], &cpu()));
+    /// let y = ReLU.forward(&tensor(&[-2.0, 3.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 3.0]);
     /// ```
     ReLU,
@@ -42,7 +42,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Sigmoid.forward(&tensor(&[0.0], &cpu()));
+    /// let y = Sigmoid.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.5]);
     /// ```
     Sigmoid,
@@ -55,7 +55,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Tanh.forward(&tensor(&[0.0], &cpu()));
+    /// let y = Tanh.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
     Tanh,
@@ -69,7 +69,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = GELU.forward(&tensor(&[0.0, 10.0], &cpu()));
+    /// let y = GELU.forward(&tensor(&[0.0, 10.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
     GELU,
@@ -83,7 +83,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = SiLU.forward(&tensor(&[0.0], &cpu()));
+    /// let y = SiLU.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
     SiLU,
@@ -100,7 +100,7 @@ activation!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]], &cpu()));
+    /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]]));
     /// assert_eq!(y.to_vec2::<f32>(), [[0.5, 0.5]]);
     /// ```
     Softmax,
@@ -114,11 +114,10 @@ activation!(
 mod tests {
     use super::*;
     use crate::tensor::tensor;
-    use candle_core::Device;
 
     #[test]
     fn no_activation_hides_a_nan() {
-        let x = tensor(&[f64::NAN], &Device::Cpu);
+        let x = tensor(&[f64::NAN]);
         let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Softmax];
         for layer in layers {
             let y = layer.forward(&x).to_vec1::<f32>();

@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
 /// let y = AdaptiveAvgPool2d::new(1).forward(&x); // (1, 1, 1, 1)
 /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [7.5]);
 /// ```
@@ -34,7 +34,7 @@ impl AdaptiveAvgPool2d {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = AdaptiveAvgPool2d::new(3).forward(&zeros((1, 2, 7, 5), &cpu()));
+    /// let y = AdaptiveAvgPool2d::new(3).forward(&zeros((1, 2, 7, 5)));
     /// assert_eq!(y.dims(), [1, 2, 3, 3]);
     /// ```
     pub fn new(size: impl Into<Pair>) -> Self {

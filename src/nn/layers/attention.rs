@@ -9,7 +9,6 @@ use crate::nn::summary::seen;
 use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, AttentionMask};
 use crate::tensor::{Raw, Tensor, zeros};
-use candle_core::Device;
 
 /// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
 /// features, and the outputs of all heads are projected together.
@@ -27,7 +26,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-/// let x = randn((4, 10, 8), &cpu()); // (batch, steps, features)
+/// let x = randn((4, 10, 8)); // (batch, steps, features)
 /// let y = attention.forward(&x, &x, &x, &AttentionMask::causal()); // (4, 10, 8)
 /// assert_eq!(y.dims(), [4, 10, 8]);
 /// ```
@@ -52,7 +51,7 @@ pub struct MultiheadAttention {
 }
 
 impl MultiheadAttention {
-    /// Creates a layer for this many features and heads, on the CPU.
+    /// Creates a layer for this many features and heads, on the default device.
     ///
     /// # Panics
     /// If one of them is 0, or `num_heads` does not divide `embed_dim`.
@@ -76,10 +75,10 @@ impl MultiheadAttention {
         let rows = embed_dim.saturating_mul(3);
         let out_proj = Linear::new(embed_dim, embed_dim);
         out_proj.clear_bias();
-        let weight = Init::XavierUniform.tensor((rows, embed_dim), &Device::Cpu);
+        let weight = Init::XavierUniform.tensor((rows, embed_dim));
         Self {
             in_proj_weight: Parameter::new(&weight),
-            in_proj_bias: Some(Parameter::new(&zeros(rows, &Device::Cpu))),
+            in_proj_bias: Some(Parameter::new(&zeros(rows))),
             bias_k: None,
             bias_v: None,
             out_proj,
@@ -122,7 +121,7 @@ impl MultiheadAttention {
     /// use taper::prelude::*;
     ///
     /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-    /// let (q, k) = (randn((4, 3, 8), &cpu()), randn((4, 5, 8), &cpu()));
+    /// let (q, k) = (randn((4, 3, 8)), randn((4, 5, 8)));
     /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
     /// ```
     pub fn batch_first(mut self, batch_first: bool) -> Self {
@@ -152,7 +151,7 @@ impl MultiheadAttention {
     pub(super) fn set_bias(&mut self, bias: bool) {
         if bias != self.in_proj_bias.is_some() {
             let rows = self.in_proj_weight.size(0).unwrap_or_default();
-            self.in_proj_bias = bias.then(|| Parameter::new(&zeros(rows, &Device::Cpu)));
+            self.in_proj_bias = bias.then(|| Parameter::new(&zeros(rows)));
             self.out_proj.set_bias(bias);
             self.out_proj.clear_bias();
         }
@@ -165,14 +164,14 @@ impl MultiheadAttention {
     /// use taper::prelude::*;
     ///
     /// let attention = MultiheadAttention::new(8, 2).add_bias_kv(true);
-    /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
+    /// let x = randn((3, 1, 8)); // (steps, batch, features)
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
     /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
     /// ```
     #[track_caller]
     pub fn add_bias_kv(mut self, add_bias_kv: bool) -> Self {
         let features = self.embed_dim().unwrap_or_default();
-        let new = || Parameter::new(&Init::XavierNormal.tensor((1, 1, features), &Device::Cpu));
+        let new = || Parameter::new(&Init::XavierNormal.tensor((1, 1, features)));
         (self.bias_k, self.bias_v) = (add_bias_kv.then(new), add_bias_kv.then(new));
         self
     }
@@ -184,7 +183,7 @@ impl MultiheadAttention {
     /// use taper::prelude::*;
     ///
     /// let attention = MultiheadAttention::new(8, 2).add_zero_attn(true);
-    /// let x = randn((3, 1, 8), &cpu()); // (steps, batch, features)
+    /// let x = randn((3, 1, 8)); // (steps, batch, features)
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
     /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
     /// ```
@@ -215,8 +214,8 @@ impl MultiheadAttention {
     /// use taper::prelude::*;
     ///
     /// let attention = MultiheadAttention::new(8, 2);
-    /// let (q, k) = (randn((3, 4, 8), &cpu()), randn((5, 4, 8), &cpu())); // (steps, batch, features)
-    /// let mask = AttentionMask::none().lengths(&tensor(&[5, 1, 2, 3], &cpu()), 5);
+    /// let (q, k) = (randn((3, 4, 8)), randn((5, 4, 8))); // (steps, batch, features)
+    /// let mask = AttentionMask::none().lengths(&tensor(&[5, 1, 2, 3]), 5);
     /// let y = attention.forward(&q, &k, &k, &mask); // (3, 4, 8)
     /// assert_eq!(y.dims(), [3, 4, 8]);
     /// ```
@@ -255,7 +254,7 @@ impl MultiheadAttention {
     /// use taper::prelude::*;
     ///
     /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-    /// let x = randn((1, 3, 8), &cpu());
+    /// let x = randn((1, 3, 8));
     /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::causal());
     /// assert_eq!(weights.dims(), [1, 2, 3, 3]);
     /// assert_eq!(weights.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 0.0, 0.0]);
@@ -315,13 +314,13 @@ mod tests {
     use crate::nn::tests::message_of;
     use crate::tensor::randn;
 
-    const CPU: Device = Device::Cpu;
+    const CPU: candle_core::Device = candle_core::Device::Cpu;
 
     #[test]
     fn wrong_inputs_are_explained() {
         let attention = MultiheadAttention::new(4, 2);
         let message = |q: &[usize], k: &[usize]| {
-            let (q, k) = (zeros(q, &CPU), zeros(k, &CPU));
+            let (q, k) = (zeros(q), zeros(k));
             message_of(|| attention.forward(&q, &k, &k, &AttentionMask::none()))
         };
         assert_eq!(
@@ -339,7 +338,7 @@ mod tests {
     #[test]
     fn the_order_of_batch_and_steps_changes_nothing_else() {
         let attention = MultiheadAttention::new(6, 3);
-        let x = randn((4, 2, 6), &CPU); // (steps, batch, features)
+        let x = randn((4, 2, 6)); // (steps, batch, features)
         let y = attention.forward(&x, &x, &x, &AttentionMask::causal());
         let (attention, x) = (attention.batch_first(true), x.transpose(0, 1));
         let copy = x.copy_to(&CPU); // projected apart

@@ -6,7 +6,7 @@ use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, BatchNormOutput};
-use crate::tensor::{Tensor, ones, tensor, zeros};
+use crate::tensor::{Tensor, default_device, ones, tensor, zeros};
 use candle_core::{DType, Device};
 
 const EPS: f64 = 1e-5;
@@ -44,11 +44,11 @@ impl Norm {
     }
 
     fn init(&self, features: usize, device: &Device) {
-        self.weight.init(device, |d| ones(features, d));
-        self.bias.init(device, |d| zeros(features, d));
-        self.running_mean.init(device, |d| zeros(features, d));
-        self.running_var.init(device, |d| ones(features, d));
-        self.num_batches_tracked.init(device, |d| tensor(0, d));
+        self.weight.init(device, || ones(features));
+        self.bias.init(device, || zeros(features));
+        self.running_mean.init(device, || zeros(features));
+        self.running_var.init(device, || ones(features));
+        self.num_batches_tracked.init(device, || tensor(0));
     }
 
     /// Normalises `(batch, features, …)`.
@@ -94,7 +94,7 @@ macro_rules! batch_norm {
         }
 
         impl $name {
-            #[doc = concat!("Creates a layer for this many ", $unit, ", on the CPU.")]
+            #[doc = concat!("Creates a layer for this many ", $unit, ", on the default device.")]
             ///
             /// # Panics
             #[doc = concat!("If the number of ", $unit, " is 0.")]
@@ -107,7 +107,7 @@ macro_rules! batch_norm {
             #[track_caller]
             pub fn new(features: usize) -> Self {
                 let layer = Self::lazy();
-                layer.init(features, &Device::Cpu);
+                layer.init(features, &default_device());
                 layer
             }
 
@@ -196,7 +196,7 @@ batch_norm!(
     /// use taper::prelude::*;
     ///
     /// let norm = BatchNorm1d::new(1);
-    /// let y = norm.forward(&tensor(&[[1.0], [3.0]], &cpu())); // (2, 1)
+    /// let y = norm.forward(&tensor(&[[1.0], [3.0]])); // (2, 1)
     /// assert!((y.to_vec2::<f32>()[1][0] - 1.0).abs() < 1e-4);
     /// ```
     BatchNorm1d, "features", [_, _] | [_, _, _], "Expected (batch, features) or (batch, features, length)"
@@ -213,7 +213,7 @@ batch_norm!(
     /// use taper::prelude::*;
     ///
     /// let norm = BatchNorm2d::new(3);
-    /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())); // (2, 3, 4, 4)
+    /// let y = norm.forward(&rand((2, 3, 4, 4))); // (2, 3, 4, 4)
     /// ```
     BatchNorm2d, "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
 );
@@ -227,7 +227,7 @@ batch_norm!(
 /// use taper::prelude::*;
 ///
 /// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
-/// let y = net.forward(&ones((4, 3), &cpu())); // (4, 8)
+/// let y = net.forward(&ones((4, 3))); // (4, 8)
 /// ```
 pub struct LazyBatchNorm1d {
     layer: BatchNorm1d,
@@ -242,7 +242,7 @@ pub struct LazyBatchNorm1d {
 /// use taper::prelude::*;
 ///
 /// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
-/// let y = net.forward(&ones((4, 1, 8, 8), &cpu())); // (4, 8, 6, 6)
+/// let y = net.forward(&ones((4, 1, 8, 8))); // (4, 8, 6, 6)
 /// ```
 pub struct LazyBatchNorm2d {
     layer: BatchNorm2d,
@@ -315,11 +315,9 @@ mod tests {
     use crate::error::attempt;
     use crate::nn::tests::message_of;
 
-    const CPU: Device = Device::Cpu;
-
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let x = |shape: &[usize]| zeros(shape);
         let norm = BatchNorm1d::new(3);
         let message = |shape| message_of(|| norm.forward(&x(shape)));
         assert!(message(&[3]).starts_with("BatchNorm1d(3) cannot take an input of shape [3]\n"));
@@ -338,7 +336,7 @@ mod tests {
     fn an_empty_batch_stays_empty_in_evaluation() {
         let norm = BatchNorm1d::new(3);
         norm.set_training(false);
-        let x = zeros((0, 3), &CPU);
+        let x = zeros((0, 3));
         assert_eq!(norm.forward(&x).dims(), [0, 3]);
     }
 }

@@ -196,7 +196,7 @@ mod tests {
         let copy = model.replicate(&cpu);
         assert_eq!(names(&copy), names(&model));
         let weight = copy.parameter("first.weight");
-        weight.set(&ones((2, 3), &cpu));
+        weight.set(&ones((2, 3)));
         for tied in [copy.again.weight(), copy.last.embeddings()] {
             assert_eq!(tied.to_vec2::<f32>().unwrap(), [[1.0; 3]; 2]);
         }
@@ -244,7 +244,7 @@ mod tests {
         let copy = model.replicate(&Device::Cpu);
         assert_eq!(copy.num_parameters(), model.num_parameters());
         assert!(copy.slope.is_scalar() && copy.rms.eps() == 1e-5);
-        let x = ones((1, 3, 2, 2), &Device::Cpu);
+        let x = ones((1, 3, 2, 2));
         let y = |m: &Others| x.apply(&m.up).to_vec::<f32>();
         assert_eq!(y(&copy), y(&model));
         Ok(())
@@ -258,7 +258,7 @@ mod tests {
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
         let mut norm = (candle_nn::batch_norm(3, 1e-5, builder)?, 0);
         let counted = (crate::nn::BatchNorm1d::new(3), 0);
-        counted.parameter("0.bias").set(&ones(3, &Device::Cpu));
+        counted.parameter("0.bias").set(&ones(3));
         counted.save_parameters(&path)?;
         norm.load_parameters(&path, &Device::Cpu)?;
         let bias = norm.parameter("0.bias").tensor().to_vec1::<f32>();
@@ -294,12 +294,12 @@ mod tests {
         assert_eq!(model.state_dict().len(), 8, "with the running values");
 
         let copy = model.replicate(&cpu);
-        let x = ones((1, 3), &cpu);
+        let x = ones((1, 3));
         let y = |m: &Mixed| x.apply(&m.first).to_vec2::<f32>();
         let before = y(&copy);
         assert_eq!(before, y(&model));
         let bias = model.parameter("first.bias");
-        bias.set(&ones(2, &cpu));
+        bias.set(&ones(2));
         assert_ne!(y(&model), before, "the layer reads what was set");
         assert_eq!(y(&copy), before, "the copy has memory of its own");
     }

@@ -6,8 +6,7 @@ use crate::nn::layers::convolution::{
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::{Layer, Parameters};
 use crate::ops::{PaddingMode, Pair};
-use crate::tensor::Tensor;
-use candle_core::Device;
+use crate::tensor::{Tensor, default_device};
 
 /// A convolution of images: each output is the weighted sum of a patch of the input.
 ///
@@ -26,7 +25,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let layer = Conv2d::new(1, 6, 5).padding(2);
-/// let y = layer.forward(&zeros((8, 1, 28, 28), &cpu())); // (8, 6, 28, 28)
+/// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
 /// assert_eq!(y.dims(), [8, 6, 28, 28]);
 /// ```
 #[derive(Parameters)]
@@ -44,7 +43,7 @@ pub struct Conv2d {
 /// use taper::prelude::*;
 ///
 /// let layer = LazyConv2d::new(6, 5).padding(2);
-/// let y = layer.forward(&zeros((8, 1, 28, 28), &cpu())); // (8, 6, 28, 28)
+/// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
 /// assert_eq!(layer.describe(), "Conv2d(1, 6, kernel_size=5, stride=1, padding=2)");
 /// ```
 pub struct LazyConv2d {
@@ -84,7 +83,7 @@ padding_mode!(
 /// use taper::prelude::*;
 ///
 /// let layer = Conv1d::new(3, 8, 5).padding(2);
-/// let y = layer.forward(&zeros((4, 3, 100), &cpu())); // (4, 8, 100)
+/// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
 /// assert_eq!(y.dims(), [4, 8, 100]);
 /// ```
 #[derive(Parameters)]
@@ -102,7 +101,7 @@ pub struct Conv1d {
 /// use taper::prelude::*;
 ///
 /// let layer = LazyConv1d::new(8, 5).padding(2);
-/// let y = layer.forward(&zeros((4, 3, 100), &cpu())); // (4, 8, 100)
+/// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
 /// assert_eq!(layer.describe(), "Conv1d(3, 8, kernel_size=5, stride=1, padding=2)");
 /// ```
 pub struct LazyConv1d {
@@ -134,12 +133,10 @@ mod tests {
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 
-    const CPU: Device = Device::Cpu;
-
     #[test]
     fn a_wrong_image_is_explained() {
         let layer = Conv2d::new(3, 2, 5);
-        let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape, &CPU)));
+        let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape)));
         assert_eq!(
             message(&[8, 8]),
             "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [8, 8]\n\
@@ -160,7 +157,7 @@ mod tests {
     #[test]
     fn a_wrong_sequence_is_explained() {
         let layer = Conv1d::new(3, 2, 5);
-        let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape, &CPU)));
+        let message = |shape: &[usize]| message_of(|| layer.forward(&zeros(shape)));
         assert_eq!(
             message(&[8]),
             "Conv1d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [8]\n\
@@ -170,7 +167,7 @@ mod tests {
         assert!(message(&[1, 3, 4]).contains("must be at least 5"));
         let wide = Conv1d::new(3, 2, 5).padding(3);
         let wide = wide.padding_mode(PaddingMode::Reflect);
-        let error = message_of(|| wide.forward(&zeros((1, 3, 3), &CPU)));
+        let error = message_of(|| wide.forward(&zeros((1, 3, 3))));
         assert!(error.contains("a padding of 3"), "{error}");
         let wrong: [fn() -> Conv1d; 3] = [
             || Conv1d::new(0, 1, 1),

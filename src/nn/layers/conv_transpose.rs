@@ -6,8 +6,7 @@ use crate::nn::layers::convolution::{
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::{Layer, Parameters};
 use crate::ops::Pair;
-use crate::tensor::Tensor;
-use candle_core::Device;
+use crate::tensor::{Tensor, default_device};
 
 /// A transposed convolution of images: each input element is spread over a patch of the output, so that a
 /// stride above 1 makes the image larger.
@@ -26,7 +25,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let layer = ConvTranspose2d::new(16, 8, 2).stride(2);
-/// let y = layer.forward(&zeros((4, 16, 7, 7), &cpu())); // (4, 8, 14, 14)
+/// let y = layer.forward(&zeros((4, 16, 7, 7))); // (4, 8, 14, 14)
 /// assert_eq!(y.dims(), [4, 8, 14, 14]);
 /// ```
 #[derive(Parameters)]
@@ -44,7 +43,7 @@ pub struct ConvTranspose2d {
 /// use taper::prelude::*;
 ///
 /// let layer = LazyConvTranspose2d::new(8, 2).stride(2);
-/// let y = layer.forward(&zeros((4, 16, 7, 7), &cpu())); // (4, 8, 14, 14)
+/// let y = layer.forward(&zeros((4, 16, 7, 7))); // (4, 8, 14, 14)
 /// assert_eq!(layer.describe(), "ConvTranspose2d(16, 8, kernel_size=2, stride=2)");
 /// ```
 pub struct LazyConvTranspose2d {
@@ -81,7 +80,7 @@ output_padding!(
 /// use taper::prelude::*;
 ///
 /// let layer = ConvTranspose1d::new(16, 8, 2).stride(2);
-/// let y = layer.forward(&zeros((4, 16, 7), &cpu())); // (4, 8, 14)
+/// let y = layer.forward(&zeros((4, 16, 7))); // (4, 8, 14)
 /// assert_eq!(y.dims(), [4, 8, 14]);
 /// ```
 #[derive(Parameters)]
@@ -99,7 +98,7 @@ pub struct ConvTranspose1d {
 /// use taper::prelude::*;
 ///
 /// let layer = LazyConvTranspose1d::new(8, 2).stride(2);
-/// let y = layer.forward(&zeros((4, 16, 7), &cpu())); // (4, 8, 14)
+/// let y = layer.forward(&zeros((4, 16, 7))); // (4, 8, 14)
 /// assert_eq!(layer.describe(), "ConvTranspose1d(16, 8, kernel_size=2, stride=2)");
 /// ```
 pub struct LazyConvTranspose1d {
@@ -130,9 +129,8 @@ mod tests {
     #[test]
     fn a_wrong_input_is_explained() {
         let layer = || ConvTranspose2d::new(3, 2, 2);
-        let message = |layer: ConvTranspose2d, shape: &[usize]| {
-            message_of(|| layer.forward(&zeros(shape, &Device::Cpu)))
-        };
+        let message =
+            |layer: ConvTranspose2d, shape: &[usize]| message_of(|| layer.forward(&zeros(shape)));
         assert_eq!(
             message(layer(), &[8, 8]),
             "ConvTranspose2d(3, 2, kernel_size=2, stride=1) cannot take an input of shape [8, 8]\n\
@@ -144,7 +142,7 @@ mod tests {
         assert!(message(layer().stride(0), &[1, 3, 1, 1]).contains("stride is 0"));
         let sequence = ConvTranspose1d::new(3, 2, 2);
         assert_eq!(
-            message_of(|| sequence.forward(&zeros((1, 4, 8), &Device::Cpu))),
+            message_of(|| sequence.forward(&zeros((1, 4, 8)))),
             "ConvTranspose1d(3, 2, kernel_size=2, stride=1) cannot take an input of shape [1, 4, 8]\n\
              Its second dimension, the channels, must be 3"
         );

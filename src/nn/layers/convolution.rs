@@ -105,20 +105,18 @@ impl Convolution {
             false => vec![first, second, columns],
         };
         self.weight
-            .init(device, |device| uniform(-bound, bound, &shape[..], device));
+            .init(device, || uniform(-bound, bound, &shape[..]));
         if let Some(bias) = &self.bias {
-            bias.init(device, |device| {
-                uniform(-bound, bound, out_channels, device)
-            });
+            bias.init(device, || uniform(-bound, bound, out_channels));
         }
     }
 
     /// Changes the number of groups, and draws the parameters again.
     #[track_caller]
     pub(super) fn regroup(&mut self, groups: usize) {
-        let in_channels = self.in_channels().unwrap_or(0);
+        let (in_channels, device) = (self.in_channels().unwrap_or(0), self.weight.device());
         self.set_groups(groups);
-        self.init(in_channels, &Device::Cpu);
+        self.init(in_channels, &device);
     }
 
     /// Changes the number of groups; the parameters wait for [`init`](Self::init).
@@ -240,7 +238,7 @@ macro_rules! convolution {
         $elements:literal, $x:literal, $strided:literal, $padded:literal, $dilated:literal
     ) => {
         impl $name {
-            /// Creates a layer with random weights, on the CPU: stride 1, no padding.
+            /// Creates a layer with random weights, on the default device: stride 1, no padding.
             ///
             /// # Panics
             /// If one of the sizes is 0.
@@ -253,7 +251,7 @@ macro_rules! convolution {
             #[track_caller]
             pub fn new(in_channels: usize, out_channels: usize, kernel: $($size)+) -> Self {
                 let conv = Convolution::lazy(stringify!($name), out_channels, $extent(kernel));
-                conv.init(in_channels, &Device::Cpu);
+                conv.init(in_channels, &default_device());
                 Self { conv }
             }
 
@@ -297,7 +295,7 @@ macro_rules! convolution {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($lazy), "::new(4, 3).groups(4);")]
-            #[doc = concat!("assert!(attempt(|| layer.forward(&zeros(", $x, ", &cpu()))).is_err()); // 1 channel")]
+            #[doc = concat!("assert!(attempt(|| layer.forward(&zeros(", $x, "))).is_err()); // 1 channel")]
             /// ```
             pub fn groups(mut self, groups: usize) -> Self {
                 self.layer.conv.set_groups(groups);
@@ -349,7 +347,7 @@ macro_rules! convolution {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", $new, ".stride(2);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())).dims(), ", $strided, ");")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $strided, ");")]
             /// ```
             pub fn stride(mut self, stride: $($size)+) -> Self {
                 self.$($conv).+.spec.stride = $extent(stride);
@@ -363,7 +361,7 @@ macro_rules! convolution {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", $new, ".padding(1);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())).dims(), ", $padded, ");")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $padded, ");")]
             /// ```
             pub fn padding(mut self, padding: $($size)+) -> Self {
                 self.$($conv).+.spec.padding = $margin(padding);
@@ -376,7 +374,7 @@ macro_rules! convolution {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", $new, ".dilation(2);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())).dims(), ", $dilated, ");")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $dilated, ");")]
             /// ```
             pub fn dilation(mut self, dilation: $($size)+) -> Self {
                 self.$($conv).+.spec.dilation = $extent(dilation);
@@ -410,7 +408,7 @@ macro_rules! padding_mode {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", $new, ".padding(1).padding_mode(PaddingMode::Circular);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())).dims(), ", $y, ");")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
             /// ```
             pub fn padding_mode(mut self, padding_mode: PaddingMode) -> Self {
                 self.$($conv).+.padding_mode = padding_mode;
@@ -432,7 +430,7 @@ macro_rules! output_padding {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", $new, ".stride(2).padding(1).output_padding(1);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())).dims(), ", $y, ");")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
             /// ```
             pub fn output_padding(mut self, output_padding: $($size)+) -> Self {
                 self.$($conv).+.output_padding = $margin(output_padding);

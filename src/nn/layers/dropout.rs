@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let mut dropout = Dropout::new(0.5);
-/// let x = ones(1000, &cpu());
+/// let x = ones(1000);
 /// let kept = dropout.forward(&x).to_vec1::<f32>().iter().filter(|x| **x == 2.0).count();
 /// assert!((400..600).contains(&kept));
 /// dropout.eval();
@@ -66,11 +66,10 @@ mod tests {
     use super::*;
     use crate::nn::Parameter;
     use crate::tensor::uniform;
-    use candle_core::Device;
 
     /// Returns the input, the output, and the gradient of the output's sum.
     fn run(p: f64) -> [Vec<f32>; 3] {
-        let x = Parameter::new(&uniform(1.0, 2.0, 10_000, &Device::Cpu)).tensor();
+        let x = Parameter::new(&uniform(1.0, 2.0, 10_000)).tensor();
         let y = Dropout::new(p).forward(&x);
         let gradients = y.sum_all().backward();
         let gradient = gradients.get(&x).expect("a gradient").to_vec1();

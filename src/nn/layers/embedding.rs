@@ -5,7 +5,6 @@ use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, randn};
-use candle_core::Device;
 
 /// A table with a learned vector for each token, initialised with normal random values.
 ///
@@ -18,7 +17,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let layer = Embedding::new(100, 8);
-/// let y = layer.forward(&tensor(&[[1, 5, 99]], &cpu())); // (1, 3, 8)
+/// let y = layer.forward(&tensor(&[[1, 5, 99]])); // (1, 3, 8)
 /// assert_eq!(y.dims(), [1, 3, 8]);
 /// ```
 #[derive(Parameters)]
@@ -28,7 +27,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// Creates a table for this many tokens, with vectors of this length, on the CPU.
+    /// Creates a table for this many tokens, with vectors of this length, on the default device.
     ///
     /// # Panics
     /// If one of the sizes is 0.
@@ -45,7 +44,7 @@ impl Embedding {
             ("embedding_dim", embedding_dim),
         ];
         check::positive("Embedding", &sizes);
-        let weight = randn((num_embeddings, embedding_dim), &Device::Cpu);
+        let weight = randn((num_embeddings, embedding_dim));
         let weight = Parameter::new(&weight);
         Self { weight }
     }
@@ -73,11 +72,11 @@ mod tests {
         let layer = Embedding::new(3, 2);
         let message = |x: Tensor| message_of(|| layer.forward(&x));
         assert_eq!(
-            message(tensor(&[0, 3], &Device::Cpu)),
+            message(tensor(&[0, 3])),
             "Embedding(3, 2): token 3 is out of range: there are 3, from 0 to 2\n\
              Use token indices from 0 to 2, or create the embedding for more tokens"
         );
-        let message = message(zeros(1, &Device::Cpu));
+        let message = message(zeros(1));
         assert!(message.contains("takes token indices, but its input is f32"));
         assert!(attempt(|| Embedding::new(3, 0)).is_err());
     }

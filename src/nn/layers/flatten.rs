@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = Flatten.forward(&zeros((8, 1, 28, 28), &cpu())); // (8, 784)
+/// let y = Flatten.forward(&zeros((8, 1, 28, 28))); // (8, 784)
 /// assert_eq!(y.dims(), [8, 784]);
 /// ```
 #[derive(Clone, Copy, Default, Parameters)]
@@ -38,7 +38,6 @@ impl Layer for Flatten {
 mod tests {
     use super::*;
     use crate::tensor::zeros;
-    use candle_core::Device;
 
     #[test]
     fn the_batch_stays() {
@@ -47,7 +46,7 @@ mod tests {
             (vec![2, 3, 4], vec![2, 12]),
             (vec![5], vec![5, 1]),
         ] {
-            let y = Flatten.forward(&zeros(input, &Device::Cpu));
+            let y = Flatten.forward(&zeros(input));
             assert_eq!(y.dims(), output);
         }
     }

@@ -6,7 +6,6 @@ use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, ones, zeros};
-use candle_core::Device;
 
 /// Group normalisation: the channels of each example are split into groups, and each group gets mean 0
 /// and variance 1, then each channel a learned scale and shift. It does not depend on the batch.
@@ -20,7 +19,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let norm = GroupNorm::new(1, 2);
-/// let y = norm.forward(&tensor(&[[1.0, 3.0]], &cpu())); // (1, 2)
+/// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
 /// ```
 #[derive(Parameters)]
@@ -33,7 +32,7 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    /// Creates a layer that splits this many channels into this many groups, on the CPU.
+    /// Creates a layer that splits this many channels into this many groups, on the default device.
     ///
     /// # Panics
     /// If one of them is 0, or `num_groups` does not divide `num_channels`.
@@ -55,8 +54,8 @@ impl GroupNorm {
             ))
         }
         Self {
-            weight: Parameter::new(&ones(num_channels, &Device::Cpu)),
-            bias: Parameter::new(&zeros(num_channels, &Device::Cpu)),
+            weight: Parameter::new(&ones(num_channels)),
+            bias: Parameter::new(&zeros(num_channels)),
             num_groups,
             eps: 1e-5,
         }
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn wrong_inputs_are_explained() {
         let norm = GroupNorm::new(2, 4);
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let x = |shape: &[usize]| zeros(shape);
         assert_eq!(
             message_of(|| norm.forward(&x(&[2, 3]))),
             "GroupNorm(2, 4, eps=1e-5) cannot take an input of shape [2, 3]\n\

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let net = seq![Identity, Linear::new(3, 2)];
-/// assert_eq!(net.forward(&zeros((1, 3), &cpu())).dims(), [1, 2]);
+/// assert_eq!(net.forward(&zeros((1, 3))).dims(), [1, 2]);
 /// ```
 #[derive(Clone, Copy, Default, Parameters)]
 pub struct Identity;

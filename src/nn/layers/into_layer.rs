@@ -18,7 +18,7 @@ use candle_core::ModuleT;
 /// let vars = VarMap::new();
 /// let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu());
 /// let net = seq![candle_nn::linear(3, 2, builder)?, ReLU, candle_nn::Dropout::new(0.5)];
-/// assert_eq!(net.forward(&zeros((1, 3), &cpu())).dims(), [1, 2]);
+/// assert_eq!(net.forward(&zeros((1, 3))).dims(), [1, 2]);
 /// assert_eq!(net.num_parameters(), 8);
 /// # Ok::<(), Error>(())
 /// ```
@@ -112,7 +112,7 @@ mod tests {
             candle_nn::Dropout::new(0.5),
             candle_nn::linear(8, 3, builder.pp("linear"))?,
         ];
-        let x = rand((5, 1, 4, 4), &cpu);
+        let x = rand((5, 1, 4, 4));
         let running_mean = |net: &crate::nn::Sequential| {
             let state = net.state_dict().into_iter();
             let mut named = state.filter(|(name, _)| name == "1.running_mean");
@@ -128,7 +128,7 @@ mod tests {
         let y = rows(net.forward(&x));
         assert_eq!(rows(net.forward(&x)), y, "dropout is off");
         let copy = net.replicate(&cpu);
-        net.parameter("5.bias").set(&ones(3, &cpu));
+        net.parameter("5.bias").set(&ones(3));
         assert_eq!(rows(copy.forward(&x)), y);
         assert!(net[0].describe().starts_with("candle_nn::Conv2d"));
         assert_eq!(net.named_parameters().len(), 6);

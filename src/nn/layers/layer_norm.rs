@@ -5,7 +5,6 @@ use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, ones, zeros};
-use candle_core::Device;
 
 /// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, then a
 /// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
@@ -17,7 +16,7 @@ use candle_core::Device;
 /// use taper::prelude::*;
 ///
 /// let norm = LayerNorm::new(2);
-/// let y = norm.forward(&tensor(&[[1.0, 3.0]], &cpu())); // (1, 2)
+/// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
 /// ```
 #[derive(Parameters)]
@@ -29,7 +28,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Creates a layer for this many features, on the CPU.
+    /// Creates a layer for this many features, on the default device.
     ///
     /// # Panics
     /// If `features` is 0.
@@ -43,8 +42,8 @@ impl LayerNorm {
     pub fn new(features: usize) -> Self {
         check::positive("LayerNorm", &[("features", features)]);
         Self {
-            weight: Parameter::new(&ones(features, &Device::Cpu)),
-            bias: Some(Parameter::new(&zeros(features, &Device::Cpu))),
+            weight: Parameter::new(&ones(features)),
+            bias: Some(Parameter::new(&zeros(features))),
             eps: 1e-5,
         }
     }
@@ -55,7 +54,7 @@ impl LayerNorm {
     /// use taper::prelude::*;
     ///
     /// let norm = LayerNorm::new(2).eps(0.0);
-    /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0], &cpu())).to_vec1::<f32>(), [-1.0, 1.0]);
+    /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0])).to_vec1::<f32>(), [-1.0, 1.0]);
     /// ```
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
@@ -109,7 +108,7 @@ mod tests {
     fn a_wrong_input_is_explained() {
         let norm = LayerNorm::new(3);
         assert_eq!(
-            message_of(|| norm.forward(&zeros((2, 4), &Device::Cpu))),
+            message_of(|| norm.forward(&zeros((2, 4)))),
             "LayerNorm(3) cannot take an input of shape [2, 4]\nIts last dimension must be 3"
         );
         assert!(attempt(|| LayerNorm::new(0)).is_err());

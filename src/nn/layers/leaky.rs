@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = LeakyReLU::new().forward(&tensor(&[-2.0, 3.0], &cpu()));
+/// let y = LeakyReLU::new().forward(&tensor(&[-2.0, 3.0]));
 /// assert_eq!(y.to_vec1::<f32>(), [-0.02, 3.0]);
 /// ```
 #[derive(Clone, Copy, Parameters)]
@@ -39,7 +39,7 @@ impl LeakyReLU {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = LeakyReLU::new().negative_slope(0.5).forward(&tensor(&[-2.0], &cpu()));
+    /// let y = LeakyReLU::new().negative_slope(0.5).forward(&tensor(&[-2.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0]);
     /// ```
     pub fn negative_slope(mut self, negative_slope: f64) -> Self {
@@ -68,7 +68,7 @@ impl Layer for LeakyReLU {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = ELU::new().forward(&tensor(&[-100.0, 3.0], &cpu()));
+/// let y = ELU::new().forward(&tensor(&[-100.0, 3.0]));
 /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
 /// ```
 #[derive(Clone, Copy, Parameters)]
@@ -93,7 +93,7 @@ impl ELU {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = ELU::new().alpha(0.5).forward(&tensor(&[-100.0], &cpu()));
+    /// let y = ELU::new().alpha(0.5).forward(&tensor(&[-100.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [-0.5]);
     /// ```
     pub fn alpha(mut self, alpha: f64) -> Self {
@@ -122,11 +122,11 @@ mod tests {
     use crate::error::attempt;
     use crate::nn::Parameter;
     use crate::tensor::tensor;
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     #[test]
     fn extreme_values_have_gradients_and_nan_stays_nan() {
-        let x = tensor(&[1e4, -1e4, f64::NAN], &Device::Cpu);
+        let x = tensor(&[1e4, -1e4, f64::NAN]);
         for layer in [&LeakyReLU::new() as &dyn Layer, &ELU::new()] {
             let x = Parameter::new(&x).tensor();
             let y = layer.forward(&x);

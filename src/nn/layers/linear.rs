@@ -7,7 +7,7 @@ use crate::nn::spec::Spec;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, uniform};
+use crate::tensor::{Tensor, default_device, uniform};
 use candle_core::Device;
 
 /// A fully connected layer: `y = x · weightᵀ + bias`.
@@ -21,9 +21,9 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let weight = tensor(&[[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], &cpu()); // (2, 3)
-/// let layer = Linear::from_tensors(&weight, Some(&tensor(&[0.5, 0.0], &cpu())));
-/// let y = layer.forward(&tensor(&[[1.0, 2.0, 3.0]], &cpu())); // (1, 2)
+/// let weight = tensor(&[[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]); // (2, 3)
+/// let layer = Linear::from_tensors(&weight, Some(&tensor(&[0.5, 0.0])));
+/// let y = layer.forward(&tensor(&[[1.0, 2.0, 3.0]])); // (1, 2)
 /// assert_eq!(y.to_vec2::<f32>(), [[1.5, 5.0]]);
 /// ```
 #[derive(Parameters)]
@@ -38,7 +38,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Creates a layer with random weights and bias, on the CPU.
+    /// Creates a layer with random weights and bias, on the default device.
     ///
     /// # Panics
     /// If one of the sizes is 0.
@@ -50,13 +50,13 @@ impl Linear {
     /// let first = Linear::new(3, 2);
     /// manual_seed(7);
     /// let second = Linear::new(3, 2);
-    /// let x = ones((1, 3), &cpu());
+    /// let x = ones((1, 3));
     /// assert_eq!(first.forward(&x).to_vec2::<f32>(), second.forward(&x).to_vec2::<f32>());
     /// ```
     #[track_caller]
     pub fn new(in_features: usize, out_features: usize) -> Self {
         let layer = Self::lazy(out_features);
-        layer.init(in_features, out_features, &Device::Cpu);
+        layer.init(in_features, out_features, &default_device());
         layer
     }
 
@@ -83,8 +83,8 @@ impl Linear {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let halves = Linear::from_tensors(&full((1, 2), 0.5, &cpu()), None);
-    /// assert_eq!(halves.forward(&tensor(&[3.0, 5.0], &cpu())).item(), 4.0);
+    /// let halves = Linear::from_tensors(&full((1, 2), 0.5), None);
+    /// assert_eq!(halves.forward(&tensor(&[3.0, 5.0])).item(), 4.0);
     /// ```
     #[track_caller]
     pub fn from_tensors(weight: &Tensor, bias: Option<&Tensor>) -> Self {
@@ -149,11 +149,10 @@ impl Linear {
         let sizes = [("in_features", inputs), ("out_features", outputs)];
         check::positive("Linear", &sizes);
         let bound = 1.0 / (inputs as f64).sqrt();
-        self.weight.init(device, |device| {
-            uniform(-bound, bound, (outputs, inputs), device)
-        });
+        self.weight
+            .init(device, || uniform(-bound, bound, (outputs, inputs)));
         if let Some(bias) = &self.bias {
-            bias.init(device, |device| uniform(-bound, bound, outputs, device));
+            bias.init(device, || uniform(-bound, bound, outputs));
         }
     }
 
@@ -200,7 +199,7 @@ impl Layer for Linear {
 ///
 /// let layer = LazyLinear::new(2);
 /// assert_eq!(layer.describe(), "LazyLinear(out_features=2, bias=true)");
-/// let y = layer.forward(&ones((4, 3), &cpu())); // (4, 2)
+/// let y = layer.forward(&ones((4, 3))); // (4, 2)
 /// assert_eq!(layer.describe(), "Linear(in_features=3, out_features=2, bias=true)");
 /// ```
 pub struct LazyLinear {
@@ -230,7 +229,7 @@ impl LazyLinear {
     /// use taper::prelude::*;
     ///
     /// let layer = LazyLinear::new(2).bias(false);
-    /// layer.forward(&ones((1, 3), &cpu()));
+    /// layer.forward(&ones((1, 3)));
     /// assert_eq!(layer.num_parameters(), 6);
     /// ```
     pub fn bias(mut self, bias: bool) -> Self {
@@ -276,15 +275,15 @@ mod tests {
     }
 
     fn with_known_weights() -> Linear {
-        let weight = tensor(&[[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]], &CPU);
-        Linear::from_tensors(&weight, Some(&tensor(&[0.7, -0.8], &CPU)))
+        let weight = tensor(&[[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]);
+        Linear::from_tensors(&weight, Some(&tensor(&[0.7, -0.8])))
     }
 
     /// Worked out by hand: y = x wᵀ + b, and for the loss Σ y², ∂w = 2 yᵀ x, ∂b = Σ 2 y, ∂x = 2 y w.
     #[test]
     fn values_and_gradients_are_right() {
         let layer = with_known_weights();
-        let x = tensor(&[[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]], &CPU);
+        let x = tensor(&[[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]]);
         let x = Parameter::new(&x).tensor();
         let y = layer.forward(&x);
         assert_close(&y, &[1.3, -1.2, 1.1, -2.15]);
@@ -315,10 +314,10 @@ mod tests {
             (vec![2, 5, 3], vec![2, 5, 2]),
             (vec![0, 3], vec![0, 2]),
         ] {
-            let y = layer.forward(&zeros(input, &CPU));
+            let y = layer.forward(&zeros(input));
             assert_eq!(y.dims(), output);
         }
-        let view = zeros((3, 4), &CPU).t();
+        let view = zeros((3, 4)).t();
         assert_eq!(layer.forward(&view).dims(), [4, 2]);
     }
 
@@ -351,12 +350,12 @@ mod tests {
         let layer = with_known_weights();
         let message = |x: Tensor| message_of(|| layer.forward(&x));
         assert_eq!(
-            message(zeros((2, 4), &CPU)),
+            message(zeros((2, 4))),
             "Linear(in_features=3, out_features=2, bias=true) cannot take an input of shape [2, 4]\n\
              Its last dimension must be 3; or build the layer for it: LazyLinear::new(2)"
         );
-        assert!(message(zeros((), &CPU)).contains("shape []"));
-        let message = message(zeros((1, 3), &CPU).to_dtype(DType::I64));
+        assert!(message(zeros(())).contains("shape []"));
+        let message = message(zeros((1, 3)).to_dtype(DType::I64));
         assert!(
             message.contains("computes in f32, but its input is i64\n"),
             "{message}"
@@ -366,7 +365,7 @@ mod tests {
         assert!(message.starts_with("Linear: in_features is 0\n"));
         let message = message_of(|| Linear::new(1, 0));
         assert!(message.starts_with("Linear: out_features is 0\n"));
-        let (row, matrix) = (zeros(3, &CPU), zeros((2, 3), &CPU));
+        let (row, matrix) = (zeros(3), zeros((2, 3)));
         for (weight, bias) in [(&row, None), (&matrix, Some(&row))] {
             let message = message_of(|| Linear::from_tensors(weight, bias));
             assert!(message.contains("found shape [3]\n"), "{message}");
@@ -380,14 +379,14 @@ mod tests {
         let names: Vec<String> = layer.named_parameters().into_iter().map(|p| p.0).collect();
         assert_eq!(names, ["weight", "bias"]);
 
-        let x = ones((4, 3), &CPU);
+        let x = ones((4, 3));
         let first = layer.forward(&x).to_vec2::<f32>();
         let second = layer.forward(&x).to_vec2::<f32>();
         assert_eq!(first, second);
         assert_eq!(layer.num_parameters(), 8);
 
         assert!(attempt(|| LazyLinear::new(0).forward(&x)).is_err());
-        let message = message_of(|| layer.forward(&zeros((4, 5), &CPU)));
+        let message = message_of(|| layer.forward(&zeros((4, 5))));
         assert!(message.contains("must be 3"), "{message}");
     }
 }

@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let lstm = LSTM::new(3, 4);
-/// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (1, 2, 4)
+/// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4)
 /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
@@ -44,7 +44,7 @@ impl LSTM {
     /// use taper::prelude::*;
     ///
     /// let lstm = LSTM::new(3, 4);
-    /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+    /// let x = randn((6, 2, 3)); // (steps, batch, features)
     /// let (y, _) = lstm.forward(&x, None);
     /// let (_, state) = lstm.forward(&x.narrow(0, 0, 3), None);
     /// let (rest, _) = lstm.forward(&x.narrow(0, 3, 3), Some(&state)); // goes on
@@ -72,8 +72,8 @@ impl LSTM {
     /// use taper::prelude::*;
     ///
     /// let lstm = LSTM::new(3, 4);
-    /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
-    /// let (_, (h, _)) = lstm.forward_lengths(&x, &tensor(&[6, 2], &cpu()), None);
+    /// let x = randn((6, 2, 3)); // (steps, batch, features)
+    /// let (_, (h, _)) = lstm.forward_lengths(&x, &tensor(&[6, 2]), None);
     /// let (short, _) = lstm.forward(&x.narrow(0, 0, 2), None);
     /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
     /// ```

@@ -27,7 +27,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(2);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8), &cpu())).dims(), [1, 1, 2, 4]);
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8))).dims(), [1, 1, 2, 4]);
             /// ```
             pub fn new(kernel: impl Into<Pair>) -> Self {
                 let spec = Pool2dSpec::new(kernel);
@@ -40,7 +40,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
             /// ```
             pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
                 self.spec = self.spec.stride(stride);
@@ -53,7 +53,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 5, 5]);
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 5, 5]);
             /// ```
             pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
                 self.spec = self.spec.padding(padding);
@@ -69,7 +69,7 @@ macro_rules! pooling {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode(true);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
             /// ```
             pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
                 self.spec = self.spec.ceil_mode(ceil_mode);
@@ -98,7 +98,7 @@ pooling!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
     /// let y = MaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
     /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [5.0, 7.0, 13.0, 15.0]);
     /// ```
@@ -114,7 +114,7 @@ pooling!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0.0, 16.0, &cpu()).reshape((1, 1, 4, 4));
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
     /// let y = AvgPool2d::new(2).forward(&x); // (1, 1, 2, 2)
     /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [2.5, 4.5, 10.5, 12.5]);
     /// ```
@@ -129,7 +129,7 @@ impl MaxPool2d {
     /// use taper::prelude::*;
     ///
     /// let layer = MaxPool2d::new(2).stride(1).dilation(2);
-    /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())).dims(), [1, 1, 3, 3]);
+    /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
     /// ```
     pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
         self.spec = self.spec.dilation(dilation);
@@ -144,7 +144,7 @@ impl AvgPool2d {
     /// use taper::prelude::*;
     ///
     /// let layer = AvgPool2d::new(2).padding(1).count_include_pad(false);
-    /// assert_eq!(layer.forward(&ones((1, 2, 2), &cpu())).to_vec::<f32>(), [1.0; 4]);
+    /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [1.0; 4]);
     /// ```
     pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
         self.spec = self.spec.count_include_pad(count_include_pad);
@@ -157,7 +157,7 @@ impl AvgPool2d {
     /// use taper::prelude::*;
     ///
     /// let layer = AvgPool2d::new(2).divisor_override(1);
-    /// assert_eq!(layer.forward(&ones((1, 2, 2), &cpu())).to_vec::<f32>(), [4.0]);
+    /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [4.0]);
     /// ```
     pub fn divisor_override(mut self, divisor: usize) -> Self {
         self.spec = self.spec.divisor_override(divisor);
@@ -171,11 +171,10 @@ mod tests {
     use crate::error::attempt;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
-    use candle_core::Device;
 
     #[test]
     fn wrong_inputs_are_explained() {
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let x = |shape: &[usize]| zeros(shape);
         let layers: [&dyn Layer; 3] = [
             &MaxPool2d::new(3),
             &AvgPool2d::new(3),

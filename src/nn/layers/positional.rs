@@ -21,7 +21,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = zeros((1, 2, 4), &cpu());
+/// let x = zeros((1, 2, 4));
 /// let y = PositionalEncoding::new().batch_first(true).forward(&x); // (1, 2, 4)
 /// assert_eq!(y.i((0, 0)).to_vec1::<f32>(), [0.0, 1.0, 0.0, 1.0]);
 /// assert!((y.i((0, 1, 0)).item() - 1f64.sin()).abs() < 1e-7);
@@ -49,7 +49,7 @@ impl PositionalEncoding {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = PositionalEncoding::new().batch_first(true).forward(&zeros((2, 5, 4), &cpu()));
+    /// let y = PositionalEncoding::new().batch_first(true).forward(&zeros((2, 5, 4)));
     /// assert_eq!(y.i(0).to_vec2::<f32>(), y.i(1).to_vec2::<f32>());
     /// ```
     pub fn batch_first(mut self, batch_first: bool) -> Self {
@@ -73,7 +73,7 @@ impl Layer for PositionalEncoding {
             }
         };
         let values = (0..steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
-        let table = Tensor::from_vec(values.collect(), (steps, features), &Device::Cpu);
+        let table = Tensor::from_vec_on(values.collect(), (steps, features), &Device::Cpu);
         let table = table.to_dtype(input.dtype()).to_device(input.device());
         seen(self, add(input, &table, self.batch_first))
     }
@@ -92,7 +92,7 @@ impl Layer for PositionalEncoding {
 /// use taper::prelude::*;
 ///
 /// let layer = LearnedPositionalEncoding::new(100, 8).batch_first(true);
-/// let y = layer.forward(&zeros((4, 10, 8), &cpu())); // (4, 10, 8)
+/// let y = layer.forward(&zeros((4, 10, 8))); // (4, 10, 8)
 /// let weight = layer.parameter("weight").tensor(); // (100, 8)
 /// assert_eq!(y.i((0, 9)).to_vec1::<f32>(), weight.i(9).to_vec1::<f32>());
 /// ```
@@ -104,7 +104,7 @@ pub struct LearnedPositionalEncoding {
 }
 
 impl LearnedPositionalEncoding {
-    /// Creates a layer for this many steps and features, on the CPU.
+    /// Creates a layer for this many steps and features, on the default device.
     ///
     /// # Panics
     /// If one of them is 0.
@@ -118,7 +118,7 @@ impl LearnedPositionalEncoding {
     pub fn new(max_len: usize, features: usize) -> Self {
         let sizes = [("max_len", max_len), ("features", features)];
         check::positive("LearnedPositionalEncoding", &sizes);
-        let weight = normal(0.0, 0.02, (max_len, features), &Device::Cpu);
+        let weight = normal(0.0, 0.02, (max_len, features));
         Self {
             weight: Parameter::new(&weight),
             batch_first: false,
@@ -132,7 +132,7 @@ impl LearnedPositionalEncoding {
     /// use taper::prelude::*;
     ///
     /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first(true);
-    /// let y = layer.forward(&zeros((9, 5, 4), &cpu())); // (9, 5, 4), with 5 steps
+    /// let y = layer.forward(&zeros((9, 5, 4))); // (9, 5, 4), with 5 steps
     /// ```
     pub fn batch_first(mut self, batch_first: bool) -> Self {
         self.batch_first = batch_first;
@@ -203,7 +203,7 @@ mod tests {
     fn wrong_inputs_are_explained() {
         let layer = LearnedPositionalEncoding::new(5, 4);
         let message = |shape: &[usize]| {
-            let x = zeros(shape, &Device::Cpu);
+            let x = zeros(shape);
             message_of(|| layer.forward(&x))
         };
         assert_eq!(
@@ -214,6 +214,6 @@ mod tests {
         assert!(message(&[5, 4]).ends_with("Expected (steps, batch, features)"));
         assert!(message(&[5, 1, 3]).ends_with("must be 4"));
         let plain = PositionalEncoding::new();
-        assert!(attempt(|| plain.forward(&zeros(3, &Device::Cpu))).is_err());
+        assert!(attempt(|| plain.forward(&zeros(3))).is_err());
     }
 }

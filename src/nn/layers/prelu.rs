@@ -6,7 +6,6 @@ use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, full};
-use candle_core::Device;
 
 /// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
 /// From He et al., 2015.
@@ -20,7 +19,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let y = PReLU::new(1).forward(&tensor(&[-2.0, 3.0], &cpu()));
+/// let y = PReLU::new(1).forward(&tensor(&[-2.0, 3.0]));
 /// assert_eq!(y.to_vec1::<f32>(), [-0.5, 3.0]);
 /// ```
 #[derive(Parameters)]
@@ -30,7 +29,7 @@ pub struct PReLU {
 }
 
 impl PReLU {
-    /// Creates the layer with this many slopes, on the CPU.
+    /// Creates the layer with this many slopes, on the default device.
     ///
     /// # Panics
     /// If `num_parameters` is 0.
@@ -43,7 +42,7 @@ impl PReLU {
     #[track_caller]
     pub fn new(num_parameters: usize) -> Self {
         check::positive("PReLU", &[("num_parameters", num_parameters)]);
-        let weight = Parameter::new(&full(num_parameters, 0.25, &Device::Cpu));
+        let weight = Parameter::new(&full(num_parameters, 0.25));
         Self { weight }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{OrRaise, Result, explain, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
-use crate::tensor::{Raw, Tensor, check_size, uniform, zeros};
+use crate::tensor::{Raw, Tensor, check_size, uniform, with_device, zeros};
 use candle_core::Device;
 
 /// The layers of a recurrent network.
@@ -100,7 +100,7 @@ impl Recurrent {
         let widest = self.hidden_size.saturating_mul(2).max(self.input_size);
         let all = [self.num_layers, self.directions(), rows, widest];
         check_size(self.name, &all, size_of::<f32>(), &Device::Cpu).or_raise();
-        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape, &Device::Cpu));
+        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape));
         self.weights.clear();
         for layer in 0..self.num_layers {
             let inputs = match layer {
@@ -152,7 +152,7 @@ impl Recurrent {
                     batch,
                     self.hidden_size,
                 );
-                zeros(shape, x.device()).to_dtype(x.dtype())
+                with_device(x.device(), || zeros(shape)).to_dtype(x.dtype())
             }
         };
         let mut last = vec![];

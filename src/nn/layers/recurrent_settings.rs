@@ -4,7 +4,7 @@
 macro_rules! recurrent_settings {
     ($name:ident, $cell:expr) => {
         impl $name {
-            /// Creates one layer with random parameters, on the CPU. As in PyTorch, all are drawn uniformly
+            /// Creates one layer with random parameters, on the default device. As in PyTorch, all are drawn uniformly
             /// between `-1/√hidden_size` and `1/√hidden_size`.
             ///
             /// # Panics
@@ -50,7 +50,7 @@ macro_rules! recurrent_settings {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).bidirectional(true);")]
-            /// let (y, _) = layer.forward(&zeros((5, 2, 3), &cpu()), None); // (5, 2, 8)
+            /// let (y, _) = layer.forward(&zeros((5, 2, 3)), None); // (5, 2, 8)
             /// assert_eq!(y.dims(), [5, 2, 8]);
             /// ```
             #[track_caller]
@@ -83,7 +83,7 @@ macro_rules! recurrent_settings {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4).batch_first(true);")]
-            /// let (y, _) = layer.forward(&zeros((2, 5, 3), &cpu()), None); // (2, 5, 4)
+            /// let (y, _) = layer.forward(&zeros((2, 5, 3)), None); // (2, 5, 4)
             /// assert_eq!(y.dims(), [2, 5, 4]);
             /// ```
             pub fn batch_first(mut self, batch_first: bool) -> Self {

@@ -5,7 +5,7 @@ use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, ones};
-use candle_core::{DType, Device};
+use candle_core::DType;
 
 /// Divides each example by its root mean square over the last dimension, then multiplies each feature by a
 /// learned scale. From Zhang and Sennrich, 2019.
@@ -17,7 +17,7 @@ use candle_core::{DType, Device};
 /// use taper::prelude::*;
 ///
 /// let norm = RMSNorm::new(2);
-/// let y = norm.forward(&tensor(&[[1.0, 7.0]], &cpu())); // (1, 2)
+/// let y = norm.forward(&tensor(&[[1.0, 7.0]])); // (1, 2)
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.4).abs() < 1e-6); // 7 / √25
 /// ```
 #[derive(Parameters)]
@@ -28,7 +28,7 @@ pub struct RMSNorm {
 }
 
 impl RMSNorm {
-    /// Creates a layer for this many features, on the CPU.
+    /// Creates a layer for this many features, on the default device.
     ///
     /// # Panics
     /// If `features` is 0.
@@ -41,7 +41,7 @@ impl RMSNorm {
     #[track_caller]
     pub fn new(features: usize) -> Self {
         check::positive("RMSNorm", &[("features", features)]);
-        let weight = Parameter::new(&ones(features, &Device::Cpu));
+        let weight = Parameter::new(&ones(features));
         Self { weight, eps: None }
     }
 
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn wrong_inputs_are_explained() {
         let norm = RMSNorm::new(4);
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let x = |shape: &[usize]| zeros(shape);
         assert_eq!(
             message_of(|| norm.forward(&x(&[2, 3]))),
             "RMSNorm(4) cannot take an input of shape [2, 3]\nIts last dimension must be 4"

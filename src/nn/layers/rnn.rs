@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let rnn = RNN::new(3, 4);
-/// let (y, h) = rnn.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (1, 2, 4)
+/// let (y, h) = rnn.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4)
 /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
@@ -83,7 +83,7 @@ impl RNN {
 /// use taper::prelude::*;
 ///
 /// let gru = GRU::new(3, 4).num_layers(2);
-/// let (y, h) = gru.forward(&randn((5, 2, 3), &cpu()), None); // (5, 2, 4), (2, 2, 4)
+/// let (y, h) = gru.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (2, 2, 4)
 /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(1).to_vec2::<f32>());
 /// ```
 #[derive(Parameters)]
@@ -108,7 +108,7 @@ macro_rules! one_state {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
-            /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
+            /// let x = randn((6, 2, 3)); // (steps, batch, features)
             /// let (y, _) = layer.forward(&x, None);
             /// let (_, h) = layer.forward(&x.narrow(0, 0, 3), None);
             /// let (rest, _) = layer.forward(&x.narrow(0, 3, 3), Some(&h)); // goes on
@@ -132,8 +132,8 @@ macro_rules! one_state {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
-            /// let x = randn((6, 2, 3), &cpu()); // (steps, batch, features)
-            /// let (_, h) = layer.forward_lengths(&x, &tensor(&[6, 2], &cpu()), None);
+            /// let x = randn((6, 2, 3)); // (steps, batch, features)
+            /// let (_, h) = layer.forward_lengths(&x, &tensor(&[6, 2]), None);
             /// let (short, _) = layer.forward(&x.narrow(0, 0, 2), None);
             /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
             /// ```
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn wrong_inputs_are_explained() {
         let rnn = RNN::new(3, 4);
-        let x = |shape: &[usize]| zeros(shape, &CPU);
+        let x = |shape: &[usize]| zeros(shape);
         let message =
             |shape: &[usize], h: Option<&Tensor>| message_of(|| rnn.forward(&x(shape), h));
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
             "RNN(3, 4): expected a state of shape [1, 2, 4], found [1, 3, 4]\n\
              Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros"
         );
-        let lengths = tensor(&[1, 2, 3], &CPU);
+        let lengths = tensor(&[1, 2, 3]);
         let error = message_of(|| rnn.forward_lengths(&x(&[5, 2, 3]), &lengths, None));
         assert!(
             error.contains("there are 3 lengths for 2 examples\n"),
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn an_empty_batch_stays_empty() {
         let gru = GRU::new(3, 4);
-        let (y, h) = gru.forward(&zeros((5, 0, 3), &CPU), None);
+        let (y, h) = gru.forward(&zeros((5, 0, 3)), None);
         assert_eq!((y.dims(), h.dims()), (&[5, 0, 4][..], &[1, 0, 4][..]));
     }
 
@@ -228,7 +228,7 @@ mod tests {
         net.eval();
         let text = "GRU(3, 4, num_layers=2, batch_first=true, dropout=0.5, bidirectional=true)";
         assert_eq!(net[0].describe(), text);
-        let (x, copy) = (zeros((2, 5, 3), &CPU), net.replicate(&CPU));
+        let (x, copy) = (zeros((2, 5, 3)), net.replicate(&CPU));
         let y = |net: &crate::nn::Sequential| net.forward(&x).to_vec3::<f32>();
         assert_eq!(y(&copy), y(&net));
         assert_eq!(copy.named_parameters().len(), 18);

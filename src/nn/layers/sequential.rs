@@ -14,7 +14,7 @@ use std::ops::{Index, IndexMut};
 /// use taper::prelude::*;
 ///
 /// let net = seq![LazyLinear::new(8), ReLU, LazyLinear::new(1)];
-/// let y = net.forward(&ones((4, 20), &cpu())); // (4, 1)
+/// let y = net.forward(&ones((4, 20))); // (4, 1)
 /// assert_eq!(y.dims(), [4, 1]);
 /// assert_eq!(net[0].parameter("weight").shape().dims(), [8, 20]);
 /// ```
@@ -125,12 +125,11 @@ mod tests {
     use crate::nn::{Linear, Parameter, ReLU, Tanh};
     use crate::notebook::Show;
     use crate::tensor::tensor;
-    use candle_core::Device;
 
     #[test]
     fn layers_follow_each_other() {
         let net = crate::seq![Tanh, ReLU];
-        let x = tensor(&[-1.0, 1.0], &Device::Cpu);
+        let x = tensor(&[-1.0, 1.0]);
         let y = net.forward(&x).to_vec1::<f32>();
         assert_eq!(y, [0.0, 1f32.tanh()]);
         let same = Sequential::new().forward(&x);

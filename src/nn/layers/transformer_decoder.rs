@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let layer = TransformerDecoderLayer::new(8, 2).batch_first(true);
-/// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
+/// let (x, memory) = (randn((4, 5, 8)), randn((4, 10, 8)));
 /// let y = layer.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)
 /// assert_eq!(y.dims(), [4, 5, 8]);
 /// ```
@@ -44,7 +44,7 @@ pub struct TransformerDecoderLayer {
 transformer_settings!(TransformerDecoderLayer);
 
 impl TransformerDecoderLayer {
-    /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
+    /// Creates a layer for `d_model` features with `nhead` heads, on the default device.
     ///
     /// # Panics
     /// If one of them is 0, or `nhead` does not divide `d_model`.
@@ -114,8 +114,8 @@ impl TransformerDecoderLayer {
     /// use taper::prelude::*;
     ///
     /// let layer = TransformerDecoderLayer::new(8, 2);
-    /// let (x, memory) = (randn((5, 2, 8), &cpu()), randn((10, 2, 8), &cpu())); // (steps, batch, features)
-    /// let padding = AttentionMask::none().lengths(&tensor(&[10, 3], &cpu()), 10);
+    /// let (x, memory) = (randn((5, 2, 8)), randn((10, 2, 8))); // (steps, batch, features)
+    /// let padding = AttentionMask::none().lengths(&tensor(&[10, 3]), 10);
     /// assert_eq!(layer.forward(&x, &memory, &AttentionMask::causal(), &padding).dims(), [5, 2, 8]);
     /// ```
     #[track_caller]
@@ -145,7 +145,7 @@ impl TransformerDecoderLayer {
 ///
 /// let layer = || TransformerDecoderLayer::new(8, 2).dim_feedforward(32).batch_first(true);
 /// let decoder = TransformerDecoder::new(3, layer);
-/// let (x, memory) = (randn((4, 5, 8), &cpu()), randn((4, 10, 8), &cpu()));
+/// let (x, memory) = (randn((4, 5, 8)), randn((4, 10, 8)));
 /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none()); // (4, 5, 8)
 /// assert_eq!(y.dims(), [4, 5, 8]);
 /// ```
@@ -167,7 +167,7 @@ impl TransformerDecoder {
     /// use taper::prelude::*;
     ///
     /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2));
-    /// let (x, memory) = (randn((5, 2, 8), &cpu()), randn((10, 2, 8), &cpu())); // (steps, batch, features)
+    /// let (x, memory) = (randn((5, 2, 8)), randn((10, 2, 8))); // (steps, batch, features)
     /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none());
     /// assert_eq!(y.dims(), [5, 2, 8]);
     /// ```

@@ -23,7 +23,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// let layer = TransformerEncoderLayer::new(8, 2).batch_first(true);
-/// let x = randn((4, 10, 8), &cpu()); // (batch, steps, features)
+/// let x = randn((4, 10, 8)); // (batch, steps, features)
 /// let y = layer.forward(&x, &AttentionMask::causal()); // (4, 10, 8)
 /// assert_eq!(y.dims(), [4, 10, 8]);
 /// ```
@@ -42,7 +42,7 @@ pub struct TransformerEncoderLayer {
 transformer_settings!(TransformerEncoderLayer);
 
 impl TransformerEncoderLayer {
-    /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
+    /// Creates a layer for `d_model` features with `nhead` heads, on the default device.
     ///
     /// # Panics
     /// If one of them is 0, or `nhead` does not divide `d_model`.
@@ -104,8 +104,8 @@ impl TransformerEncoderLayer {
     /// use taper::prelude::*;
     ///
     /// let layer = TransformerEncoderLayer::new(8, 2);
-    /// let x = randn((10, 4, 8), &cpu()); // (steps, batch, features)
-    /// let mask = AttentionMask::none().lengths(&tensor(&[10, 3, 5, 1], &cpu()), 10);
+    /// let x = randn((10, 4, 8)); // (steps, batch, features)
+    /// let mask = AttentionMask::none().lengths(&tensor(&[10, 3, 5, 1]), 10);
     /// assert_eq!(layer.forward(&x, &mask).dims(), [10, 4, 8]);
     /// ```
     #[track_caller]
@@ -136,7 +136,7 @@ impl Layer for TransformerEncoderLayer {
 ///
 /// let layer = || TransformerEncoderLayer::new(8, 2).dim_feedforward(32).batch_first(true);
 /// let encoder = TransformerEncoder::new(3, layer);
-/// let y = encoder.forward(&randn((4, 10, 8), &cpu()), &AttentionMask::none()); // (4, 10, 8)
+/// let y = encoder.forward(&randn((4, 10, 8)), &AttentionMask::none()); // (4, 10, 8)
 /// assert_eq!(encoder.parameter("layers.2.norm1.weight").size(0), Some(8));
 /// ```
 #[derive(Parameters)]
@@ -157,7 +157,7 @@ impl TransformerEncoder {
     /// use taper::prelude::*;
     ///
     /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2));
-    /// let y = encoder.forward(&randn((10, 4, 8), &cpu()), &AttentionMask::causal()); // (10, 4, 8)
+    /// let y = encoder.forward(&randn((10, 4, 8)), &AttentionMask::causal()); // (10, 4, 8)
     /// assert_eq!(y.dims(), [10, 4, 8]);
     /// ```
     #[track_caller]

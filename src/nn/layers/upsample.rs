@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[[[1.0, 2.0]]]], &cpu()); // (1, 1, 1, 2)
+/// let x = tensor(&[[[[1.0, 2.0]]]]); // (1, 1, 1, 2)
 /// let y = Upsample::new(2.0).forward(&x); // (1, 1, 2, 4)
 /// assert_eq!(y.i((0, 0)).to_vec2::<f32>(), [[1.0, 1.0, 2.0, 2.0]; 2]);
 /// ```
@@ -46,7 +46,7 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Upsample::new(1.5).forward(&zeros((1, 3, 4, 6), &cpu())); // (1, 3, 6, 9)
+    /// let y = Upsample::new(1.5).forward(&zeros((1, 3, 4, 6))); // (1, 3, 6, 9)
     /// assert_eq!(y.dims(), [1, 3, 6, 9]);
     /// ```
     #[track_caller]
@@ -73,7 +73,7 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Upsample::to_size(5, 7).forward(&zeros((1, 3, 4, 6), &cpu())); // (1, 3, 5, 7)
+    /// let y = Upsample::to_size(5, 7).forward(&zeros((1, 3, 4, 6))); // (1, 3, 5, 7)
     /// assert_eq!(y.dims(), [1, 3, 5, 7]);
     /// ```
     #[track_caller]
@@ -93,7 +93,7 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[[[[1.0, 2.0]]]], &cpu()); // (1, 1, 1, 2)
+    /// let x = tensor(&[[[[1.0, 2.0]]]]); // (1, 1, 1, 2)
     /// let y = Upsample::new(2.0).mode(Interpolation::Bilinear).forward(&x); // (1, 1, 2, 4)
     /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 1.25, 1.75, 2.0]);
     /// ```
@@ -108,7 +108,7 @@ impl Upsample {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[[[[1.0, 4.0]]]], &cpu()); // (1, 1, 1, 2)
+    /// let x = tensor(&[[[[1.0, 4.0]]]]); // (1, 1, 1, 2)
     /// let layer = Upsample::new(2.0).mode(Interpolation::Bilinear).align_corners(true);
     /// let y = layer.forward(&x); // (1, 1, 2, 4)
     /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 2.0, 3.0, 4.0]);
@@ -145,20 +145,20 @@ mod tests {
     use crate::error::attempt;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     #[test]
     fn wrong_inputs_are_explained() {
         let layer = Upsample::new(2.0);
         let message = |x: Tensor| message_of(|| layer.forward(&x));
-        let x = |shape: &[usize]| zeros(shape, &Device::Cpu);
+        let x = |shape: &[usize]| zeros(shape);
         assert_eq!(
             message(x(&[3, 4])),
             "Upsample(scale_factor=2.0, mode=\"nearest\") cannot take an input of shape [3, 4]\n\
              Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)"
         );
         assert!(message(x(&[1, 1, 0, 4])).ends_with("must be at least 1"));
-        let integers = zeros((1, 1, 2, 2), &Device::Cpu).to_dtype(DType::U8);
+        let integers = zeros((1, 1, 2, 2)).to_dtype(DType::U8);
         assert!(message(integers).contains("found u8"));
         let huge = Upsample::to_size(1 << 40, 1 << 40);
         let error = message_of(|| huge.forward(&x(&[1, 1, 2, 2])));

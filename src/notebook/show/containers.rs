@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn tensors_are_shown_one_below_the_other() {
-        let x = zeros(1, &cpu());
+        let x = zeros(1);
         assert_eq!((&x, 1).show_text(), "([0.]\n Tensor[[1], f32, cpu],\n 1)");
         assert_eq!((&x,).show_text(), "([0.]\n Tensor[[1], f32, cpu],)");
     }

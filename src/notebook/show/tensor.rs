@@ -98,7 +98,6 @@ fn exponent_of_two_digits(number: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::cpu;
     use crate::tensor::{tensor, zeros};
 
     /// Returns the text of the values, without the line on shape, type and device.
@@ -109,34 +108,34 @@ mod tests {
 
     #[test]
     fn values_shape_type_and_device_are_shown() {
-        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu());
+        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]);
         let text = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
         assert_eq!(x.show_text(), text);
         assert_eq!(x.as_candle().show_text(), text);
         assert_eq!(Var::from_tensor(x.as_candle()).unwrap().show_text(), text);
-        let empty = zeros((0, 3), &cpu()).show_text();
+        let empty = zeros((0, 3)).show_text();
         assert!(empty.ends_with("Tensor[[0, 3], f32, cpu]"), "{empty}");
     }
 
     #[test]
     fn a_scalar_is_shown_as_a_number() {
-        let number = tensor(7, &cpu());
+        let number = tensor(7);
         assert_eq!(number.show_text(), "7\nTensor[[], i64, cpu]");
-        let scalars = [6.0, 0.25, -1.5e-7, f64::NAN].map(|value| values(tensor(value, &cpu())));
+        let scalars = [6.0, 0.25, -1.5e-7, f64::NAN].map(|value| values(tensor(value)));
         assert_eq!(scalars, ["6.", "0.2500", "-1.5000e-07", "NaN"]);
     }
 
     /// PyTorch 2 prints the same values and columns.
     #[test]
     fn columns_with_exponents_are_aligned() {
-        let row = values(tensor(&[1.0, 2000.0, 0.001], &cpu()));
+        let row = values(tensor(&[1.0, 2000.0, 0.001]));
         assert_eq!(row, "[1.0000e+00, 2.0000e+03, 1.0000e-03]");
-        let matrix = values(tensor(&[[-1e-9, 2.0], [0.0, f64::INFINITY]], &cpu()));
+        let matrix = values(tensor(&[[-1e-9, 2.0], [0.0, f64::INFINITY]]));
         assert_eq!(
             matrix,
             "[[-1.0000e-09,  2.0000e+00],\n [ 0.0000e+00,         inf]]"
         );
-        let long = values(tensor(vec![1e-5; 2000], &cpu()));
+        let long = values(tensor(vec![1e-5; 2000]));
         assert!(
             long.starts_with("[1.0000e-05, 1.0000e-05, 1.0000e-05, ..., 1.0000e-05"),
             "{long}"
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_large_tensor_is_shortened() {
-        let text = zeros((1000, 1000), &cpu()).show_text();
+        let text = zeros((1000, 1000)).show_text();
         assert!(text.lines().count() < 12, "{text}");
         assert!(text.contains("..."));
     }

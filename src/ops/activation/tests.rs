@@ -1,7 +1,6 @@
 use super::*;
 use crate::ops::testing::{Operation, compare, variable};
 use crate::tensor::{randn, tensor};
-use candle_core::Device;
 
 /// Values and derivatives at ±1.5, against the formulas in double precision.
 #[test]
@@ -11,7 +10,7 @@ fn values_and_gradients_are_right() {
                  function: fn(&Tensor) -> Tensor,
                  value: &dyn Fn(f64) -> f64,
                  derivative: &dyn Fn(f64) -> f64| {
-        let x = variable(&tensor(&[-1.5, 1.5], &Device::Cpu));
+        let x = variable(&tensor(&[-1.5, 1.5]));
         let y = function(&x);
         let gradient = y.sum_all().backward().of(&x).to_vec1::<f32>();
         let y = y.to_vec1::<f32>();
@@ -34,7 +33,7 @@ fn values_and_gradients_are_right() {
 /// The gradient at 0 is 0; NaN stays NaN, and its gradient is 1, as in PyTorch.
 #[test]
 fn relu_at_zero_and_nan() {
-    let x = variable(&tensor(&[0.0, f64::NAN, -1.0], &Device::Cpu));
+    let x = variable(&tensor(&[0.0, f64::NAN, -1.0]));
     let y = relu(&x);
     let gradients = y.sum_all().backward();
     let y = y.to_vec1::<f32>();
@@ -56,7 +55,7 @@ fn the_kernels_agree_with_candle() {
     for (name, kernel, candle) in functions {
         compare(name, 20, |case| {
             let shape = (case.between(1, 90), case.between(1, 800));
-            let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+            let inputs = vec![case.input(randn(shape))];
             let kernel: Operation = Box::new(move |x| kernel(&name, &x[0]));
             Some((inputs, kernel, Box::new(move |x| candle(&x[0]))))
         });

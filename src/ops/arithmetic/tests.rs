@@ -40,7 +40,7 @@ fn the_kernels_agree_with_candle() {
             };
             let (a, b) = (operand(), operand());
             // Positive, because of powers; no divisor is close to 0.
-            let inputs = [a, b].map(|shape| case.input(rand(shape, &CPU) + 0.5));
+            let inputs = [a, b].map(|shape| case.input(rand(shape) + 0.5));
             let kernel = move |x: &[Raw]| arithmetic(op, &x[0], &x[1]);
             let candle = move |x: &[Raw]| {
                 let shape = broadcast_shape("", &x[0], &x[1])?;
@@ -65,7 +65,7 @@ fn the_kernels_with_numbers_agree_with_candle() {
                 }
                 compare(op.name(), 2, |case| {
                     let shape = (case.between(1, 90), case.between(1, 800));
-                    let inputs = vec![case.input(rand(shape, &CPU) + 0.5)];
+                    let inputs = vec![case.input(rand(shape) + 0.5)];
                     let kernel =
                         move |x: &[Raw]| arithmetic_number(op, &x[0], number.into(), swapped);
                     let candle = move |x: &[Raw]| {
@@ -87,8 +87,8 @@ fn the_kernels_with_numbers_agree_with_candle() {
 fn comparisons_agree_with_candle() {
     use candle_core::op::CmpOp;
     let (a, b) = (
-        (randn((30, 70), &CPU) * 3.0).round(),
-        (randn((30, 1), &CPU) * 3.0).round(),
+        (randn((30, 70)) * 3.0).round(),
+        (randn((30, 1)) * 3.0).round(),
     );
     for op in [
         CmpOp::Eq,
@@ -105,7 +105,7 @@ fn comparisons_agree_with_candle() {
         let want = a.raw().cmp(1f32, op).unwrap();
         assert_eq!(got.to_vec2::<u8>().unwrap(), want.to_vec2::<u8>().unwrap());
     }
-    let x = tensor(&[1_i64 << 53, 1, 2], &CPU);
+    let x = tensor(&[1_i64 << 53, 1, 2]);
     assert_eq!(x.eq(((1_i64 << 53) - 1) as f64).to_vec1::<u8>(), [0, 0, 0]);
     assert_eq!(x.lt(1.5).to_vec1::<u8>(), [0, 1, 0]);
     assert_eq!(x.eq(NAN).to_vec1::<u8>(), [0, 0, 0]);
@@ -113,7 +113,7 @@ fn comparisons_agree_with_candle() {
 
 /// Checks the values and both gradients; `b` may be broadcast.
 fn check(op: Arithmetic, [a, b]: [&[f64]; 2], y: &[f64], gradients: [&[f64]; 2]) {
-    let [a, b] = [a, b].map(|x| variable(&tensor(x, &CPU).to_dtype(DType::F64)));
+    let [a, b] = [a, b].map(|x| variable(&tensor(x).to_dtype(DType::F64)));
     let got = Tensor::from(arithmetic(op, a.raw(), b.raw()).unwrap());
     let store = got.sum_all().backward();
     let got = [got, store.of(&a), store.of(&b)].map(|x| x.to_vec1::<f64>());
@@ -168,7 +168,7 @@ fn edges_are_those_of_pytorch() {
 #[test]
 fn powers_with_numbers_are_those_of_pytorch() {
     let check = |number: f64, swapped: bool, x: &[f64], y: &[f64], gradient: &[f64]| {
-        let x = variable(&tensor(x, &CPU).to_dtype(DType::F64));
+        let x = variable(&tensor(x).to_dtype(DType::F64));
         let got = arithmetic_number(Arithmetic::Pow, x.raw(), number.into(), swapped);
         let got = Tensor::from(got.unwrap());
         let gradients = got.sum_all().backward().of(&x).to_vec1::<f64>();
@@ -206,7 +206,7 @@ fn powers_with_numbers_are_those_of_pytorch() {
 
 #[test]
 fn integers_are_exact_or_refused() {
-    let x = tensor(&[1_u32, 2, 10], &CPU);
+    let x = tensor(&[1_u32, 2, 10]);
     assert_eq!((&x - 3).to_vec1::<i64>(), [-2, -1, 7]);
     assert_eq!((9 - &x).to_vec1::<i64>(), [8, 7, -1]);
     assert_eq!((9.5 - &x).to_vec1::<f32>(), [8.5, 7.5, -0.5]);
@@ -219,7 +219,7 @@ fn integers_are_exact_or_refused() {
     assert_eq!(x.maximum(4).to_vec1::<i64>(), [4, 4, 10]);
     let mask = x.gt(1);
     assert_eq!((&mask + &mask).to_vec1::<i64>(), [0, 2, 2]);
-    let most = tensor(&[i64::MAX], &CPU);
+    let most = tensor(&[i64::MAX]);
     assert_eq!(
         attempt(|| &most + 1).unwrap_err().to_string(),
         "+: expected integers whose result fits into 64 bits, found a result that does not fit\n\
@@ -236,12 +236,12 @@ fn integers_are_exact_or_refused() {
 
 #[test]
 fn empty_tensors_and_16_bits() {
-    let x = zeros((0, 3), &CPU);
-    assert_eq!((&x + zeros(3, &CPU)).dims(), [0, 3]);
+    let x = zeros((0, 3));
+    assert_eq!((&x + zeros(3)).dims(), [0, 3]);
     assert_eq!((&x * 2.0).dims(), [0, 3]);
-    assert!(attempt(|| &x + zeros(2, &CPU)).is_err());
+    assert!(attempt(|| &x + zeros(2)).is_err());
     // The gradient of the broadcast operand is a sum of 4096 ones.
-    let one = variable(&tensor(&[1.0], &CPU).to_dtype(DType::BF16));
+    let one = variable(&tensor(&[1.0]).to_dtype(DType::BF16));
     let x = Tensor::from(Raw::ones(4096, DType::BF16, &CPU).unwrap());
     let y = &x * &one;
     assert_eq!(y.dtype(), DType::BF16);

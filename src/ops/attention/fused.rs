@@ -329,7 +329,6 @@ mod tests {
     use crate::ops::attention::{AttentionMask, attention, without_dropout};
     use crate::ops::testing::compare;
     use crate::tensor::{Raw, randn};
-    use candle_core::Device;
 
     #[test]
     fn the_kernel_agrees_with_the_weights_of_all_pairs() {
@@ -337,12 +336,8 @@ mod tests {
             let features = case.one_of(&[1, 4, 9, 32]);
             let steps = [(); 2].map(|()| case.one_of(&[1, 5, 64, 130]));
             let leading = [case.between(1, 3), case.between(1, 2)];
-            let mut input = |steps: usize| {
-                case.input(randn(
-                    [&leading[..], &[steps, features]].concat(),
-                    &Device::Cpu,
-                ))
-            };
+            let mut input =
+                |steps: usize| case.input(randn([&leading[..], &[steps, features]].concat()));
             let inputs = vec![input(steps[0]), input(steps[1]), input(steps[1])];
             let mask = match case.one_of(&[true, false]) {
                 true => AttentionMask::causal(),

@@ -16,7 +16,7 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+/// let (q, v) = (zeros((1, 2, 4)), tensor(&[[[1.0], [3.0]]]));
 /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::causal()); // (1, 2, 1)
 /// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]); // the first query sees the first key only
 /// ```
@@ -35,7 +35,7 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let (q, v) = (zeros((1, 2, 4)), tensor(&[[[1.0], [3.0]]]));
     /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::none()); // (1, 2, 1)
     /// assert_eq!(y.to_vec::<f32>(), [2.0, 2.0]);
     /// ```
@@ -48,7 +48,7 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = randn((1, 5, 8), &cpu());
+    /// let x = randn((1, 5, 8));
     /// let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal()); // (1, 5, 8)
     /// let first = |t: &Tensor| t.i((0, 0)).to_vec1::<f32>();
     /// assert_eq!(first(&y), first(&x));
@@ -73,8 +73,8 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]], &cpu())); // (queries, keys)
-    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]])); // (queries, keys)
+    /// let (q, v) = (zeros((1, 2, 4)), tensor(&[[[1.0], [3.0]]]));
     /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
     /// assert_eq!(y.to_vec::<f32>(), [3.0, 0.0]);
     /// ```
@@ -97,8 +97,8 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]], &cpu()));
-    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]]));
+    /// let (q, v) = (zeros((1, 2, 4)), tensor(&[[[1.0], [3.0]]]));
     /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
     /// assert_eq!(y.to_vec::<f32>(), [1.0, 1.0]);
     /// ```
@@ -129,8 +129,8 @@ impl AttentionMask {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let mask = AttentionMask::none().lengths(&tensor(&[1], &cpu()), 2);
-    /// let (q, v) = (zeros((1, 2, 4), &cpu()), tensor(&[[[1.0], [3.0]]], &cpu()));
+    /// let mask = AttentionMask::none().lengths(&tensor(&[1]), 2);
+    /// let (q, v) = (zeros((1, 2, 4)), tensor(&[[[1.0], [3.0]]]));
     /// let y = scaled_dot_product_attention(&q, &q, &v, &mask); // (1, 2, 1)
     /// assert_eq!(y.to_vec::<f32>(), [1.0, 1.0]);
     /// ```
@@ -275,7 +275,7 @@ pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Raw, steps: usize) -> 
                 lengths.dtype().as_str(),
                 lengths.dims()
             ),
-            "Pass the number of valid steps of each example: tensor(&[5, 3], &cpu())",
+            "Pass the number of valid steps of each example: tensor(&[5, 3])",
         )
         .into());
     }

@@ -25,7 +25,7 @@ use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, TensorId, Var};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = Parameter::new(&tensor(&[0.2, 1.7], &cpu())).tensor(); // (2,)
+/// let x = Parameter::new(&tensor(&[0.2, 1.7])).tensor(); // (2,)
 /// // Rounds, but passes the gradient on as if it did not.
 /// let y = custom_grad(&x, |x| x.round(), |_, gradient| gradient.clone());
 /// assert_eq!(y.to_vec1::<f32>(), [0.0, 2.0]);
@@ -148,8 +148,8 @@ impl<B: Backward> CustomOp2 for OnDevice<B> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let w = Parameter::new(&ones((4, 8), &cpu()));
-/// let x = ones((3, 4), &cpu());
+/// let w = Parameter::new(&ones((4, 8)));
+/// let x = ones((3, 4));
 /// let layer = w.clone();
 /// let y = checkpoint(&x, move |x| x.matmul(&layer.tensor()).tanh()); // (3, 8)
 /// let of = |y: Tensor| y.sum_all().backward().of(&w.tensor()).to_vec2::<f32>();

@@ -4,9 +4,6 @@ use crate::ops::testing::variable;
 use crate::ops::*;
 use crate::optim::{Optimizer, Sgd};
 use crate::tensor::{Tensor, rand, tensor, with_seed};
-use candle_core::Device;
-
-const CPU: Device = Device::Cpu;
 
 fn message_of<T>(compute: impl FnOnce() -> T) -> String {
     let error = attempt(compute).err().expect("an error").to_string();
@@ -20,7 +17,7 @@ fn elements(x: &Tensor) -> Vec<f32> {
 
 #[test]
 fn gradients_of_backward_are_constants() {
-    let x = variable(&tensor(&[1.0, 2.0], &CPU));
+    let x = variable(&tensor(&[1.0, 2.0]));
     let squares = Tensor::from_raw(x.raw().sqr().unwrap()); // by Candle
     for loss in [x.pow(4), x.exp(), squares] {
         let slope = loss.sum_all().backward().of(&x);
@@ -32,8 +29,8 @@ fn gradients_of_backward_are_constants() {
 
 #[test]
 fn a_changed_parameter_is_noticed() {
-    let w = Parameter::new(&tensor(&[2.0, 3.0], &CPU));
-    let changes: [&dyn Fn(); 2] = [&|| w.set(&tensor(&[5.0, 5.0], &CPU)), &|| {
+    let w = Parameter::new(&tensor(&[2.0, 3.0]));
+    let changes: [&dyn Fn(); 2] = [&|| w.set(&tensor(&[5.0, 5.0])), &|| {
         let mut optimizer = Sgd::new(vec![w.clone()], 0.1);
         optimizer.step(&w.tensor().sqr().sum_all().backward());
     }];
@@ -47,7 +44,7 @@ fn a_changed_parameter_is_noticed() {
                 .sum_all()
         },
         &|| {
-            checkpoint(&tensor(&[1.0, 1.0], &CPU), {
+            checkpoint(&tensor(&[1.0, 1.0]), {
                 let w = w.clone();
                 move |x| x * w.tensor().exp()
             })
@@ -73,10 +70,7 @@ fn a_changed_parameter_is_noticed() {
         assert!(message_of(|| loss.backward_graph()).contains("has changed"));
     }
     // What does not read it, or reads it after the change, is not concerned.
-    let (sum, other) = (
-        (w.tensor() + 1.0).sum_all(),
-        variable(&tensor(&[1.0, 1.0], &CPU)),
-    );
+    let (sum, other) = ((w.tensor() + 1.0).sum_all(), variable(&tensor(&[1.0, 1.0])));
     let product = (other.sqr() + w.tensor()).sum_all();
     changes[0]();
     assert_eq!(elements(&sum.backward().of(&w.tensor())), [1.0, 1.0]);
@@ -90,8 +84,8 @@ fn a_changed_parameter_is_noticed() {
 #[test]
 fn two_losses_before_a_step() {
     let (a, b) = (
-        Parameter::new(&tensor(&[3.0], &CPU)),
-        Parameter::new(&tensor(&[1.0], &CPU)),
+        Parameter::new(&tensor(&[3.0])),
+        Parameter::new(&tensor(&[1.0])),
     );
     let product = || (a.tensor() * b.tensor()).sum_all();
     let (first, second) = (product(), product());
@@ -101,7 +95,7 @@ fn two_losses_before_a_step() {
 
 #[test]
 fn the_gradient_of_what_is_computed_is_kept_on_request() {
-    let x = variable(&tensor(&[[1.0, 2.0], [3.0, 4.0]], &CPU));
+    let x = variable(&tensor(&[[1.0, 2.0], [3.0, 4.0]]));
     let loss_of = |h: &Tensor| (h * h.exp() + h).sum_all();
     let want: Vec<f32> = [3.0f32, 6.0, 9.0, 12.0]
         .map(|h| h.exp() * (h + 1.0) + 1.0)
@@ -133,7 +127,7 @@ fn the_gradient_of_what_is_computed_is_kept_on_request() {
             assert!((got - want).abs() < 1e-5 * want, "{got} is not {want}");
         }
     }
-    let constant = tensor(&[1.0], &CPU);
+    let constant = tensor(&[1.0]);
     assert_eq!(elements(&x.sum_all().backward().of(&constant)), [0.0]);
     assert!(message_of(|| constant.retain_grad()).contains("not computed from a parameter"));
     assert!(message_of(|| grad(&x.sum_all(), &[&constant])).contains("at index 0"));
@@ -141,7 +135,7 @@ fn the_gradient_of_what_is_computed_is_kept_on_request() {
 
 #[test]
 fn many_kernels_in_a_row_have_second_derivatives() {
-    let x = variable(&tensor(&[0.5], &CPU));
+    let x = variable(&tensor(&[0.5]));
     let y = (0..500).fold(x.clone(), |y, _| &y * 1.0 + 0.0);
     let slope = y.sqr().sum_all().backward_graph().of(&x);
     assert_eq!(elements(&slope.sum_all().backward().of(&x)), [2.0]);
@@ -150,8 +144,8 @@ fn many_kernels_in_a_row_have_second_derivatives() {
 
 #[test]
 fn a_checkpoint_draws_the_same_random_numbers() {
-    let x = variable(&rand((20, 30), &CPU));
-    let w = Parameter::new(&rand((30, 30), &CPU));
+    let x = variable(&rand((20, 30)));
+    let w = Parameter::new(&rand((30, 30)));
     let compute = {
         let w = w.clone();
         move |x: &Tensor| dropout(&x.matmul(&w.tensor()).tanh(), 0.5)
@@ -174,7 +168,7 @@ fn a_checkpoint_draws_the_same_random_numbers() {
 
 #[test]
 fn a_custom_gradient_is_that_of_the_rule() {
-    let x = variable(&tensor(&[1.0, 2.0], &CPU));
+    let x = variable(&tensor(&[1.0, 2.0]));
     let y = custom_grad(&x, |x| x.round(), |x, g| g * x.sqr());
     assert_eq!(elements(&y.sum_all().backward().of(&x)), [1.0, 4.0]);
     let slope = y.sum_all().backward_graph().of(&x);

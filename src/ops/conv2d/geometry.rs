@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (x, weight) = (ones((1, 1, 5, 7), &cpu()), ones((1, 1, 3, 3), &cpu()));
+/// let (x, weight) = (ones((1, 1, 5, 7)), ones((1, 1, 3, 3)));
 /// let y = conv2d(&x, &weight, None, Conv2dSpec::new().stride((1, 2)).padding((0, 1)));
 /// assert_eq!(y.dims(), [1, 1, 3, 4]);
 /// ```
@@ -46,7 +46,7 @@ impl Conv2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, weight) = (ones((1, 1, 3, 3), &cpu()), ones((1, 1, 3, 3), &cpu()));
+    /// let (x, weight) = (ones((1, 1, 3, 3)), ones((1, 1, 3, 3)));
     /// let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (1, 1, 1, 1)
     /// assert_eq!(y.sum_all().item(), 9.0);
     /// ```
@@ -59,7 +59,7 @@ impl Conv2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu()), ones((1, 1, 3, 3), &cpu()));
+    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
     /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().stride(2)).dims(), [1, 1, 2, 2]);
     /// ```
     pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
@@ -72,7 +72,7 @@ impl Conv2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu()), ones((1, 1, 3, 3), &cpu()));
+    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
     /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1)).dims(), [1, 1, 5, 5]);
     /// ```
     pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
@@ -85,7 +85,7 @@ impl Conv2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu()), ones((1, 1, 3, 3), &cpu()));
+    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
     /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().dilation(2)).dims(), [1, 1, 1, 1]);
     /// ```
     pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
@@ -98,7 +98,7 @@ impl Conv2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (x, weight) = (ones((1, 4, 5, 5), &cpu()), ones((4, 1, 3, 3), &cpu()));
+    /// let (x, weight) = (ones((1, 4, 5, 5)), ones((4, 1, 3, 3)));
     /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4)).dims(), [1, 4, 3, 3]);
     /// ```
     pub fn groups(mut self, groups: usize) -> Self {

@@ -3,9 +3,7 @@ use crate::error::attempt;
 use crate::ops::pair::Pair;
 use crate::ops::testing::{Case, compare, variable};
 use crate::tensor::{ones, rand, randn, tensor, zeros};
-use candle_core::{DType, Device};
-
-const CPU: Device = Device::Cpu;
+use candle_core::DType;
 
 /// Returns random settings, the shape of the weight, and the channels, height and width of the images.
 fn random(case: &mut Case) -> Option<(Conv2dSpec, [usize; 4], [usize; 3])> {
@@ -37,10 +35,10 @@ fn the_kernel_agrees_with_candle() {
     compare("conv2d", 120, |case| {
         let (spec, weight, [channels, height, width]) = random(case)?;
         let batch = case.one_of(&[1, 2, 5, 20]);
-        let x = case.input(randn((batch, channels, height, width), &CPU));
-        let mut inputs = vec![x, case.input(rand(&weight[..], &CPU))];
+        let x = case.input(randn((batch, channels, height, width)));
+        let mut inputs = vec![x, case.input(rand(&weight[..]))];
         if case.one_of(&[true, false]) {
-            inputs.push(case.input(randn(weight[0], &CPU)));
+            inputs.push(case.input(randn(weight[0])));
         }
         let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], x.get(2), spec);
         let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
@@ -60,8 +58,8 @@ fn many_channels_agree_with_candle() {
         let (ins, outs) = (case.one_of(&[64, 70]), case.one_of(&[64, 100, 144]));
         let batch = case.between(1, 3);
         let inputs = vec![
-            case.input(randn((batch, ins, size, size), &CPU)),
-            case.input(rand((outs, ins, kernel, kernel), &CPU)),
+            case.input(randn((batch, ins, size, size))),
+            case.input(rand((outs, ins, kernel, kernel))),
         ];
         let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], None, spec);
         let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], None, spec);
@@ -76,8 +74,8 @@ fn a_pixel_changes_only_the_weights_that_meet_it() {
     for (ins, outs) in [(1, 1), (4, 16)] {
         let mut values = vec![1f32; ins * 16];
         values[0] = f32::INFINITY;
-        let x = Tensor::from_vec(values, (1, ins, 4, 4), &CPU);
-        let weight = variable(&ones((outs, ins, 3, 3), &CPU));
+        let x = Tensor::from_vec(values, (1, ins, 4, 4));
+        let weight = variable(&ones((outs, ins, 3, 3)));
         let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (1, outs, 2, 2)
         let gradient = y.sum_all().backward().of(&weight).to_vec::<f32>();
         for (i, got) in gradient.iter().enumerate() {
@@ -93,7 +91,7 @@ fn a_pixel_changes_only_the_weights_that_meet_it() {
 
 #[test]
 fn an_empty_batch_stays_empty() {
-    let (x, weight) = (zeros((0, 2, 3, 3), &CPU), zeros((2, 1, 3, 3), &CPU));
+    let (x, weight) = (zeros((0, 2, 3, 3)), zeros((2, 1, 3, 3)));
     let y = conv2d(&x, &weight, None, Conv2dSpec::new().groups(2));
     assert_eq!(y.dims(), [0, 2, 1, 1]);
 }
@@ -101,7 +99,7 @@ fn an_empty_batch_stays_empty() {
 /// As in PyTorch.
 #[test]
 fn a_weight_without_output_channels_is_refused() {
-    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((0, 1, 3, 3), &CPU));
+    let (x, weight) = (zeros((1, 1, 8, 8)), zeros((0, 1, 3, 3)));
     let message = attempt(|| conv2d(&x, &weight, None, Conv2dSpec::new())).unwrap_err();
     assert_eq!(
         message.to_string(),
@@ -111,8 +109,8 @@ fn a_weight_without_output_channels_is_refused() {
 
 #[test]
 fn without_input_channels_the_output_is_the_bias() {
-    let (x, weight) = (zeros((1, 0, 4, 3), &CPU), zeros((2, 0, 3, 3), &CPU));
-    let bias = variable(&tensor(&[1.0, 2.0], &CPU));
+    let (x, weight) = (zeros((1, 0, 4, 3)), zeros((2, 0, 3, 3)));
+    let bias = variable(&tensor(&[1.0, 2.0]));
     let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()); // (1, 2, 2, 1)
     assert_eq!(y.dims(), [1, 2, 2, 1]);
     assert_eq!(y.to_vec::<f32>(), [1.0, 1.0, 2.0, 2.0]);
@@ -125,7 +123,7 @@ fn without_input_channels_the_output_is_the_bias() {
 
 #[test]
 fn a_wrong_weight_is_not_called_an_image() {
-    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 3, 3), &CPU));
+    let (x, weight) = (zeros((1, 1, 8, 8)), zeros((1, 3, 3)));
     let message = attempt(|| conv2d(&x, &weight, None, Conv2dSpec::new()));
     assert_eq!(
         message.unwrap_err().to_string(),
@@ -136,7 +134,7 @@ fn a_wrong_weight_is_not_called_an_image() {
 
 #[test]
 fn invalid_settings_are_errors() {
-    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 1, 3, 3), &CPU));
+    let (x, weight) = (zeros((1, 1, 8, 8)), zeros((1, 1, 3, 3)));
     let spec = Conv2dSpec::new();
     for wrong in [
         spec.stride(0),
@@ -153,7 +151,7 @@ fn invalid_settings_are_errors() {
     }
     let far = conv2d(&x, &weight, None, spec.stride(usize::MAX));
     assert_eq!(far.dims(), [1, 1, 1, 1]);
-    let bias = zeros(2, &CPU);
+    let bias = zeros(2);
     let message = attempt(|| conv2d(&x, &weight, Some(&bias), spec));
     assert!(message.unwrap_err().to_string().contains("bias"));
 }

@@ -176,9 +176,6 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::{rand, randn};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
 
     #[test]
     fn the_kernel_agrees_with_candle() {
@@ -200,13 +197,13 @@ mod tests {
             let spec = spec.stride(stride);
             let (ins, outs) = (groups * case.between(1, 5), case.between(1, 7));
             let size = (case.between(3, 17), case.between(3, 17));
-            let x = randn((case.between(1, 3), ins, size.0, size.1), &CPU);
+            let x = randn((case.between(1, 3), ins, size.0, size.1));
             let mut inputs = vec![
                 case.input(x),
-                case.input(rand((ins, outs, kernel.height, kernel.width), &CPU)),
+                case.input(rand((ins, outs, kernel.height, kernel.width))),
             ];
             if case.one_of(&[true, false]) {
-                inputs.push(case.input(randn(outs * groups, &CPU)));
+                inputs.push(case.input(randn(outs * groups)));
             }
             output_shape(&"", &inputs[0], &inputs[1], spec, output_padding).ok()?;
             let kernel = move |x: &[Raw]| {
@@ -219,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_long_stride_between_no_pixels_needs_no_memory() {
-        let x = Raw::from(randn((2, 1, 1, 1), &CPU));
-        let weight = Raw::from(rand((1, 1, 2, 3), &CPU));
+        let x = Raw::from(randn((2, 1, 1, 1)));
+        let weight = Raw::from(rand((1, 1, 2, 3)));
         let spec = Conv2dSpec::new().stride(1 << 40);
         let y = conv_transpose2d(&"", &x, &weight, None, spec, 0.into()).unwrap();
         assert_eq!(y.dims(), [2, 1, 2, 3]);

@@ -2,15 +2,13 @@ use super::*;
 use crate::error::attempt;
 use crate::ops::testing::{compare, variable};
 use crate::tensor::{randn, tensor};
-use candle_core::Device;
 
-const CPU: Device = Device::Cpu;
 const NAN: f64 = f64::NAN;
 const INF: f64 = f64::INFINITY;
 
 /// Returns the values of a function and its gradient, in `f64`.
 fn values_and_gradient(x: &[f64], function: impl Fn(&Tensor) -> Tensor) -> [Vec<f64>; 2] {
-    let x = variable(&tensor(x, &CPU).to_dtype(DType::F64));
+    let x = variable(&tensor(x).to_dtype(DType::F64));
     let y = function(&x);
     let gradient = y.sum_all().backward().of(&x);
     [y.to_vec1(), gradient.to_vec1()]
@@ -55,7 +53,7 @@ fn the_kernels_agree_with_candle() {
     for (name, kernel, candle) in functions {
         compare(name, 10, |case| {
             let shape = (case.between(1, 90), case.between(1, 800));
-            let inputs = vec![case.input(randn(shape, &CPU))];
+            let inputs = vec![case.input(randn(shape))];
             let kernel = move |x: &[Raw]| kernel(&x[0]);
             Some((inputs, Box::new(kernel), Box::new(move |x| candle(&x[0]))))
         });
@@ -86,7 +84,7 @@ fn edges_are_those_of_pytorch() {
         &[0.0, 2.0, 2.0, -3.0],
         &[0.0; 4],
     );
-    let halves = tensor(&[0.5, 1.5, 2.5, -0.5, -2.6], &CPU);
+    let halves = tensor(&[0.5, 1.5, 2.5, -0.5, -2.6]);
     let rounded = round_with_candle(halves.raw()).unwrap();
     assert_eq!(
         rounded.to_vec1::<f32>().unwrap(),
@@ -97,7 +95,7 @@ fn edges_are_those_of_pytorch() {
 #[test]
 fn sines_of_large_numbers_are_exact() {
     let x = [1e9f32, -3e20, 1.0];
-    let y = variable(&tensor(&x, &CPU));
+    let y = variable(&tensor(&x));
     let [sine, cosine] = [sin(&y), cos(&y)];
     let gradient = sine.sum_all().backward().of(&y);
     assert_eq!(sine.to_vec1::<f32>(), x.map(|x| f64::from(x).sin() as f32));
@@ -110,14 +108,14 @@ fn sines_of_large_numbers_are_exact() {
 
 #[test]
 fn integers_stay_exact_or_are_refused() {
-    let x = tensor(&[-3, 0, 2], &CPU);
+    let x = tensor(&[-3, 0, 2]);
     assert_eq!(abs(&x).to_vec1::<i64>(), [3, 0, 2]);
     assert_eq!(sign(&x).to_vec1::<i64>(), [-1, 0, 1]);
     assert_eq!(sqr(&x).to_vec1::<i64>(), [9, 0, 4]);
     assert_eq!(floor(&x).to_vec1::<i64>(), [-3, 0, 2]);
     assert_eq!(clamp(&x, 0, 1).to_vec1::<i64>(), [0, 0, 1]);
     assert_eq!(clamp(&x, -0.5, 1.5).to_vec1::<f32>(), [-0.5, 0.0, 1.5]);
-    let x = tensor(&[1_u32 << 31], &CPU);
+    let x = tensor(&[1_u32 << 31]);
     assert_eq!(sqr(&x).to_vec1::<i64>(), [1 << 62]);
     assert!(attempt(|| sqr(&sqr(&x))).is_err());
     let error = attempt(|| sqrt(&x)).unwrap_err().to_string();
@@ -129,7 +127,7 @@ fn integers_stay_exact_or_are_refused() {
 
 #[test]
 fn functions_of_16_bits_are_rounded_once() {
-    let x = tensor(&[1.0, 2.0, 3.0], &CPU).to_dtype(DType::BF16);
+    let x = tensor(&[1.0, 2.0, 3.0]).to_dtype(DType::BF16);
     let want = exp(&x.to_dtype(DType::F32)).to_dtype(DType::BF16);
     assert_eq!(exp(&x).ne(&want).sum_all().item(), 0.0);
     assert_eq!(exp(&x.narrow(0, 0, 0)).dims(), [0]);

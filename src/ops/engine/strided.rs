@@ -218,7 +218,6 @@ fn merged(dims: &[usize], strides: &[usize]) -> Vec<Dimension> {
 mod tests {
     use super::*;
     use crate::tensor::{rand, with_seed};
-    use candle_core::Device;
 
     #[test]
     fn copies_agree_with_candle() -> Result<()> {
@@ -234,7 +233,7 @@ mod tests {
         ];
         for (seed, shape) in shapes.iter().enumerate() {
             for dtype in [DType::F32, DType::F64] {
-                let x = with_seed(seed as u64, || rand(*shape, &Device::Cpu)).to_dtype(dtype);
+                let x = with_seed(seed as u64, || rand(*shape)).to_dtype(dtype);
                 for x in views(x.raw())? {
                     let copy = in_order(&x)?;
                     let what = format!("{:?} {:?}", x.dims(), x.stride());

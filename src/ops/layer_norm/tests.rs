@@ -2,16 +2,14 @@ use super::*;
 use crate::error::attempt;
 use crate::ops::testing::compare;
 use crate::tensor::{full, ones, rand, randn, zeros};
-use candle_core::{DType, Device};
-
-const CPU: Device = Device::Cpu;
+use candle_core::DType;
 
 /// A mean that is off by a rounding error is many standard deviations off here.
 #[test]
 fn a_constant_row_becomes_zero() {
-    let (one, zero) = (ones(1024, &CPU), zeros(1024, &CPU));
+    let (one, zero) = (ones(1024), zeros(1024));
     for value in [254.7, 1000.123, -1e6] {
-        let x = full((3, 1024), value, &CPU);
+        let x = full((3, 1024), value);
         let inputs = [&x, &one, &zero].map(Tensor::raw);
         for y in [
             layer_norm(&x, &one, &zero, 1e-5),
@@ -25,7 +23,7 @@ fn a_constant_row_becomes_zero() {
 
 #[test]
 fn a_wrong_parameter_is_named() {
-    let (x, one) = (ones((1, 2), &CPU), ones(2, &CPU));
+    let (x, one) = (ones((1, 2)), ones(2));
     let message = |weight: &Tensor, bias: &Tensor| {
         let error = attempt(|| layer_norm(&x, weight, bias, 1e-5)).unwrap_err();
         error.to_string()
@@ -47,11 +45,11 @@ fn a_wrong_parameter_is_named() {
 
 #[test]
 fn empty_views_and_half_precision_are_normalised() {
-    let (one, zero) = (ones(5, &CPU), zeros(5, &CPU));
-    let view = zeros((0, 10), &CPU).narrow(1, 2, 5);
+    let (one, zero) = (ones(5), zeros(5));
+    let view = zeros((0, 10)).narrow(1, 2, 5);
     assert_eq!(layer_norm(&view, &one, &zero, 1e-5).dims(), [0, 5]);
     let half = |x: &Tensor| x.to_dtype(DType::BF16);
-    let x = half(&randn((2, 5), &CPU));
+    let x = half(&randn((2, 5)));
     let y = layer_norm(&x, &half(&one), &half(&zero), 1e-5);
     assert_eq!(y.dtype(), DType::BF16);
     let message = attempt(|| layer_norm(&x, &one, &zero, 1e-5)).unwrap_err();
@@ -66,8 +64,8 @@ fn empty_views_and_half_precision_are_normalised() {
 fn the_kernels_agree_with_candle() {
     compare("rms_norm", 20, |case| {
         let features = case.between(2, 300);
-        let x = randn((case.between(1, 30), features), &CPU);
-        let inputs = vec![case.input(x), case.input(rand(features, &CPU))];
+        let x = randn((case.between(1, 30), features));
+        let inputs = vec![case.input(x), case.input(rand(features))];
         let kernel = |x: &[Raw]| rms_norm_as(&"", &x[0], &x[1], 1e-5);
         let candle = |x: &[Raw]| normalize_with_candle(&[&x[0], &x[1]], 1e-5);
         Some((inputs, Box::new(kernel), Box::new(candle)))
@@ -76,9 +74,9 @@ fn the_kernels_agree_with_candle() {
         let features = case.between(2, 300);
         let shape = (case.between(1, 5), case.between(1, 30), features);
         let inputs = vec![
-            case.input(randn(shape, &CPU) * 3.0 + 1.0),
-            case.input(rand(features, &CPU)),
-            case.input(randn(features, &CPU)),
+            case.input(randn(shape) * 3.0 + 1.0),
+            case.input(rand(features)),
+            case.input(randn(features)),
         ];
         let kernel = |x: &[Raw]| layer_norm_as(&"", &x[0], &x[1], &x[2], 1e-5);
         let candle = |x: &[Raw]| normalize_with_candle(&[&x[0], &x[1], &x[2]], 1e-5);

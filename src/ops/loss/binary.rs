@@ -15,7 +15,7 @@ use candle_core::Result;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (y_hat, y) = (zeros(2, &cpu()), ones(2, &cpu()));
+/// let (y_hat, y) = (zeros(2), ones(2));
 /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
 /// assert!((loss.item() - 2.0 * 2f64.ln()).abs() < 1e-6);
 /// ```
@@ -32,7 +32,7 @@ impl BCEWithLogitsLoss {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = ones((2, 3), &cpu());
+    /// let x = ones((2, 3));
     /// assert_eq!(BCEWithLogitsLoss::new().forward(&x, &x).rank(), 0);
     /// ```
     pub fn new() -> Self {
@@ -44,7 +44,7 @@ impl BCEWithLogitsLoss {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = ones((2, 3), &cpu());
+    /// let x = ones((2, 3));
     /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::None);
     /// assert_eq!(loss.forward(&x, &x).dims(), [2, 3]);
     /// ```
@@ -59,8 +59,8 @@ impl BCEWithLogitsLoss {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let loss = BCEWithLogitsLoss::new().weight(&tensor(&[1.0, 0.0], &cpu()));
-    /// let loss = loss.forward(&zeros(2, &cpu()), &ones(2, &cpu()));
+    /// let loss = BCEWithLogitsLoss::new().weight(&tensor(&[1.0, 0.0]));
+    /// let loss = loss.forward(&zeros(2), &ones(2));
     /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
     /// ```
     pub fn weight(mut self, weight: &Tensor) -> Self {
@@ -74,8 +74,8 @@ impl BCEWithLogitsLoss {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let loss = BCEWithLogitsLoss::new().pos_weight(&tensor(&[3.0], &cpu()));
-    /// let loss = loss.reduction(Reduction::Sum).forward(&zeros(2, &cpu()), &tensor(&[1.0, 0.0], &cpu()));
+    /// let loss = BCEWithLogitsLoss::new().pos_weight(&tensor(&[3.0]));
+    /// let loss = loss.reduction(Reduction::Sum).forward(&zeros(2), &tensor(&[1.0, 0.0]));
     /// assert!((loss.item() - 4.0 * 2f64.ln()).abs() < 1e-6);
     /// ```
     pub fn pos_weight(mut self, pos_weight: &Tensor) -> Self {
@@ -91,7 +91,7 @@ impl BCEWithLogitsLoss {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (zeros(2, &cpu()), ones(2, &cpu()));
+    /// let (y_hat, y) = (zeros(2), ones(2));
     /// assert_eq!(BCEWithLogitsLoss::new().forward(&y_hat, &y).rank(), 0);
     /// ```
     #[inline]
@@ -154,7 +154,7 @@ fn fitting(name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = bce_with_logits(&tensor(&[0.0], &cpu()), &tensor(&[1.0], &cpu()));
+/// let loss = bce_with_logits(&tensor(&[0.0]), &tensor(&[1.0]));
 /// assert!((loss.item() - 2f64.ln()).abs() < 1e-6);
 /// ```
 #[inline]
@@ -229,9 +229,6 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{rand, randn, tensor};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
 
     /// Against the formulas in double precision, one logit at a time.
     #[test]
@@ -240,8 +237,8 @@ mod tests {
             0.0, 0.5, 10.0, -10.0, 20.0, -20.0, 80.0, -80.0, 1e30, -1e30f64,
         ] {
             for y in [0.0, 0.25, 1.0f64] {
-                let logit = variable(&tensor(&[x], &CPU));
-                let loss = bce_with_logits(&logit, &tensor(&[y], &CPU));
+                let logit = variable(&tensor(&[x]));
+                let loss = bce_with_logits(&logit, &tensor(&[y]));
                 let got = [loss.item(), loss.backward().of(&logit).item()];
                 // sigmoid(x) - y, by the smaller of sigmoid(x) and 1 - sigmoid(x).
                 let tail = (-x.abs()).exp();
@@ -260,8 +257,8 @@ mod tests {
 
     #[test]
     fn infinite_logits_have_infinite_losses() {
-        let x = variable(&tensor(&[f32::INFINITY, f32::NEG_INFINITY], &CPU));
-        let (none, right) = (tensor(&[0.0, 1.0], &CPU), tensor(&[1.0, 0.0], &CPU));
+        let x = variable(&tensor(&[f32::INFINITY, f32::NEG_INFINITY]));
+        let (none, right) = (tensor(&[0.0, 1.0]), tensor(&[1.0, 0.0]));
         for (y, want) in [(none, f32::INFINITY), (right, 0.0)] {
             for losses in [
                 loss(Binary, x.raw(), y.raw(), Reduction::None).unwrap(),
@@ -274,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_weight_that_does_not_fit_is_refused() {
-        let (x, weight) = (randn((2, 3), &CPU), randn(2, &CPU));
+        let (x, weight) = (randn((2, 3)), randn(2));
         let loss = BCEWithLogitsLoss::new().pos_weight(&weight);
         let error = attempt(|| loss.forward(&x, &x));
         let error = error.unwrap_err().to_string();
@@ -289,10 +286,7 @@ mod tests {
     fn the_kernel_agrees_with_candle() {
         compare("bce_with_logits", 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
-            let inputs = vec![
-                case.input(randn(shape, &CPU) * 4.0),
-                case.input(rand(shape, &CPU)),
-            ];
+            let inputs = vec![case.input(randn(shape) * 4.0), case.input(rand(shape))];
             let kernel = |x: &[Raw]| loss(Binary, &x[0], &x[1], Reduction::None);
             let candle = |x: &[Raw]| Binary.with_candle(&x[0], &x[1]);
             Some((inputs, Box::new(kernel), Box::new(candle)))

@@ -27,8 +27,8 @@ use candle_core::{DType, Result};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]], &cpu()); // (2, 2)
-/// let loss = cross_entropy(&logits, &tensor(&[1, 0], &cpu()));
+/// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]]); // (2, 2)
+/// let loss = cross_entropy(&logits, &tensor(&[1, 0]));
 /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
 /// ```
 #[inline]
@@ -49,8 +49,8 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let logits = randn((4, 3), &cpu()); // (4, 3)
-/// let y = tensor(&[0, 2, 1, 1], &cpu());
+/// let logits = randn((4, 3)); // (4, 3)
+/// let y = tensor(&[0, 2, 1, 1]);
 /// let loss = nll_loss(&log_softmax(&logits, 1), &y).item();
 /// assert!((loss - cross_entropy(&logits, &y).item()).abs() < 1e-6);
 /// ```
@@ -75,7 +75,7 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new();")]
-            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu()), &tensor(&[0, 2], &cpu())).rank(), 0);
+            /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).rank(), 0);
             /// ```
             pub fn new() -> Self {
                 Self::default()
@@ -87,7 +87,7 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
-            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu()), &tensor(&[0, 2], &cpu())).dims(), [2]);
+            /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).dims(), [2]);
             /// ```
             pub fn reduction(mut self, reduction: Reduction) -> Self {
                 self.settings.reduction = reduction;
@@ -100,10 +100,10 @@ macro_rules! class_loss {
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0], &cpu()));")]
+            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0]));")]
             /// let loss = loss.reduction(Reduction::Sum);
-            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, 1], &cpu())).item();
+            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, 1])).item();
             /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
             /// ```
             pub fn weight(mut self, weight: &Tensor) -> Self {
@@ -117,8 +117,8 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-100);")]
-            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, -100], &cpu())).item();
+            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, -100])).item();
             /// assert!((loss - 2f64.ln()).abs() < 1e-6);
             /// ```
             pub fn ignore_index(mut self, index: i64) -> Self {
@@ -135,8 +135,8 @@ macro_rules! class_loss {
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let loss = ", stringify!($name), "::new();")]
-            /// let classes = tensor(&[0, 3], &cpu()); // there are only 0, 1 and 2
-            /// assert!(attempt(|| loss.forward(&zeros((2, 3), &cpu()), &classes)).is_err());
+            /// let classes = tensor(&[0, 3]); // there are only 0, 1 and 2
+            /// assert!(attempt(|| loss.forward(&zeros((2, 3)), &classes)).is_err());
             /// ```
             #[inline]
             #[track_caller]
@@ -156,9 +156,9 @@ class_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let logits = zeros((2, 4), &cpu()); // (2, 4)
+    /// let logits = zeros((2, 4)); // (2, 4)
     /// let loss = CrossEntropyLoss::new().label_smoothing(0.1).reduction(Reduction::Sum);
-    /// let loss = loss.forward(&logits, &tensor(&[3, 0], &cpu()));
+    /// let loss = loss.forward(&logits, &tensor(&[3, 0]));
     /// assert!((loss.item() - 2.0 * 4f64.ln()).abs() < 1e-5);
     /// ```
     CrossEntropyLoss, "cross_entropy", forward
@@ -170,8 +170,8 @@ class_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let log_p = tensor(&[[-0.5, -1.0]], &cpu()); // (1, 2)
-    /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1], &cpu()));
+    /// let log_p = tensor(&[[-0.5, -1.0]]); // (1, 2)
+    /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1]));
     /// assert_eq!(loss.item(), 1.0);
     /// ```
     NLLLoss, "nll_loss", |settings: &Settings, log_p: &Raw, y: &Raw| {
@@ -187,7 +187,7 @@ impl CrossEntropyLoss {
     /// use taper::prelude::*;
     ///
     /// let loss = CrossEntropyLoss::new().label_smoothing(2.0);
-    /// let loss = attempt(|| loss.forward(&zeros((1, 2), &cpu()), &tensor(&[0], &cpu())));
+    /// let loss = attempt(|| loss.forward(&zeros((1, 2)), &tensor(&[0])));
     /// assert!(loss.is_err());
     /// ```
     pub fn label_smoothing(mut self, smoothing: f64) -> Self {

@@ -185,7 +185,7 @@ macro_rules! elementwise_loss {
             /// ```
             /// use taper::prelude::*;
             ///
-            /// let x = ones((2, 3), &cpu());
+            /// let x = ones((2, 3));
             #[doc = concat!("assert_eq!(", stringify!($name), "::new().forward(&x, &x).rank(), 0);")]
             /// ```
             pub fn new() -> Self {
@@ -197,7 +197,7 @@ macro_rules! elementwise_loss {
             /// ```
             /// use taper::prelude::*;
             ///
-            /// let x = ones((2, 3), &cpu());
+            /// let x = ones((2, 3));
             #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
             /// assert_eq!(loss.forward(&x, &x).dims(), [2, 3]);
             /// ```
@@ -223,7 +223,7 @@ macro_rules! elementwise_loss {
             /// ```
             /// use taper::prelude::*;
             ///
-            /// let (y_hat, y) = (zeros(2, &cpu()), ones(2, &cpu()));
+            /// let (y_hat, y) = (zeros(2), ones(2));
             #[doc = concat!("assert_eq!(", stringify!($name), "::new().forward(&y_hat, &y).rank(), 0);")]
             /// ```
             #[inline]

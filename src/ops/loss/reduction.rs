@@ -11,7 +11,7 @@ use candle_core::Result;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let (y_hat, y) = (tensor(&[[1.0, 4.0]], &cpu()), tensor(&[[0.0, 2.0]], &cpu())); // (1, 2)
+/// let (y_hat, y) = (tensor(&[[1.0, 4.0]]), tensor(&[[0.0, 2.0]])); // (1, 2)
 /// let loss = |reduction| MSELoss::new().reduction(reduction).forward(&y_hat, &y);
 /// assert_eq!(loss(Reduction::Mean).item(), 2.5);
 /// assert_eq!(loss(Reduction::Sum).item(), 5.0);
@@ -72,18 +72,17 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::{ones, randn};
-    use candle_core::Device;
 
     #[test]
     fn sums_keep_their_digits() {
-        let x = ones(20_000_000, &Device::Cpu);
+        let x = ones(20_000_000);
         assert_eq!(sum(x.raw()).unwrap().to_scalar::<f32>().unwrap(), 2e7);
     }
 
     #[test]
     fn the_kernel_agrees_with_candle() {
         compare("sum", 20, |case| {
-            let x = randn((case.between(1, 90), case.between(1, 90)), &Device::Cpu);
+            let x = randn((case.between(1, 90), case.between(1, 90)));
             let inputs = vec![case.input(x.abs())];
             let kernel = |x: &[Raw]| sum(&x[0]);
             let candle = |x: &[Raw]| x[0].sum_all();

@@ -12,7 +12,7 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu()), tensor(&[1.0, 4.0], &cpu()));
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0]), tensor(&[1.0, 4.0]));
     /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 4.0);
     /// ```
@@ -25,7 +25,7 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu()), tensor(&[1.0, 4.0], &cpu()));
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0]), tensor(&[1.0, 4.0]));
     /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 2.0);
     /// ```
@@ -38,7 +38,7 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu()), tensor(&[0.5, 3.0], &cpu()));
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0]), tensor(&[0.5, 3.0]));
     /// let loss = HuberLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 0.125 + 2.5);
     /// ```
@@ -49,7 +49,7 @@ elementwise_loss!(
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let x = ones((2, 3), &cpu());
+        /// let x = ones((2, 3));
         /// assert_eq!(HuberLoss::new().delta(0.5).forward(&x, &x).item(), 0.0);
         /// ```
         delta: f64 = 1.0
@@ -62,7 +62,7 @@ elementwise_loss!(
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu()), tensor(&[0.5, 3.0], &cpu()));
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0]), tensor(&[0.5, 3.0]));
     /// let loss = SmoothL1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 0.125 + 2.5);
     /// ```
@@ -73,7 +73,7 @@ elementwise_loss!(
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let x = ones((2, 3), &cpu());
+        /// let x = ones((2, 3));
         /// assert_eq!(SmoothL1Loss::new().beta(0.5).forward(&x, &x).item(), 0.0);
         /// ```
         beta: f64 = 1.0
@@ -91,7 +91,7 @@ elementwise_loss!(
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[1.0, 4.0], &cpu()));
+/// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
 /// assert_eq!(loss.item(), 2.0);
 /// ```
 #[inline]
@@ -111,7 +111,7 @@ pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = l1_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[1.0, 4.0], &cpu()));
+/// let loss = l1_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
 /// assert_eq!(loss.item(), 1.0);
 /// ```
 #[inline]
@@ -132,7 +132,7 @@ pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = huber_loss(&tensor(&[0.0, 0.0], &cpu()), &tensor(&[0.5, 3.0], &cpu()), 1.0);
+/// let loss = huber_loss(&tensor(&[0.0, 0.0]), &tensor(&[0.5, 3.0]), 1.0);
 /// assert_eq!(loss.item(), (0.125 + 2.5) / 2.0);
 /// ```
 #[inline]
@@ -153,7 +153,7 @@ pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0], &cpu()), &tensor(&[1.0, 3.0], &cpu()), 2.0);
+/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0]), &tensor(&[1.0, 3.0]), 2.0);
 /// assert_eq!(loss.item(), (0.25 + 2.0) / 2.0);
 /// ```
 #[inline]

@@ -300,10 +300,10 @@ mod tests {
                 .map(|_| case.between(0, classes - 1) as i64)
                 .collect();
             let y = Raw::from_vec(y, count, &Device::Cpu).unwrap();
-            let inputs = vec![case.input(randn((count, classes), &Device::Cpu))];
+            let inputs = vec![case.input(randn((count, classes)))];
             let weight = case
                 .one_of(&[true, false])
-                .then(|| case.input(rand(classes, &Device::Cpu)));
+                .then(|| case.input(rand(classes)));
             let ignored = case.one_of(&[None, Some(0)]);
             let smoothing = case.one_of(&[0.0, 0.3]);
             let logits = case.one_of(&[false, true]);

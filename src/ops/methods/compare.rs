@@ -42,7 +42,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[-1.0, 2.0], &cpu()); // (2,)
+    /// let x = tensor(&[-1.0, 2.0]); // (2,)
     /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
     /// ```
     #[inline]

@@ -1,7 +1,9 @@
 //! Values out of a tensor; other types, devices and graphs.
 
 use crate::error::{self, OrRaise, raise};
-use crate::tensor::{Raw, Tensor, copied, moved, storage_address};
+use crate::tensor::{
+    Raw, Tensor, copied, moved, placed, rand, randn, storage_address, with_device,
+};
 use candle_core::{DType, Device, WithDType};
 
 impl Tensor {
@@ -10,7 +12,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu()), &tensor(&[0.0, 0.0], &cpu()));
+    /// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[0.0, 0.0]));
     /// assert_eq!(loss.item(), 2.5);
     /// ```
     ///
@@ -125,7 +127,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = ones((2, 3), &cpu()); // (2, 3)
+    /// let x = ones((2, 3)); // (2, 3)
     /// assert!(!x.copy_to(&cpu()).shares_storage_with(&x));
     /// assert!(x.to_device(&cpu()).shares_storage_with(&x)); // already there
     /// ```
@@ -171,14 +173,14 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn rand_like(&self) -> Tensor {
-        crate::tensor::rand(self.shape(), self.device()).to_dtype(self.dtype())
+        with_device(self.device(), || rand(self.shape())).to_dtype(self.dtype())
     }
 
     /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
     #[inline]
     #[track_caller]
     pub fn randn_like(&self) -> Tensor {
-        crate::tensor::randn(self.shape(), self.device()).to_dtype(self.dtype())
+        with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype())
     }
 
     /// Applies one of Candle's modules.
@@ -215,7 +217,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())).tensor(); // (2,)
+    /// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
     /// let h = (x * 3.0).retain_grad();
     /// let gradients = h.sqr().sum_all().backward();
     /// assert_eq!(gradients.of(&h).to_vec1::<f32>(), [6.0, 12.0]);
@@ -226,10 +228,19 @@ impl Tensor {
         crate::ops::retain_grad(self)
     }
 
-    /// Returns a tensor with these elements, on a device.
+    /// Returns a tensor with these elements, on the [default device](crate::tensor::default_device).
     #[inline]
     #[track_caller]
     pub fn from_vec<T: WithDType>(
+        values: Vec<T>,
+        shape: impl candle_core::shape::ShapeWithOneHole,
+    ) -> Tensor {
+        placed(Raw::from_vec(values, shape, &Device::Cpu))
+    }
+
+    /// Returns a tensor with these elements, on this device whatever the default device is.
+    #[track_caller]
+    pub(crate) fn from_vec_on<T: WithDType>(
         values: Vec<T>,
         shape: impl candle_core::shape::ShapeWithOneHole,
         device: &Device,
@@ -237,15 +248,14 @@ impl Tensor {
         Raw::from_vec(values, shape, device).or_raise().into()
     }
 
-    /// Returns a tensor with a copy of these elements, on a device.
+    /// Returns a tensor with a copy of these elements, on the [default device](crate::tensor::default_device).
     #[inline]
     #[track_caller]
     pub fn from_slice<T: WithDType>(
         values: &[T],
         shape: impl candle_core::shape::ShapeWithOneHole,
-        device: &Device,
     ) -> Tensor {
-        Raw::from_slice(values, shape, device).or_raise().into()
+        placed(Raw::from_slice(values, shape, &Device::Cpu))
     }
 }
 

@@ -117,11 +117,10 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::tensor::{arange, tensor};
-    use candle_core::Device;
 
     /// Returns the integers from 0 to 11 as `(3, 4)`.
     fn matrix() -> Tensor {
-        arange(0, 12, &Device::Cpu).reshape((3, 4))
+        arange(0, 12).reshape((3, 4))
     }
 
     #[test]
@@ -135,7 +134,7 @@ mod tests {
         let last = -2;
         assert_eq!(x.i((2usize, 1..=last)).to_vec1::<i64>(), [9, 10]);
         assert_eq!(x.i((3.., ..0)).dims(), [0, 0]);
-        let each = tensor(&[2, 0], &Device::Cpu);
+        let each = tensor(&[2, 0]);
         assert_eq!(x.i((&each, 3)).to_vec1::<i64>(), [11, 3]);
     }
 

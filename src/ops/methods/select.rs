@@ -13,7 +13,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0, 12, &cpu()).reshape((3, 4)); // (3, 4)
+    /// let x = arange(0, 12).reshape((3, 4)); // (3, 4)
     /// assert_eq!(x.i(1).to_vec1::<i64>(), [4, 5, 6, 7]);
     /// assert_eq!(x.i((.., -1)).to_vec1::<i64>(), [3, 7, 11]);
     /// assert_eq!(x.i((1.., ..2)).to_vec2::<i64>(), [[4, 5], [8, 9]]);
@@ -90,7 +90,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(arange(0, 4, &cpu()).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
+    /// assert_eq!(arange(0, 4).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
     /// ```
     #[inline]
     #[track_caller]
@@ -115,7 +115,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[2.0, 3.0, 1.0], &cpu()); // (3,)
+    /// let x = tensor(&[2.0, 3.0, 1.0]); // (3,)
     /// assert_eq!(x.argsort(0, false).to_vec1::<u32>(), [2, 0, 1]);
     /// ```
     #[inline]

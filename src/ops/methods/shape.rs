@@ -82,7 +82,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = arange(0, 6, &cpu()).reshape((2, ())); // (2, 3)
+    /// let x = arange(0, 6).reshape((2, ())); // (2, 3)
     /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
     /// ```
     #[inline]
@@ -248,7 +248,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let x = tensor(&[1.0, 2.0], &cpu()); // (2,)
+    /// let x = tensor(&[1.0, 2.0]); // (2,)
     /// assert_eq!(Tensor::stack(&[&x, &x], 0).to_vec2::<f32>(), [[1.0, 2.0], [1.0, 2.0]]);
     /// ```
     #[inline]
@@ -270,7 +270,7 @@ impl Tensor {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let parts = arange(0, 13, &cpu()).chunk(12, 0);
+    /// let parts = arange(0, 13).chunk(12, 0);
     /// assert_eq!((parts.len(), parts[0].dim(0), parts[6].dim(0)), (7, 2, 1));
     /// ```
     #[inline]

@@ -23,8 +23,8 @@ fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Raw; 4], f64)) {
         };
         let tensors = std::array::from_fn(|i| {
             let tensor = match i {
-                3 => uniform(0.0, 2.0, shape, &Device::Cpu),
-                _ => randn(shape, &Device::Cpu),
+                3 => uniform(0.0, 2.0, shape),
+                _ => randn(shape),
             };
             Raw::from(tensor.to_dtype(dtype))
         });

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// use taper::prelude::*;
 ///
 /// let settings = Pool2dSpec::new((2, 3)).stride(1).padding((1, 0));
-/// let y = max_pool2d(&zeros((1, 1, 4, 5), &cpu()), settings);
+/// let y = max_pool2d(&zeros((1, 1, 4, 5)), settings);
 /// assert_eq!(y.dims(), [1, 1, 5, 3]);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2));
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2));
     /// assert_eq!(y.dims(), [1, 1, 2, 2]);
     /// ```
     pub fn new(kernel: impl Into<Pair>) -> Self {
@@ -59,7 +59,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2).stride((1, 2)));
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).stride((1, 2)));
     /// assert_eq!(y.dims(), [1, 1, 3, 2]);
     /// ```
     pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
@@ -72,7 +72,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu()), Pool2dSpec::new(2).padding(1));
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).padding(1));
     /// assert_eq!(y.dims(), [1, 1, 3, 3]);
     /// ```
     pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
@@ -85,7 +85,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).stride(1).dilation(2));
+    /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).stride(1).dilation(2));
     /// assert_eq!(y.dims(), [1, 1, 3, 3]);
     /// ```
     pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
@@ -99,7 +99,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = max_pool2d(&ones((1, 1, 5, 5), &cpu()), Pool2dSpec::new(2).ceil_mode(true));
+    /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).ceil_mode(true));
     /// assert_eq!(y.dims(), [1, 1, 3, 3]);
     /// ```
     pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
@@ -113,7 +113,7 @@ impl Pool2dSpec {
     /// use taper::prelude::*;
     ///
     /// let spec = Pool2dSpec::new(2).padding(1).count_include_pad(false);
-    /// let y = avg_pool2d(&ones((1, 1, 2, 2), &cpu()), spec); // (1, 1, 2, 2)
+    /// let y = avg_pool2d(&ones((1, 1, 2, 2)), spec); // (1, 1, 2, 2)
     /// assert_eq!(y.to_vec::<f32>(), [1.0; 4]);
     /// ```
     pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
@@ -126,7 +126,7 @@ impl Pool2dSpec {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = avg_pool2d(&ones((1, 1, 2, 2), &cpu()), Pool2dSpec::new(2).divisor_override(1));
+    /// let y = avg_pool2d(&ones((1, 1, 2, 2)), Pool2dSpec::new(2).divisor_override(1));
     /// assert_eq!(y.to_vec::<f32>(), [4.0]);
     /// ```
     pub fn divisor_override(mut self, divisor: usize) -> Self {

@@ -27,7 +27,7 @@ const WIDTH: usize = 256;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[1.0, 2.0, 3.0], &cpu()); // (3,)
+/// let x = tensor(&[1.0, 2.0, 3.0]); // (3,)
 /// assert_eq!(x.cumsum(0).to_vec1::<f32>(), [1.0, 3.0, 6.0]);
 /// ```
 #[inline]
@@ -171,7 +171,6 @@ mod tests {
     use crate::error::attempt;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{rand, tensor};
-    use candle_core::Device;
 
     #[test]
     fn the_kernel_agrees_with_candle() {
@@ -181,7 +180,7 @@ mod tests {
                 return None;
             }
             let dim = case.between(0, 2);
-            let inputs = vec![case.input(rand(shape, &Device::Cpu))];
+            let inputs = vec![case.input(rand(shape))];
             let kernel = move |x: &[Raw]| cumulative(&x[0], dim.into());
             let candle = move |x: &[Raw]| {
                 let lines = x[0].transpose(dim, 2)?.contiguous()?;
@@ -193,15 +192,15 @@ mod tests {
 
     #[test]
     fn infinity_nan_and_long_dimensions() {
-        let x = variable(&tensor(&[1.0, f64::INFINITY, 2.0], &Device::Cpu));
+        let x = variable(&tensor(&[1.0, f64::INFINITY, 2.0]));
         let y = cumsum(&x, 0);
         assert_eq!(y.to_vec1::<f32>(), [1.0, f32::INFINITY, f32::INFINITY]);
         let gradient = y.sum_all().backward().of(&x);
         assert_eq!(gradient.to_vec1::<f32>(), [3.0, 2.0, 1.0]);
-        let x = rand(1_000_000, &Device::Cpu);
+        let x = rand(1_000_000);
         let (last, sum) = (cumsum(&x, 0).i(-1).item(), x.sum_all().item());
         assert!((last - sum).abs() < 1.0);
-        let x = tensor(&[[1, 2], [4, i64::MAX - 3]], &Device::Cpu);
+        let x = tensor(&[[1, 2], [4, i64::MAX - 3]]);
         assert_eq!(cumsum(&x, 0).to_vec2::<i64>()[1], [5, i64::MAX - 1]);
         assert!(attempt(|| cumsum(&x, 1)).is_err());
         assert_eq!(cumsum(&x.gt(1), 1).to_vec2::<i64>(), [[0, 1], [1, 2]]);

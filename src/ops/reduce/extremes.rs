@@ -43,7 +43,7 @@ macro_rules! extremes {
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]], &cpu()); // (2, 2)
+        /// let x = tensor(&[[1.0, 5.0], [3.0, 4.0]]); // (2, 2)
         #[doc = concat!("assert_eq!(", stringify!($values), "(&x, 0).to_vec1::<f32>(), ", $example, ");")]
         /// ```
         #[inline]

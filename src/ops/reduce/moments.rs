@@ -21,7 +21,7 @@ use candle_core::Result;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 3.0], [2.0, 2.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[1.0, 3.0], [2.0, 2.0]]); // (2, 2)
 /// assert_eq!(x.var(1).to_vec1::<f32>(), [2.0, 0.0]);
 /// ```
 #[inline]
@@ -55,7 +55,7 @@ fn deviation(x: &Raw, dims: &Axes) -> Result<Raw> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[3.0, 4.0], [0.0, 0.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[3.0, 4.0], [0.0, 0.0]]); // (2, 2)
 /// assert_eq!(x.norm(1).to_vec1::<f32>(), [5.0, 0.0]);
 /// ```
 #[inline]
@@ -107,12 +107,12 @@ mod tests {
     use super::*;
     use crate::ops::testing::variable;
     use crate::tensor::{no_grad, randn};
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     /// Against the roots of the sums in `f64`.
     #[test]
     fn norms_are_the_same_with_and_without_a_graph() {
-        let x = variable(&randn((7, 600, 3), &Device::Cpu));
+        let x = variable(&randn((7, 600, 3)));
         let wide = x.detach().to_dtype(DType::F64);
         for dims in [&[0_usize][..], &[1], &[2], &[0, 2], &[0, 1, 2], &[]] {
             let want = wide.sqr().sum(dims).sqrt().to_vec::<f64>();

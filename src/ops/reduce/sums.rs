@@ -24,7 +24,7 @@ use std::fmt::Display;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
 /// assert_eq!(sum(&x, 0).to_vec1::<f32>(), [4.0, 6.0]);
 /// assert_eq!(sum(&x, (0, 1)).item(), 10.0);
 /// assert_eq!(x.gt(1.5).sum(1).to_vec1::<i64>(), [1, 2]);
@@ -59,7 +59,7 @@ pub fn sum_all(x: &Tensor) -> Tensor {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
 /// assert_eq!(mean(&x, 0).to_vec1::<f32>(), [2.0, 3.0]);
 /// assert_eq!(x.gt(1.5).mean_all().item(), 0.75);
 /// ```

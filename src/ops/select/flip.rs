@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
 /// assert_eq!(x.flip(0).to_vec2::<f32>(), [[3.0, 4.0], [1.0, 2.0]]);
 /// ```
 #[inline]

@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
-/// let y = x.gather(&tensor(&[[1], [0]], &cpu()), 1); // (2, 1)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+/// let y = x.gather(&tensor(&[[1], [0]]), 1); // (2, 1)
 /// assert_eq!(y.to_vec2::<f32>(), [[2.0], [3.0]]);
 /// ```
 #[inline]

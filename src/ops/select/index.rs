@@ -24,8 +24,8 @@ const PARTS: usize = 32;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu()); // (2, 2)
-/// let y = x.index_select(&tensor(&[1, 1, 0], &cpu()), 0); // (3, 2)
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+/// let y = x.index_select(&tensor(&[1, 1, 0]), 0); // (3, 2)
 /// assert_eq!(y.to_vec2::<f32>(), [[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]);
 /// ```
 #[inline]

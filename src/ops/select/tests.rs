@@ -5,9 +5,6 @@ use crate::ops::broadcast::broadcast_shape;
 use crate::ops::testing::{compare, variable};
 use crate::ops::{flip, gather, index_select, where_cond};
 use crate::tensor::{Tensor, arange, rand, randint, randn, tensor, zeros};
-use candle_core::Device;
-
-const CPU: Device = Device::Cpu;
 
 /// Returns a random shape, and one in which some dimensions are 1 or missing.
 fn shapes(case: &mut crate::ops::testing::Case) -> [Vec<usize>; 2] {
@@ -31,17 +28,14 @@ fn choices_agree_with_candle() {
         if shape.iter().product::<usize>() > 1 << 17 {
             return None;
         }
-        let mask = randn(shapes(case)[1][..1].to_vec(), &CPU);
+        let mask = randn(shapes(case)[1][..1].to_vec());
         let mask = if mask.elem_count() == shape[2] {
             mask
         } else {
-            randn(1, &CPU)
+            randn(1)
         };
         let mask = mask.gt(0.0);
-        let inputs = vec![
-            case.input(randn(shape.clone(), &CPU)),
-            case.input(randn(part, &CPU)),
-        ];
+        let inputs = vec![case.input(randn(shape.clone())), case.input(randn(part))];
         let candle = (mask.clone(), shape.clone());
         let kernel = move |x: &[Raw]| chosen(mask.raw(), &x[0], &x[1], &shape);
         let candle = move |x: &[Raw]| {
@@ -73,8 +67,8 @@ fn the_kernels_of_indices_agree_with_candle() {
             } else {
                 vec![dims[dim]]
             };
-            let indices = randint(0, shape[dim] as i64, shape_of_indices, &CPU);
-            let inputs = vec![case.input(randn(shape, &CPU))];
+            let indices = randint(0, shape[dim] as i64, shape_of_indices);
+            let inputs = vec![case.input(randn(shape))];
             let raw = indices.raw().clone();
             let kernel = move |x: &[Raw]| {
                 let x = Tensor::from(&x[0]);
@@ -97,25 +91,25 @@ fn the_kernels_of_indices_agree_with_candle() {
 
 #[test]
 fn masks_and_numbers_are_broadcast() {
-    let x = variable(&tensor(&[[1.0, 2.0], [3.0, f64::NAN]], &CPU));
-    let y = where_cond(&tensor(&[[1], [0]], &CPU), &x, -1);
+    let x = variable(&tensor(&[[1.0, 2.0], [3.0, f64::NAN]]));
+    let y = where_cond(&tensor(&[[1], [0]]), &x, -1);
     assert_eq!(y.to_vec2::<f32>(), [[1.0, 2.0], [-1.0, -1.0]]);
     let gradient = y.sum_all().backward().of(&x);
     assert_eq!(gradient.to_vec2::<f32>(), [[1.0, 1.0], [0.0, 0.0]]);
-    let mask = tensor(&[1.0, 0.0], &CPU);
+    let mask = tensor(&[1.0, 0.0]);
     assert_eq!(where_cond(&mask, 1, 2).to_vec1::<i64>(), [1, 2]);
     assert_eq!(where_cond(&mask, 1, 2.5).to_vec1::<f32>(), [1.0, 2.5]);
-    assert_eq!(where_cond(&zeros((0, 2), &CPU), &mask, 1.0).dims(), [0, 2]);
-    assert!(attempt(|| where_cond(&zeros(3, &CPU), &mask, 1.0)).is_err());
+    assert_eq!(where_cond(&zeros((0, 2)), &mask, 1.0).dims(), [0, 2]);
+    assert!(attempt(|| where_cond(&zeros(3), &mask, 1.0)).is_err());
     let shape = broadcast_shape("", x.raw(), mask.raw()).unwrap();
     assert_eq!(shape, [2, 2]);
 }
 
 #[test]
 fn wrong_indices_are_named() {
-    let x = arange(0, 6, &CPU).reshape((2, 3));
+    let x = arange(0, 6).reshape((2, 3));
     let message = |indices: &[i64]| {
-        let indices = tensor(indices, &CPU);
+        let indices = tensor(indices);
         attempt(|| index_select(&x, &indices, 1))
             .unwrap_err()
             .to_string()
@@ -125,11 +119,11 @@ fn wrong_indices_are_named() {
         "index_select: index 3 is out of range: there are 3, counted from 0\nIndices of dimension 1 count from 0"
     );
     assert!(message(&[-1]).contains("-1 is out of range"));
-    assert!(attempt(|| gather(&x, &tensor(&[[2], [0]], &CPU), 0)).is_err());
-    assert!(attempt(|| gather(&x, &tensor(&[0], &CPU), 0)).is_err());
-    assert!(attempt(|| index_select(&x, &rand(2, &CPU), 0)).is_err());
-    let y = index_select(&x, &tensor(&[2_u32, 2], &CPU), 1);
+    assert!(attempt(|| gather(&x, &tensor(&[[2], [0]]), 0)).is_err());
+    assert!(attempt(|| gather(&x, &tensor(&[0]), 0)).is_err());
+    assert!(attempt(|| index_select(&x, &rand(2), 0)).is_err());
+    let y = index_select(&x, &tensor(&[2_u32, 2]), 1);
     assert_eq!(y.to_vec2::<i64>(), [[2, 2], [5, 5]]);
     assert_eq!(flip(&x, (0, 1)).to_vec2::<i64>(), [[5, 4, 3], [2, 1, 0]]);
-    assert_eq!(flip(&zeros((0, 2), &CPU), 0).dims(), [0, 2]);
+    assert_eq!(flip(&zeros((0, 2)), 0).dims(), [0, 2]);
 }

@@ -1,6 +1,5 @@
 use super::*;
 use crate::tensor::tensor;
-use candle_core::Device;
 use roxmltree::Document;
 
 fn count(svg: &str, tag: &str) -> usize {
@@ -11,12 +10,12 @@ fn count(svg: &str, tag: &str) -> usize {
 
 #[test]
 fn every_type_of_values_gives_the_same_figure() {
-    let xs = tensor(&[0.0, 1.0, 2.0], &Device::Cpu);
+    let xs = tensor(&[0.0, 1.0, 2.0]);
     let expected = plot(&vec![0.0, 1.0, 2.0], &[&[1_u8, 4, 9]]).svg();
     let slice: &[f32] = &[1.0, 4.0, 9.0];
     assert_eq!(plot(&xs, &[&slice]).svg(), expected);
     assert_eq!(plot(&(0..3), &[&vec![1_i64, 4, 9]]).svg(), expected);
-    let column = tensor(&[[1.0], [4.0], [9.0]], &Device::Cpu);
+    let column = tensor(&[[1.0], [4.0], [9.0]]);
     assert_eq!(plot(&[0, 1, 2], &[&column]).svg(), expected);
 }
 

@@ -12,7 +12,7 @@ use plotters::style::RGBColor;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let map = heatmap(&eye(8, &cpu())).title("attention").xlabel("keys");
+/// let map = heatmap(&eye(8)).title("attention").xlabel("keys");
 /// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
 /// ```
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]

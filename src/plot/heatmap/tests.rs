@@ -1,7 +1,6 @@
 use super::*;
 use crate::plot::testing::texts;
 use crate::tensor::{tensor, zeros};
-use candle_core::Device;
 use roxmltree::Document;
 
 #[test]
@@ -32,11 +31,11 @@ fn invalid_classes_are_named() {
 #[test]
 fn large_and_odd_matrices_are_drawn() {
     for shape in [(1, 1), (1, 300), (500, 2), (400, 400)] {
-        let map = heatmap(&zeros(shape, &Device::Cpu));
+        let map = heatmap(&zeros(shape));
         let texts = texts(&map.svg());
         assert!(texts.len() < 60, "{shape:?}: {texts:?}");
     }
-    let odd = tensor(&[[f64::NAN, f64::INFINITY], [1.0, 2.0]], &Device::Cpu);
+    let odd = tensor(&[[f64::NAN, f64::INFINITY], [1.0, 2.0]]);
     let map = heatmap(&odd).annotate(true);
     assert_eq!(map.show_text(), "a heat map of 2 by 2, from 1 to 2");
     assert!(texts(&map.svg()).contains(&"NaN".to_owned()));
@@ -44,7 +43,7 @@ fn large_and_odd_matrices_are_drawn() {
 
 #[test]
 fn a_problem_is_drawn_as_text() {
-    let vector = zeros(3, &Device::Cpu);
+    let vector = zeros(3);
     let nothing: &[u32] = &[];
     let none = confusion_matrix(&nothing, &nothing, Vec::<String>::new());
     for (map, problem) in [
@@ -67,7 +66,7 @@ fn a_problem_is_drawn_as_text() {
 
 fn annotated(size: usize, scale: f64) -> Vec<String> {
     let values = (0..size * size).map(|i| (i * 7919 % 10_007) as f64 / 10_007.0 * scale);
-    let values = tensor(&*values.collect::<Vec<_>>(), &Device::Cpu);
+    let values = tensor(&*values.collect::<Vec<_>>());
     let matrix = values.reshape((size, size));
     texts(&heatmap(&matrix).annotate(true).svg())
 }

@@ -2,17 +2,15 @@ use super::*;
 use crate::tensor::{rand, tensor, zeros};
 use roxmltree::Document;
 
-const CPU: Device = Device::Cpu;
-
 #[test]
 fn every_shape_of_image_is_converted_to_bytes() {
-    let grey = tensor(&[[0.0, 0.5], [1.0, 1.0]], &CPU);
+    let grey = tensor(&[[0.0, 0.5], [1.0, 1.0]]);
     let expected = [0, 0, 0, 128, 128, 128, 255, 255, 255, 255, 255, 255];
     assert_eq!(pixels(&grey).unwrap().rgb, expected);
     assert_eq!(pixels(&grey.unsqueeze(0)).unwrap().rgb, expected);
     let stacked = Tensor::stack(&[&grey, &grey, &grey], 0);
     assert_eq!(pixels(&stacked).unwrap().rgb, expected);
-    let bytes = Tensor::from_slice(&expected, (2, 2, 3), &CPU);
+    let bytes = Tensor::from_slice(&expected, (2, 2, 3));
     assert_eq!(pixels(&bytes.to_dtype(DType::U8)).unwrap().rgb, expected);
     // A normalised image: its lowest value becomes black, its highest white.
     let normalised = (&grey - 0.5) * 6.0;
@@ -21,9 +19,7 @@ fn every_shape_of_image_is_converted_to_bytes() {
 
 #[test]
 fn a_grid_has_columns_and_titles() {
-    let grid = show_images(&rand((5, 3, 4, 6), &CPU))
-        .columns(2)
-        .titles(0..5);
+    let grid = show_images(&rand((5, 3, 4, 6))).columns(2).titles(0..5);
     let svg = grid.svg();
     let document = Document::parse(&svg).unwrap();
     let images: Vec<_> = document
@@ -40,7 +36,7 @@ fn a_grid_has_columns_and_titles() {
 
 #[test]
 fn of_many_images_the_first_are_shown() {
-    let grid = show_images(&zeros((500, 2, 2), &CPU));
+    let grid = show_images(&zeros((500, 2, 2)));
     assert_eq!(
         grid.show_text(),
         "500 images of 2 by 2 pixels, of which the first 100 are shown"
@@ -50,7 +46,7 @@ fn of_many_images_the_first_are_shown() {
 
 #[test]
 fn a_grid_is_saved_as_svg_or_without_titles_as_png() {
-    let grid = show_images(&zeros((1, 2, 2), &CPU));
+    let grid = show_images(&zeros((1, 2, 2)));
     let message = |grid: &ImageGrid, name| grid.save(name).unwrap_err().to_string();
     assert_eq!(
         message(&grid, "a.jpg"),
@@ -65,7 +61,7 @@ fn a_grid_is_saved_as_svg_or_without_titles_as_png() {
 #[test]
 fn tensors_that_are_not_images_are_explained() {
     let message = |shape: &[usize]| {
-        let grid = show_images(&zeros(shape, &CPU));
+        let grid = show_images(&zeros(shape));
         grid.save("x.svg").unwrap_err().to_string()
     };
     let batch = "show_images: expected a batch of images, found a tensor of shape [4]\n";

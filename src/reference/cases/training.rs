@@ -4,7 +4,6 @@ use super::operations::Outcome;
 use crate::nn::Parameter;
 use crate::optim::*;
 use crate::tensor::Tensor;
-use candle_core::Device;
 
 /// Makes the steps of a case on a matrix and a vector; the outputs are their values after the last step.
 pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
@@ -147,5 +146,5 @@ pub(super) fn schedule(kind: &str, s: &[f64], x: &[Tensor]) -> Tensor {
     };
     let values = x.first().map_or(vec![], super::super::numbers);
     let lr = |time: usize| schedule.lr_after(&values[..time.min(values.len())], s[0], time);
-    Tensor::from_vec((0..24).map(lr).collect::<Vec<f64>>(), 24, &Device::Cpu)
+    Tensor::from_vec((0..24).map(lr).collect::<Vec<f64>>(), 24)
 }

@@ -1,6 +1,5 @@
 use super::*;
 use crate::tensor::{full, rand};
-use candle_core::Device;
 
 /// A file with scalars and a histogram at fixed times. TensorBoard's reader has accepted exactly these
 /// bytes; tests/files.rs passes it a file that a notebook writes.
@@ -30,20 +29,16 @@ fn each_writer_creates_a_new_file() {
     for _ in 0..2 {
         let mut writer = SummaryWriter::new(&folder).unwrap();
         writer.add_scalar("loss", 1, 0).unwrap();
-        let losses = rand(2, &Device::Cpu);
+        let losses = rand(2);
         let message = writer.add_scalar("loss", &losses, 0).unwrap_err();
         assert!(
             message
                 .to_string()
                 .starts_with("add_scalar: expected one element, found a tensor of shape [2]\n")
         );
-        writer
-            .add_histogram("noise", &rand(10, &Device::Cpu), 0)
-            .unwrap();
-        writer
-            .add_image("grey", &full((4, 4), 0.5, &Device::Cpu), 0)
-            .unwrap();
-        assert!(writer.add_image("x", &rand(3, &Device::Cpu), 0).is_err());
+        writer.add_histogram("noise", &rand(10), 0).unwrap();
+        writer.add_image("grey", &full((4, 4), 0.5), 0).unwrap();
+        assert!(writer.add_image("x", &rand(3), 0).is_err());
         writer.flush().unwrap();
         assert!(std::fs::metadata(writer.path()).unwrap().len() > 500);
     }

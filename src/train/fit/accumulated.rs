@@ -69,7 +69,7 @@ mod tests {
 
     impl DataModule for Ordered {
         fn train_dataloader(&self) -> Result<DataLoader> {
-            let classes = arange(0, self.0.dims()[0] as i64, &Device::Cpu);
+            let classes = arange(0, self.0.dims()[0] as i64);
             let classes = (classes / 20.0).to_dtype(DType::U32);
             let data = TensorDataset::new(self.0.clone(), classes)?;
             Ok(DataLoader::new(data).batch_size(self.1))
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn accumulated_batches_make_the_step_of_one_batch() -> Result<()> {
-        let x = with_seed(3, || crate::tensor::randn((50, 2), &Device::Cpu));
+        let x = with_seed(3, || crate::tensor::randn((50, 2)));
         let train = |batch_size: usize, accumulate: usize, devices: usize| {
             manual_seed(4);
             let mut model = mlp(0.0);
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn an_infinite_loss_is_reported_with_its_step() {
         // The NaN is in batch 5 of 8.
-        let rows = |n: usize| zeros((n, 2), &Device::Cpu);
-        let wrong = full((1, 2), f64::NAN, &Device::Cpu);
+        let rows = |n: usize| zeros((n, 2));
+        let wrong = full((1, 2), f64::NAN);
         let x = Tensor::cat(&[rows(17), wrong, rows(14)], 0);
         for (accumulate, log_every, step) in [(1, 3, 5), (2, 3, 3), (4, 8, 2), (3, 5, 2)] {
             let mut trainer = Trainer::new(1)

@@ -120,7 +120,7 @@ impl Trainer {
     /// # struct Rows;
     /// # impl DataModule for Rows {
     /// #     fn train_dataloader(&self) -> Result<DataLoader> {
-    /// #         let data = TensorDataset::new(ones((4, 64), &cpu()), tensor(&[0, 1, 1, 1], &cpu()))?;
+    /// #         let data = TensorDataset::new(ones((4, 64)), tensor(&[0, 1, 1, 1]))?;
     /// #         Ok(DataLoader::new(data))
     /// #     }
     /// # }
@@ -219,7 +219,6 @@ mod tests {
     use crate::tensor::{Tensor, manual_seed, rand};
     use crate::train::tests::{Quarters, mlp};
     use crate::train::{Classifier, EarlyStopping};
-    use candle_core::Device;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -233,7 +232,7 @@ mod tests {
             LazyLinear::new(4)
         ];
         let mut model = Classifier::new(net, 0.1);
-        model.forward(&rand((2, 2), &Device::Cpu));
+        model.forward(&rand((2, 2)));
         let values = |model: &Classifier<_>| -> Vec<Vec<f64>> {
             let tensors = model.state_dict().into_iter();
             let elements = |x: Tensor| x.to_dtype(candle_core::DType::F64).to_vec();

@@ -6,7 +6,8 @@ use crate::error::{self, Error, Problem, Result};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
 use crate::optim::variables;
 use crate::tensor::{
-    Across, GradStore, Tensor, generator_state, no_grad, restore_generator, with_seed, zeros,
+    Across, GradStore, Tensor, generator_state, no_grad, restore_generator, with_device, with_seed,
+    zeros,
 };
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
@@ -144,7 +145,7 @@ impl Ranks {
         let bytes = self.communicator.sent_by_first(bytes)?;
         let (values, _) = bytes.as_chunks();
         let values = values.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        let values = Tensor::from_vec(values.collect(), tensor.shape(), &Device::Cpu);
+        let values = Tensor::from_vec_on(values.collect(), tensor.shape(), &Device::Cpu);
         parameter.try_set(&values.to_dtype(tensor.dtype()))
     }
 
@@ -179,7 +180,7 @@ impl Ranks {
         for bucket in buckets(&others) {
             self.reduce_bucket(bucket, gradients, fraction as f32)?;
         }
-        Ok(Tensor::from_vec(vec![values[0]], (), loss.device()).to_dtype(loss.dtype()))
+        Ok(Tensor::from_vec_on(vec![values[0]], (), loss.device()).to_dtype(loss.dtype()))
     }
 
     fn reduce_on_gpus(
@@ -192,7 +193,7 @@ impl Ranks {
             Some(gradient) if fraction > 0.0 => {
                 (gradient.to_dtype(DType::F32) * fraction).contiguous()
             }
-            _ => zeros(var.shape(), var.device()),
+            _ => with_device(var.device(), || zeros(var.shape())),
         });
         let sums = self.communicator.sums_of_tensors(weighted.collect())?;
         for (var, sums) in vars.iter().zip(sums) {
@@ -236,7 +237,7 @@ impl Ranks {
                 true => values[start..end].to_vec(),
                 false => std::mem::take(&mut values),
             };
-            let sums = Tensor::from_vec(sums, shape, device);
+            let sums = Tensor::from_vec_on(sums, shape, device);
             gradients.insert(var, sums.to_dtype(var.dtype()));
             start = end;
         }

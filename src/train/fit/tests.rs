@@ -7,7 +7,7 @@ use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
 use crate::train::{Callback, Classifier, EarlyStopping, Step};
-use candle_core::{DType, Device};
+use candle_core::DType;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,8 +71,8 @@ fn an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks(
                     // SAFETY: plain system call; the signal has a handler.
                     unsafe { libc::raise(libc::SIGINT) };
                 }
-                let x = zeros((indices.len(), 2), &Device::Cpu);
-                let y = zeros(indices.len(), &Device::Cpu).to_dtype(DType::U32);
+                let x = zeros((indices.len(), 2));
+                let y = zeros(indices.len()).to_dtype(DType::U32);
                 Ok(Batch { x, y })
             }
         }
@@ -130,8 +130,8 @@ impl Dataset for Slow {
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         std::thread::sleep(WAIT);
-        let x = ones((indices.len(), 2), &Device::Cpu);
-        let y = zeros(indices.len(), &Device::Cpu).to_dtype(DType::U32);
+        let x = ones((indices.len(), 2));
+        let y = zeros(indices.len()).to_dtype(DType::U32);
         Ok(Batch { x, y })
     }
 }
@@ -172,7 +172,7 @@ fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
         }
 
         fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-            let none = TensorDataset::new(ones((0, 2), &Device::Cpu), ones(0, &Device::Cpu))?;
+            let none = TensorDataset::new(ones((0, 2)), ones(0))?;
             Ok(Some(DataLoader::new(none)))
         }
     }
@@ -200,7 +200,7 @@ fn a_panic_leaves_the_model_in_evaluation_mode() {
     let mut trainer = Trainer::new(1).callback(Panics);
     let fit = || trainer.fit(&mut model, &Quarters::new(32));
     assert!(catch_unwind(AssertUnwindSafe(fit)).is_err());
-    let x = ones((8, 2), &Device::Cpu);
+    let x = ones((8, 2));
     let [first, second] = [model.forward(&x), model.forward(&x)].map(|y| y.to_vec2::<f32>());
     assert_eq!(first, second, "no dropout");
 }

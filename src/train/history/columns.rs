@@ -25,7 +25,7 @@ impl History {
         let all = epochs.into_iter().chain(intervals);
         let tensor = |column: Vec<f64>| {
             let rows = column.len();
-            Tensor::from_vec(column, rows, &Device::Cpu)
+            Tensor::from_vec_on(column, rows, &Device::Cpu)
         };
         all.map(|(name, column)| (name, tensor(column))).collect()
     }

@@ -33,7 +33,7 @@ use std::thread;
 /// let model = Classifier::new(Linear::new(2, 3), 0.1);
 /// let mut optimizer = model.configure_optimizers();
 /// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
-/// let batch = Batch { x: ones((4, 2), &cpu()), y: tensor(&[0, 1, 2, 1], &cpu()) };
+/// let batch = Batch { x: ones((4, 2)), y: tensor(&[0, 1, 2, 1]) };
 ///
 /// let Gradients { loss, gradients } = parallel.backward(&batch)?;
 /// optimizer.step(&gradients);
@@ -98,7 +98,7 @@ impl<M> DataParallel<M> {
     ///
     /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu(), cpu()])?;
-    /// let batch = Batch { x: ones((2, 2), &cpu()), y: tensor(&[0, 1], &cpu()) };
+    /// let batch = Batch { x: ones((2, 2)), y: tensor(&[0, 1]) };
     /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices are enough
     /// assert_eq!(loss.dims(), [0; 0]);
     /// # Ok::<(), Error>(())
@@ -123,7 +123,7 @@ impl<M> DataParallel<M> {
     ///
     /// let model = Classifier::new(Linear::new(2, 3), 0.1);
     /// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
-    /// parallel.model().parameter("bias").set(&ones(3, &cpu()));
+    /// parallel.model().parameter("bias").set(&ones(3));
     /// assert!(parallel.broadcast().is_ok());
     /// # Ok::<(), Error>(())
     /// ```
@@ -143,7 +143,7 @@ impl<M> DataParallel<M> {
     /// let model = Classifier::new(seq![Linear::new(2, 3), Dropout::new(0.999)], 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
     /// parallel.train();
-    /// let y = parallel.model().forward(&ones((500, 2), &cpu())); // (500, 3)
+    /// let y = parallel.model().forward(&ones((500, 2))); // (500, 3)
     /// let zeros = y.eq(0.0).mean_all().item();
     /// assert!(zeros > 0.5); // dropout is on
     /// # Ok::<(), Error>(())
@@ -163,7 +163,7 @@ impl<M> DataParallel<M> {
     /// let model = Classifier::new(seq![Linear::new(2, 3), Dropout::new(0.999)], 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
     /// parallel.eval();
-    /// let y = parallel.model().forward(&ones((500, 2), &cpu())); // (500, 3)
+    /// let y = parallel.model().forward(&ones((500, 2))); // (500, 3)
     /// let zeros = y.eq(0.0).mean_all().item();
     /// assert!(zeros < 0.5); // dropout is off
     /// # Ok::<(), Error>(())

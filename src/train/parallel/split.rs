@@ -15,7 +15,7 @@ use candle_core::Device;
 /// ```
 /// use taper::prelude::*;
 ///
-/// let batch = Batch { x: zeros((5, 2), &cpu()), y: zeros(5, &cpu()) };
+/// let batch = Batch { x: zeros((5, 2)), y: zeros(5) };
 /// let parts = split_and_load(&batch, &[cpu(), cpu()])?;
 /// assert_eq!((parts[0].len(), parts[1].len()), (3, 2));
 /// # Ok::<(), Error>(())
@@ -69,7 +69,7 @@ mod tests {
     const CPU: Device = Device::Cpu;
 
     fn parts(examples: i64, devices: usize) -> Vec<Vec<i64>> {
-        let x = arange(0, examples, &CPU);
+        let x = arange(0, examples);
         let parts = split_and_load(&x, &vec![CPU; devices]).unwrap();
         parts.iter().map(Tensor::to_vec1).collect()
     }
@@ -84,13 +84,13 @@ mod tests {
 
     #[test]
     fn invalid_arguments_are_explained() {
-        let x = arange(0, 2, &CPU);
+        let x = arange(0, 2);
         let message = split_and_load(&x, &[]).unwrap_err().to_string();
         assert!(
             message.contains("at least one device, found none"),
             "{message}"
         );
-        let scalar = tensor(1.0, &CPU);
+        let scalar = tensor(1.0);
         assert!(split_and_load(&scalar, &[CPU]).is_err());
     }
 }

@@ -33,11 +33,11 @@ const VALUES: [f64; 9] = [
 ];
 
 fn data() -> Result<TensorDataset> {
-    TensorDataset::new(ones((4, 2), &CPU), tensor(&[0_u32, 1, 1, 0], &CPU))
+    TensorDataset::new(ones((4, 2)), tensor(&[0_u32, 1, 1, 0]))
 }
 
 fn image() -> Tensor {
-    ones((3, 5, 4), &CPU)
+    ones((3, 5, 4))
 }
 
 /// Trains a small model.
@@ -52,22 +52,22 @@ fn all(loader: &DataLoader) -> Result<()> {
 
 fn step(optimizer: impl FnOnce(Vec<Parameter>) -> Box<dyn Optimizer>) -> Result<()> {
     let layer = Linear::new(2, 1);
-    let loss = layer.forward(&ones((3, 2), &CPU)).mean_all();
+    let loss = layer.forward(&ones((3, 2))).mean_all();
     optimizer(layer.parameters()).step(&loss.backward());
     Ok(())
 }
 
 const WITH_SIZES: &[(&str, Use<usize>)] = &[
-    ("zeros", |n| ok(zeros((n, 3), &CPU))),
-    ("ones", |n| ok(ones((n, n), &CPU))),
-    ("full", |n| ok(full(n, 0.5, &CPU))),
-    ("eye", |n| ok(eye(n, &CPU))),
-    ("linspace", |n| ok(linspace(0.0, 1.0, n, &CPU))),
-    ("arange", |n| ok(arange(0, n as i64, &CPU))),
-    ("rand", |n| ok(rand((2, n), &CPU))),
-    ("randperm", |n| ok(randperm(n, &CPU))),
-    ("randint", |n| ok(randint(0, n as i64, n, &CPU))),
-    ("randint, range", |n| ok(randint(n as i64, 5, 3, &CPU))),
+    ("zeros", |n| ok(zeros((n, 3)))),
+    ("ones", |n| ok(ones((n, n)))),
+    ("full", |n| ok(full(n, 0.5))),
+    ("eye", |n| ok(eye(n))),
+    ("linspace", |n| ok(linspace(0.0, 1.0, n))),
+    ("arange", |n| ok(arange(0, n as i64))),
+    ("rand", |n| ok(rand((2, n)))),
+    ("randperm", |n| ok(randperm(n))),
+    ("randint", |n| ok(randint(0, n as i64, n))),
+    ("randint, range", |n| ok(randint(n as i64, 5, 3))),
     ("DataLoader", |n| {
         all(&DataLoader::new(data()?).batch_size(n).prefetch(n % 9))
     }),
@@ -158,7 +158,7 @@ const WITH_SIZES: &[(&str, Use<usize>)] = &[
     }),
     ("show_images", |n| {
         drawn(
-            &show_images(&ones((n % 9, 3, 2, 2), &CPU))
+            &show_images(&ones((n % 9, 3, 2, 2)))
                 .columns(n)
                 .width(n as u32),
         )
@@ -166,23 +166,23 @@ const WITH_SIZES: &[(&str, Use<usize>)] = &[
 ];
 
 const WITH_VALUES: &[(&str, Use<f64>)] = &[
-    ("full", |v| ok(full(3, v, &CPU))),
-    ("linspace", |v| ok(linspace(0.0, v, 4, &CPU))),
+    ("full", |v| ok(full(3, v))),
+    ("linspace", |v| ok(linspace(0.0, v, 4))),
     ("arange", |v| match v.abs() > 100.0 && v.is_finite() {
-        true => ok(arange(v, v, &CPU)),
-        false => ok(arange(0.0, v, &CPU)),
+        true => ok(arange(v, v)),
+        false => ok(arange(0.0, v)),
     }),
-    ("arange from", |v| ok(arange(v, 1.0, &CPU))),
-    ("normal", |v| ok(normal(0.0, v, 3, &CPU))),
-    ("uniform", |v| ok(uniform(0.0, v, 3, &CPU))),
+    ("arange from", |v| ok(arange(v, 1.0))),
+    ("normal", |v| ok(normal(0.0, v, 3))),
+    ("uniform", |v| ok(uniform(0.0, v, 3))),
     ("WeightedSampler", |v| {
         WeightedSampler::new(vec![v, 1.0], 2).map(drop)
     }),
     ("pad_sequences", |v| {
-        pad_sequences(&[ones(2, &CPU), ones(1, &CPU)], v).map(drop)
+        pad_sequences(&[ones(2), ones(1)], v).map(drop)
     }),
     ("pad_sequences of integers", |v| {
-        pad_sequences(&[tensor(&[1_u8, 2], &CPU), tensor(&[1_u8], &CPU)], v).map(drop)
+        pad_sequences(&[tensor(&[1_u8, 2]), tensor(&[1_u8])], v).map(drop)
     }),
     ("ColorJitter", |v| {
         let jitter = ColorJitter::new().brightness(v).contrast(v).saturation(v);
@@ -211,7 +211,7 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
     ("clip", |v| train(Trainer::new(1).gradient_clip_val(v))),
     ("clip_gradients", |v| {
         let layer = Linear::new(2, 1);
-        let mut gradients = layer.forward(&ones((3, 2), &CPU)).mean_all().backward();
+        let mut gradients = layer.forward(&ones((3, 2))).mean_all().backward();
         ok(clip_gradients(&layer.parameters(), &mut gradients, v))
     }),
     ("Schedule", |v| {
@@ -245,13 +245,13 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
     }),
     ("histogram", |v| drawn(&histogram(&[v, 1.0, v], 3))),
     ("heatmap", |v| {
-        drawn(&heatmap(&full((2, 2), v, &CPU)).annotate(true))
+        drawn(&heatmap(&full((2, 2), v)).annotate(true))
     }),
     ("DataFrame", |v| {
         let table = DataFrame::from_csv(&format!("x,y\n{v},1\n2,{v}\n"))?;
         let table = table.fill_missing(v).standardize().fill_missing_with_mean();
         table.group_mean("x")?.show_text();
-        table.one_hot().to_tensor(&CPU).map(drop)
+        table.one_hot().to_tensor().map(drop)
     }),
 ];
 

@@ -16,7 +16,7 @@ struct Sequences {
 }
 
 fn sequences(n: usize) -> ListDataset<Tensor, Sequences> {
-    let items = (1..=n).map(|i| with_seed(i as u64, || randn(1 + i % 4, &CPU)));
+    let items = (1..=n).map(|i| with_seed(i as u64, || randn(1 + i % 4)));
     ListDataset::new(items, |items: &[&Tensor]| {
         let list: Vec<Tensor> = items.iter().map(|&item| item.clone()).collect();
         let x = pad_sequences(&list, 0.0)?;
@@ -25,7 +25,7 @@ fn sequences(n: usize) -> ListDataset<Tensor, Sequences> {
         Ok(Sequences {
             lengths: list.iter().map(Tensor::elem_count).collect(),
             y: (sum.clone(), sum.neg()),
-            scale: ones(1, &CPU),
+            scale: ones(1),
             x,
         })
     })
@@ -145,7 +145,7 @@ fn a_batch_can_be_a_tensor_or_a_pair() -> Result<()> {
     let items = (0..40).map(|i| i as f32 / 40.0);
     let data = ListDataset::new(items, |items: &[&f32]| {
         let items: Vec<f32> = items.iter().map(|x| **x).collect();
-        Ok(Tensor::from_vec(items, (8, 1), &CPU))
+        Ok(Tensor::from_vec(items, (8, 1)))
     });
     let mut model = Autoencoder {
         net: seq![LazyLinear::new(4), Tanh, LazyLinear::new(1)],
@@ -155,7 +155,7 @@ fn a_batch_can_be_a_tensor_or_a_pair() -> Result<()> {
     assert!(history.last("train_loss") < Some(0.05));
 
     let parallel = DataParallel::new(model, &[CPU, CPU])?;
-    let gradients = parallel.backward(&rand((5, 1), &CPU))?;
+    let gradients = parallel.backward(&rand((5, 1)))?;
     assert_eq!(gradients.loss.dims(), [0; 0]);
     Ok(())
 }
@@ -164,10 +164,10 @@ fn a_batch_can_be_a_tensor_or_a_pair() -> Result<()> {
 fn batches_that_do_not_fit_are_explained() -> Result<()> {
     let batch = |examples: usize| -> Result<Sequences> {
         Ok(Sequences {
-            x: zeros((3, 4), &CPU),
+            x: zeros((3, 4)),
             lengths: vec![1; examples],
-            y: (zeros((3, 1), &CPU), zeros((3, 1), &CPU)),
-            scale: ones(1, &CPU),
+            y: (zeros((3, 1)), zeros((3, 1))),
+            scale: ones(1),
         })
     };
     let message = batch(2)?.num_examples().unwrap_err().to_string();
@@ -186,8 +186,8 @@ fn batches_that_do_not_fit_are_explained() -> Result<()> {
     let joined = Sequences::collate(&[&whole, &whole.part(1, 1, &CPU)?])?;
     assert_eq!((joined.num_examples()?, joined.scale.dims()), (4, &[1][..]));
     assert!(Sequences::collate(&[]).is_err());
-    for other in [ones((2, 4), &CPU), ones((1, 3), &CPU).to_dtype(DType::F64)] {
-        let message = Tensor::collate(&[&ones((1, 3), &CPU), &other]);
+    for other in [ones((2, 4)), ones((1, 3)).to_dtype(DType::F64)] {
+        let message = Tensor::collate(&[&ones((1, 3)), &other]);
         let message = message.unwrap_err().to_string();
         assert_eq!(message.lines().count(), 2, "{message}");
     }
@@ -196,8 +196,8 @@ fn batches_that_do_not_fit_are_explained() -> Result<()> {
 
 #[test]
 fn a_classifier_takes_a_class_for_each_position() {
-    let logits = randn((2, 3, 4, 5), &CPU);
-    let y = zeros((2, 4, 5), &CPU).to_dtype(DType::U32);
+    let logits = randn((2, 3, 4, 5));
+    let y = zeros((2, 4, 5)).to_dtype(DType::U32);
     let model = Classifier::new(seq![ReLU], 0.1);
     let loss = model.loss(&logits, &y).item();
     let rows = logits.permute((0, 2, 3, 1)).reshape((40, 3));
@@ -205,7 +205,7 @@ fn a_classifier_takes_a_class_for_each_position() {
     assert!((loss - expected).abs() < 1e-6);
     let of_rows = accuracy(&rows, &y.flatten_all());
     assert_eq!(accuracy(&logits, &y).item(), of_rows.item());
-    for other in [zeros((2, 4), &CPU), zeros((2, 5, 4), &CPU), zeros(2, &CPU)] {
+    for other in [zeros((2, 4)), zeros((2, 5, 4)), zeros(2)] {
         let message = attempt(|| model.loss(&logits, &other)).unwrap_err();
         let message = message.to_string();
         assert!(

@@ -6,7 +6,7 @@ use super::*;
 fn a_loss_that_is_not_finite_stops_training_and_names_the_step() -> Result<()> {
     let mut data = Quarters::new(40);
     data.batch_size = 10;
-    let broken = rand((1, 2), &CPU) * f64::NAN;
+    let broken = rand((1, 2)) * f64::NAN;
     data.x = Tensor::cat(&[data.x.narrow(0, 0, 39), broken], 0);
     struct Ordered(Quarters);
     impl DataModule for Ordered {

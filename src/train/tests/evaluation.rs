@@ -51,7 +51,7 @@ fn validation_and_prediction_record_nothing() -> Result<()> {
     assert_eq!(steps(&model), [12, 9]);
     assert!((metrics["val_loss"] - loss.item()).abs() < 1e-5);
     // The mode is as before: batch normalisation refuses a batch of one in training mode only.
-    assert!(attempt(|| model.net.forward(&ones((1, 2), &CPU))).is_err());
+    assert!(attempt(|| model.net.forward(&ones((1, 2)))).is_err());
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn no_grad_computes_the_same_with_every_layer() -> Result<()> {
         Linear::new(8, 3),
     ];
     net.eval();
-    let x = randn((2, 1, 8, 8), &CPU);
+    let x = randn((2, 1, 8, 8));
     let recorded = net.forward(&x);
     let plain = no_grad(|| net.forward(&x));
     assert!(recorded.track_op() && !plain.track_op());

@@ -38,7 +38,7 @@ impl Breaks {
 
     fn pass(&self, at: Where, x: &Tensor) {
         if at == self.at && self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            let _ = x + zeros((2, 3, 5), &CPU); // the line of the user
+            let _ = x + zeros((2, 3, 5)); // the line of the user
         }
     }
 }
@@ -84,7 +84,7 @@ impl BreakingCallback {
 
     fn event(&mut self, event: &str) {
         if event == self.event && !std::mem::replace(&mut self.done, true) {
-            let _ = zeros(7, &CPU) + zeros(5, &CPU);
+            let _ = zeros(7) + zeros(5);
         }
     }
 }
@@ -125,7 +125,7 @@ fn panic_of(work: impl FnOnce() -> Result<History>) -> String {
 /// Checks what a training that failed leaves behind, and that the next one works.
 fn check_after(trainer: &mut Trainer, model: &mut impl Module) {
     assert!(is_grad_enabled());
-    let x = ones((64, 2), &CPU);
+    let x = ones((64, 2));
     let [first, second] = [model.forward(&x), model.forward(&x)].map(|y| y.to_vec2::<f32>());
     assert_eq!(first, second, "no dropout");
     let history = trainer.fit(model, &Quarters::new(64)).unwrap();
@@ -301,7 +301,7 @@ fn a_panic_in_an_evaluation_restores_the_mode() {
     let validate = || Trainer::new(1).validate(&model, &Quarters::new(64));
     assert!(attempt(validate).is_err());
     assert!(is_grad_enabled());
-    let x = ones((64, 2), &CPU);
+    let x = ones((64, 2));
     let [first, second] = [model.forward(&x), model.forward(&x)].map(|y| y.to_vec2::<f32>());
     assert_ne!(first, second, "dropout");
     assert!(validate().unwrap()["val_accuracy"] <= 1.0);

@@ -109,7 +109,7 @@ struct Kept {
 
 impl Layer for Kept {
     fn forward(&self, x: &Tensor) -> Tensor {
-        let ones = self.dropout.forward(&ones((x.dims()[0], 50), &CPU)); // (batch, 50)
+        let ones = self.dropout.forward(&ones((x.dims()[0], 50))); // (batch, 50)
         if is_grad_enabled() {
             self.kept.lock().unwrap().push(ones.to_vec());
         }

@@ -12,7 +12,7 @@ use taper_host::process;
 use taper_session::image::{Condition, Image};
 
 /// The sum of the product of two matrices of ones: 256 × 256 × 256, which `f32` holds exactly.
-const PRODUCT: &str = "let x = ones((256, 256), &gpu(0)?);\n\
+const PRODUCT: &str = "let x = ones((256, 256)).to_device(&gpu(0)?);\n\
     print!(\"{}\", x.matmul(&x).sum_all().item());";
 const EXPECTED_SUM: &str = "16777216";
 

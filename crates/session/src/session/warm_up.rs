@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 /// The cells that [`Session::warm`] runs.
 const WARM_UP_CELLS: [&str; 2] = [
-    "let warm = zeros((2, 3), &cpu()) + 1.0;\nwarm",
+    "let warm = zeros((2, 3)) + 1.0;\nwarm",
     "let warmer = warm.matmul(&warm.t()).sum_all().item();\nprintln!(\"{warmer}\");",
 ];
 

@@ -30,7 +30,7 @@ impl Drop for Written {
 }
 
 fn bytes(values: &[u8], dims: &[usize]) -> Tensor {
-    Tensor::from_slice(values, dims, &Device::Cpu)
+    Tensor::from_slice(values, dims)
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn tensors_of_the_wrong_shape_or_type_are_refused() {
     let wrong = ("labels", bytes(&[10], &[1]));
     let reason = Written::new("wrong", &[images(), wrong]).refused();
     assert_eq!(reason, "its labels are not 0 to 9");
-    let floats = ("images", crate::tensor::zeros((1, 1, 2, 2), &Device::Cpu));
+    let floats = ("images", crate::tensor::zeros((1, 1, 2, 2)));
     let reason = Written::new("floats", &[floats, labels()]).refused();
     assert_eq!(
         reason,

@@ -1,9 +1,7 @@
 use super::super::{Conv2dSpec, conv2d, conv2d_as, conv2d_with_candle};
 use crate::ops::testing::compare;
 use crate::tensor::{Raw, Tensor, full, randn};
-use candle_core::{DType, Device};
-
-const CPU: Device = Device::Cpu;
+use candle_core::DType;
 
 #[test]
 fn the_kernel_agrees_with_candle() {
@@ -17,11 +15,11 @@ fn the_kernel_agrees_with_candle() {
         let squares = height.div_ceil(2) * width.div_ceil(2);
         let batch = 200usize.div_ceil(squares);
         let mut inputs = vec![
-            case.input(randn((batch, groups * ins, height, width), &CPU)),
-            case.input(randn((groups * outs, ins, 3, 3), &CPU)),
+            case.input(randn((batch, groups * ins, height, width))),
+            case.input(randn((groups * outs, ins, 3, 3))),
         ];
         if case.one_of(&[true, false]) {
-            inputs.push(case.input(randn(groups * outs, &CPU)));
+            inputs.push(case.input(randn(groups * outs)));
         }
         let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], x.get(2), spec);
         let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
@@ -44,8 +42,8 @@ fn a_task_has_whole_tiles_for_any_number_of_channels() {
 /// Random images and weights in `f64`.
 fn random() -> [Tensor; 2] {
     crate::tensor::manual_seed(5);
-    let x = randn((2, 64, 20, 20), &CPU);
-    let weight = randn((64, 64, 3, 3), &CPU);
+    let x = randn((2, 64, 20, 20));
+    let weight = randn((64, 64, 3, 3));
     [x, weight].map(|tensor| tensor.to_dtype(DType::F64))
 }
 
@@ -71,7 +69,7 @@ fn an_extreme_pixel_changes_only_the_outputs_that_meet_it() {
     let [x, weight] = random();
     let exact = convolve(&x, &weight, DType::F64);
     for extreme in [f64::NAN, f64::INFINITY, 1e30, -1e6] {
-        let pixel = full((2, 64, 1, 1), extreme, &CPU).to_dtype(DType::F64);
+        let pixel = full((2, 64, 1, 1), extreme).to_dtype(DType::F64);
         let (all, first) = (x.raw(), [0..2, 0..64, 0..1, 0..1]);
         let x = all.slice_assign(&first, pixel.raw()).unwrap();
         let got = convolve(&x.into(), &weight, DType::F32);
@@ -87,8 +85,8 @@ fn an_extreme_pixel_changes_only_the_outputs_that_meet_it() {
 /// The products of transformed values would exceed the range of `f32`.
 #[test]
 fn sums_near_the_end_of_the_range_are_finite() {
-    let x = full((1, 64, 20, 20), 1e37, &CPU);
-    let weight = full((64, 64, 3, 3), 1e-2, &CPU);
+    let x = full((1, 64, 20, 20), 1e37);
+    let weight = full((64, 64, 3, 3), 1e-2);
     let want = 576.0 * 1e35;
     for got in convolve(&x, &weight, DType::F32) {
         assert!((got - want).abs() < 1e-5 * want, "{want}, not {got}");

@@ -33,7 +33,7 @@ thread_local! {
 /// use taper::prelude::*;
 ///
 /// let net = Linear::new(3, 1);
-/// let x = ones((2, 3), &cpu());
+/// let x = ones((2, 3));
 /// let gradients = backward(&net.forward(&x).sum_all());
 /// let weight = net.parameters()[0].tensor(); // (1, 3)
 /// assert_eq!(gradients.get(&weight).unwrap().to_vec2::<f32>(), [[2.0, 2.0, 2.0]]);
@@ -152,12 +152,11 @@ mod tests {
     use crate::ops::engine::autograd::link_of;
     use crate::ops::testing::variable;
     use crate::tensor::{rand, tensor};
-    use candle_core::Device;
 
     /// Kernels use the first variable twice and Candle once; only Candle uses the second.
     #[test]
     fn gradients_are_those_of_candle() -> Result<()> {
-        let [x, y] = [(); 2].map(|()| variable(&rand((3, 4), &Device::Cpu)));
+        let [x, y] = [(); 2].map(|()| variable(&rand((3, 4))));
         let loss = || -> Result<Raw> {
             let z = (ops::tanh(&x).raw() * ops::sigmoid(&x).raw())?;
             ((z * x.raw())? + y.raw().sqr()?)?.sum_all()
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_loss_without_a_graph_is_an_error() {
-        let x = variable(&tensor(&[1.0, 2.0], &Device::Cpu));
+        let x = variable(&tensor(&[1.0, 2.0]));
         let error = attempt(|| backward(&x.detach().sum(0))).err();
         let error = error.expect("an error").to_string();
         assert!(error.contains("not computed from a parameter"), "{error}");
@@ -184,13 +183,13 @@ mod tests {
 
     #[test]
     fn a_variable_may_be_the_loss() {
-        let x = variable(&tensor(&[1.0, 2.0], &Device::Cpu));
+        let x = variable(&tensor(&[1.0, 2.0]));
         assert_eq!(backward(&x).of(&x).to_vec1::<f32>(), [1.0, 1.0]);
     }
 
     #[test]
     fn an_error_leaves_nothing_behind() -> Result<()> {
-        let y = ops::sigmoid(&variable(&tensor(&[1.0, 2.0], &Device::Cpu)));
+        let y = ops::sigmoid(&variable(&tensor(&[1.0, 2.0])));
         let left = link_of(y.raw()).expect("it is from a kernel");
         left.node.slot.put(y.raw().ones_like()?)?;
         assert!(attempt(|| backward(&y.sum_all())).is_err());

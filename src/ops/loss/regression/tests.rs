@@ -3,18 +3,16 @@ use crate::error::attempt;
 use crate::ops::loss::Reduction;
 use crate::ops::testing::{compare, variable};
 use crate::tensor::{full, ones, randn, tensor, zeros};
-use candle_core::{DType, Device};
-
-const CPU: Device = Device::Cpu;
+use candle_core::DType;
 
 #[test]
 fn settings_out_of_range_are_errors() {
-    let x = zeros(2, &CPU);
+    let x = zeros(2);
     for wrong in [0.0, -1.0, f64::NAN] {
         assert!(attempt(|| huber_loss(&x, &x, wrong)).is_err());
     }
     assert!(attempt(|| smooth_l1_loss(&x, &x, -1.0)).is_err());
-    let none = zeros((0, 2), &CPU);
+    let none = zeros((0, 2));
     let message = attempt(|| mse_loss(&none, &none));
     assert_eq!(
         message.unwrap_err().to_string(),
@@ -27,7 +25,7 @@ fn settings_out_of_range_are_errors() {
 
 #[test]
 fn integers_are_refused_and_half_precision_is_computed_in_f32() {
-    let integers = tensor(&[1u8, 3], &CPU);
+    let integers = tensor(&[1u8, 3]);
     for loss in [mse_loss, l1_loss] {
         let message = attempt(|| loss(&integers, &integers)).unwrap_err();
         let message = message.to_string();
@@ -36,20 +34,20 @@ fn integers_are_refused_and_half_precision_is_computed_in_f32() {
             "{message}"
         );
     }
-    let half = |x: f64| full(4096, x, &CPU).to_dtype(DType::BF16);
+    let half = |x: f64| full(4096, x).to_dtype(DType::BF16);
     assert_eq!(mse_loss(&half(1.0), &half(0.0)).item(), 1.0);
 }
 
 #[test]
 fn a_mean_over_many_elements_keeps_its_digits() {
-    let (x, y) = (ones(20_000_000, &CPU), zeros(20_000_000, &CPU));
+    let (x, y) = (ones(20_000_000), zeros(20_000_000));
     assert_eq!(mse_loss(&x, &y).item(), 1.0);
 }
 
 #[test]
 fn infinite_differences_have_finite_slopes() {
-    let x = variable(&tensor(&[f32::INFINITY, f32::NEG_INFINITY, 0.0], &CPU));
-    let y = zeros(3, &CPU);
+    let x = variable(&tensor(&[f32::INFINITY, f32::NEG_INFINITY, 0.0]));
+    let y = zeros(3);
     for losses in [
         HuberLoss::new().reduction(Reduction::None).forward(&x, &y),
         Huber(1.0).with_candle(x.raw(), y.raw()).unwrap().into(),
@@ -64,10 +62,7 @@ fn the_kernels_agree_with_candle() {
     fn check(rule: impl ElementLoss) {
         compare(rule_name(rule), 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
-            let inputs = vec![
-                case.input(randn(shape, &CPU)),
-                case.input(randn(shape, &CPU)),
-            ];
+            let inputs = vec![case.input(randn(shape)), case.input(randn(shape))];
             let kernel = move |x: &[Raw]| loss(rule, &x[0], &x[1], Reduction::None);
             let candle = move |x: &[Raw]| rule.with_candle(&x[0], &x[1]);
             Some((inputs, Box::new(kernel), Box::new(candle)))

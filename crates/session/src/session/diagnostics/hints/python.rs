@@ -141,7 +141,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("dot", "the dot product of two vectors is `(&a * &b).sum_all()`; the product of matrices, `a.matmul(&b)`."),
     ("mean", "the mean of a tensor is `x.mean_all()`, along a dimension `x.mean(0)`."),
     ("argmax", "pass the dimension: `x.argmax(0)`."),
-    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0], &cpu())`."),
+    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0])`."),
 ];
 
 /// Types of Python and of Candle.
@@ -186,15 +186,15 @@ const NAMES: &[(&str, &str)] = &[
     ("inf", "it is `f64::INFINITY`."),
     ("pi", "it is `std::f64::consts::PI`."),
     ("math", "a number has methods: `2f64.sqrt()`, `x.sin()`; `std::f64::consts::PI` is π."),
-    ("torch", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `tensor(&[1.0, 2.0], &cpu())`."),
-    ("np", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `linspace(0.0, 1.0, 5, &cpu())`."),
-    ("numpy", "the functions of taper need no prefix: `zeros((2, 3), &cpu())`, `linspace(0.0, 1.0, 5, &cpu())`."),
+    ("torch", "the functions of taper need no prefix: `zeros((2, 3))`, `tensor(&[1.0, 2.0])`."),
+    ("np", "the functions of taper need no prefix: `zeros((2, 3))`, `linspace(0.0, 1.0, 5)`."),
+    ("numpy", "the functions of taper need no prefix: `zeros((2, 3))`, `linspace(0.0, 1.0, 5)`."),
     ("nn", "the layers of taper need no prefix: `Linear::new(2, 3)`, `seq![…]`."),
     ("F", "functions of torch are methods or layers here: `x.relu()`, `cross_entropy(&logits, &labels)`."),
     ("optim", "the optimisers of taper need no prefix: `Sgd::new(model.parameters(), 0.1)`."),
     ("plt", "figures are made with `plot(&x, &[&y])`, without a prefix."),
     ("pd", "there are no data frames here; `:dep polars = \"*\"` adds a package that has them."),
-    ("random", "random tensors are `rand((2, 3), &cpu())` and `randn((2, 3), &cpu())`; `manual_seed(1)` makes them repeatable."),
+    ("random", "random tensors are `rand((2, 3))` and `randn((2, 3))`; `manual_seed(1)` makes them repeatable."),
     ("os", "files are in `std::fs`, paths in `std::path`, variables in `std::env`."),
     ("sys", "arguments and variables are in `std::env`."),
     ("time", "measure with `std::time::Instant::now()` and `.elapsed()`."),
