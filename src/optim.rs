@@ -34,7 +34,6 @@ pub(crate) use sgd::plain_sgd;
 
 use crate::error::Result;
 use crate::tensor::{GradStore, Tensor};
-use std::collections::HashMap;
 
 /// Updates the parameters of a model from their gradients.
 ///
@@ -137,13 +136,13 @@ pub trait Optimizer: Send {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let state = Adam::new(vec![], 0.001).state()?.into_iter().collect();
+    /// let state = Adam::new(vec![], 0.001).state()?;
     /// let mut optimizer = Adam::new(vec![], 0.1);
     /// optimizer.load_state(&state)?;
     /// assert_eq!(optimizer.lr(), 0.001);
     /// # Ok::<(), Error>(())
     /// ```
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
+    fn load_state(&mut self, state: &[(String, Tensor)]) -> Result<()>;
 }
 
 /// Defines an optimiser: its name, the rule with its defaults, the rule's type, the default weight decay,
@@ -206,18 +205,18 @@ macro_rules! optimizer {
                 self
             }
 
-            /// Increases the loss instead of decreasing it.
+            /// Sets whether the loss is increased instead of decreased; `false` by default.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             /// let w = Parameter::new(&tensor(&[1.0]));
-            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize();")]
+            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize(true);")]
             /// optimizer.step(&w.tensor().sqr().sum_all().backward());
             /// assert!(w.tensor().to_vec1::<f32>()[0] > 1.0);
             /// ```
-            pub fn maximize(mut self) -> Self {
-                self.groups.first().maximize = true;
+            pub fn maximize(mut self, maximize: bool) -> Self {
+                self.groups.first().maximize = maximize;
                 self
             }
 
@@ -263,11 +262,8 @@ macro_rules! optimizer {
                 self.groups.state()
             }
 
-            fn load_state(
-                &mut self,
-                state: &std::collections::HashMap<String, $crate::Tensor>,
-            ) -> $crate::Result<()> {
-                self.groups.load_state(state)
+            fn load_state(&mut self, state: &[(String, $crate::Tensor)]) -> $crate::Result<()> {
+                self.groups.load_state(&state.iter().cloned().collect())
             }
         }
 

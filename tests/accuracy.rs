@@ -87,7 +87,7 @@ fn leaf_network_classifies_healthy_and_diseased_leaves() {
         let mut test = Accuracy::new();
         for batch in data.test_dataloader()? {
             let Batch { x, y } = batch?;
-            test.update(&[y], &[leaf_network.forward(&x)]);
+            test.update(&[leaf_network.forward(&x)], &[y]);
         }
         let accuracy = test.get();
         println!(\"{}\", history.show_text());";

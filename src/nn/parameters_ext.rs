@@ -207,6 +207,28 @@ pub trait ParametersExt {
         tensors(state_of(self)).or_raise()
     }
 
+    /// Sets the values of all parameters and buffers by name, like PyTorch's `load_state_dict`. Each stays on its
+    /// device.
+    ///
+    /// # Errors
+    /// If a name is missing or unknown, or a value has another shape or type. The model is then unchanged.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (net, mut other) = (Linear::new(3, 2), Linear::new(3, 2));
+    /// other.load_state_dict(&net.state_dict())?;
+    /// let x = ones((1, 3));
+    /// assert_eq!(other.forward(&x).to_vec2::<f32>(), net.forward(&x).to_vec2::<f32>());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn load_state_dict(&mut self, state: &[(String, Tensor)]) -> Result<()>
+    where
+        Self: Parameters,
+    {
+        set_all(state_of(self), state)
+    }
+
     /// Writes all parameters and buffers to a safetensors file, with PyTorch's names and layout.
     ///
     /// The file is written under another name and then renamed, so it is complete or not there.
@@ -373,6 +395,12 @@ fn assign(state: Vec<StateEntry>, loaded: Loaded) -> Result<LoadReport> {
     let (values, report) = loaded.into_inner();
     files::assign(&state, &values)?;
     Ok(report)
+}
+
+fn set_all(model: Vec<StateEntry>, state: &[(String, Tensor)]) -> Result<()> {
+    let values = state.iter().cloned().collect();
+    files::check(Path::new("the state"), &model, &values)?;
+    files::assign(&model, &values)
 }
 
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {

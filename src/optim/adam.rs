@@ -113,17 +113,17 @@ macro_rules! adam {
                 self
             }
 
-            /// Uses AMSGrad: divides by the root of the largest running mean of the squared gradient so
-            /// far, instead of the current one. From Reddi, Kale and Kumar, 2018.
+            /// Sets whether to use AMSGrad: it divides by the root of the largest running mean of the squared
+            /// gradient so far, instead of the current one; `false` by default. From Reddi, Kale and Kumar, 2018.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).amsgrad();")]
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).amsgrad(true);")]
             /// assert!(optimizer.show_text().contains("amsgrad=true"));
             /// ```
-            pub fn amsgrad(mut self) -> Self {
-                self.groups.first().rule.amsgrad = true;
+            pub fn amsgrad(mut self, amsgrad: bool) -> Self {
+                self.groups.first().rule.amsgrad = amsgrad;
                 self
             }
         }

@@ -14,7 +14,7 @@ const KINDS: [Make; 8] = [
     |p| Box::new(Sgd::new(p, 0.1).momentum(0.9)),
     |p| Box::new(Adam::new(p, 0.1)),
     |p| Box::new(AdamW::new(p, 0.1)),
-    |p| Box::new(AdamW::new(p, 0.1).amsgrad()),
+    |p| Box::new(AdamW::new(p, 0.1).amsgrad(true)),
     |p| Box::new(RMSprop::new(p, 0.1).momentum(0.9).centered(true)),
     |p| Box::new(Adadelta::new(p, 1.0)),
     |p| Box::new(Adagrad::new(p, 0.1).initial_accumulator_value(0.5)),
@@ -156,7 +156,7 @@ fn the_state_of_groups_is_restored_with_their_learning_rates() {
     c.set(&a.tensor().copy_to(&CPU));
     d.set(&b.tensor().copy_to(&CPU));
     let mut resumed = make(&c, &d);
-    let saved = whole.state().unwrap().into_iter().collect();
+    let saved = whole.state().unwrap();
     resumed.load_state(&saved).unwrap();
     assert_eq!(state(&resumed), state(&whole));
     for _ in 0..3 {
@@ -319,7 +319,7 @@ fn a_state_of_16_bits_is_loaded_as_one_of_32() {
     let saved = adam.state().unwrap();
     let saved = saved.iter().map(|(name, x)| (name.clone(), halves(x)));
     let mut resumed = Adam::new(vec![p.clone()], 0.1);
-    resumed.load_state(&saved.collect()).unwrap();
+    resumed.load_state(&Vec::from_iter(saved)).unwrap();
     resumed.step(&gradients());
     let state = resumed.state().unwrap();
     let (_, mean) = state.iter().find(|(name, _)| name == "0.exp_avg").unwrap();

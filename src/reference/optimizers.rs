@@ -188,7 +188,7 @@ fn schedules() -> Vec<(&'static str, Box<dyn LrSchedule>)> {
         ),
         (
             "one_cycle_phases",
-            Box::new(OneCycle::new(25).pct_start(0.4).three_phase()),
+            Box::new(OneCycle::new(25).pct_start(0.4).three_phase(true)),
         ),
         ("warmup_cosine", Box::new(Schedule::cosine(21).warmup(4))),
         (

@@ -105,7 +105,7 @@ fn shape_text(shape: &[usize]) -> String {
 /// let labels = split_and_load(&tensor(&[0, 1, 1]), &devices)?; // (2,) and (1,)
 /// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]]), &devices)?;
 /// let mut accuracy = Accuracy::new();
-/// accuracy.update(&labels, &outputs);
+/// accuracy.update(&outputs, &labels);
 /// assert_eq!(accuracy.get(), 2.0 / 3.0);
 /// # Ok::<(), Error>(())
 /// ```
@@ -132,8 +132,8 @@ impl Accuracy {
         Self::default()
     }
 
-    /// Adds the predictions of one batch: for each device a tensor of classes, `(batch,)`, and a tensor
-    /// of logits, `(batch, classes)`.
+    /// Adds the predictions of one batch: for each device a tensor of logits, `(batch, classes)`, and a
+    /// tensor of classes, `(batch,)`, in the order of [`accuracy`].
     ///
     /// # Panics
     /// If the lists are not equally long, or the shapes do not fit.
@@ -142,15 +142,15 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[1])], &[tensor(&[[0.0, 1.0]])]);
+    /// accuracy.update(&[tensor(&[[0.0, 1.0]])], &[tensor(&[1])]);
     /// assert_eq!(accuracy.get(), 1.0);
     /// ```
     #[track_caller]
-    pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) {
-        self.add(labels, outputs).or_raise();
+    pub fn update(&mut self, outputs: &[Tensor], labels: &[Tensor]) {
+        self.add(outputs, labels).or_raise();
     }
 
-    fn add(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
+    fn add(&mut self, outputs: &[Tensor], labels: &[Tensor]) -> Result<()> {
         if labels.len() != outputs.len() {
             return Err(error::argument(
                 "accuracy",
@@ -183,7 +183,7 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0])], &[tensor(&[[0.0, 1.0]])]);
+    /// accuracy.update(&[tensor(&[[0.0, 1.0]])], &[tensor(&[0])]);
     /// assert_eq!(accuracy.get(), 0.0);
     /// ```
     #[track_caller]
@@ -192,7 +192,7 @@ impl Accuracy {
             error::raise(error::state(
                 "accuracy",
                 "no predictions were counted yet",
-                "Call update(&labels, &outputs) first",
+                "Call update(&outputs, &labels) first",
             ));
         }
         self.right.iter().map(Tensor::item).sum::<f64>() / self.total as f64
@@ -204,7 +204,7 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
-    /// accuracy.update(&[tensor(&[0])], &[tensor(&[[0.0, 1.0]])]);
+    /// accuracy.update(&[tensor(&[[0.0, 1.0]])], &[tensor(&[0])]);
     /// accuracy.reset(); // before the next epoch
     /// assert!(attempt(|| accuracy.get()).is_err());
     /// ```

@@ -213,7 +213,7 @@ pub(super) fn load(
     };
     let entries = state_of(model);
     files::check(path, &entries, &values)?;
-    optimizer.load_state(&state)?; // changes nothing if it fails
+    optimizer.load_state(&Vec::from_iter(state))?; // changes nothing if it fails
     files::assign(&entries, &values)?;
     Ok(resumed)
 }

@@ -2,11 +2,13 @@
 
 use super::{Module, accuracy};
 use crate::data::Batch;
+use crate::erased::Erased;
 use crate::error::Result;
 use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
 use crate::notebook::Show;
 use crate::optim::{Optimizer, plain_sgd};
 use crate::tensor::Tensor;
+use std::sync::Arc;
 
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
@@ -30,10 +32,26 @@ pub struct Classifier<N> {
     /// The network.
     pub net: N,
     lr: f64,
-    optimizer: MakeOptimizer,
+    optimizer: Erased<MakeOptimizer>,
 }
 
-type MakeOptimizer = fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>;
+type MakeOptimizer = Arc<dyn Fn(Vec<Parameter>, f64) -> Box<dyn Optimizer> + Send + Sync>;
+
+/// Keeps the function where a cell does not compile how it is dropped.
+#[inline(never)]
+fn kept(make: MakeOptimizer) -> Erased<MakeOptimizer> {
+    Erased::new(make)
+}
+
+#[inline(never)]
+fn same(make: &Erased<MakeOptimizer>) -> Erased<MakeOptimizer> {
+    make.clone()
+}
+
+#[inline(never)]
+fn plain() -> Erased<MakeOptimizer> {
+    kept(Arc::new(plain_sgd))
+}
 
 impl<N> Classifier<N> {
     /// Wraps a network, to be trained by plain [`Sgd`](crate::optim::Sgd) with this learning rate.
@@ -48,7 +66,7 @@ impl<N> Classifier<N> {
         Self {
             net,
             lr,
-            optimizer: plain_sgd,
+            optimizer: plain(),
         }
     }
 
@@ -57,12 +75,16 @@ impl<N> Classifier<N> {
     /// ```
     /// use taper::prelude::*;
     ///
+    /// let momentum = 0.9;
     /// let model = Classifier::new(Linear::new(2, 3), 0.1)
-    ///     .optimizer(|parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(0.9)));
+    ///     .optimizer(move |parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(momentum)));
     /// assert_eq!(model.configure_optimizers().lr(), 0.1);
     /// ```
-    pub fn optimizer(mut self, make: fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>) -> Self {
-        self.optimizer = make;
+    pub fn optimizer(
+        mut self,
+        make: impl Fn(Vec<Parameter>, f64) -> Box<dyn Optimizer> + Send + Sync + 'static,
+    ) -> Self {
+        self.optimizer = kept(Arc::new(make));
         self
     }
 
@@ -128,7 +150,8 @@ impl<N: Parameters> Parameters for Classifier<N> {
     fn shallow_copy(&self) -> Self {
         Self {
             net: self.net.shallow_copy(),
-            ..*self
+            lr: self.lr,
+            optimizer: same(&self.optimizer),
         }
     }
 }

@@ -286,7 +286,7 @@ fn metrics_over_lists_count_every_example() -> Result<()> {
         );
         assert!((metric.get() - 0.6).abs() < 1e-9);
     }
-    let message = attempt(|| metric.update(&[labels], &[])).unwrap_err();
+    let message = attempt(|| metric.update(&[], &[labels])).unwrap_err();
     let message = message.to_string();
     assert!(
         message.contains("expected as many tensors of outputs as of labels, 1, found 0"),

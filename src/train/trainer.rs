@@ -109,7 +109,7 @@ impl Trainer {
         self
     }
 
-    /// Trains on these devices; a device may occur in the list twice.
+    /// Trains on these devices instead of [`num_gpus`](Self::num_gpus); a device may occur in the list twice.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -295,7 +295,15 @@ impl Trainer {
         self.in_use = match (&self.chosen[..], self.gpus) {
             ([], 0) => vec![self.gpu_of_rank()?.unwrap_or_else(|| device_of(model))],
             ([], n) => self.gpus_of_rank(n)?,
-            (chosen, _) => chosen.to_vec(),
+            (chosen, 0) => chosen.to_vec(),
+            (_, n) => {
+                return Err(error::argument(
+                    "Trainer",
+                    "num_gpus or devices",
+                    format_args!("both, {n} GPUs and a list of devices"),
+                    "Leave one of them out",
+                ));
+            }
         };
         self.check_sync_batch_norm()?;
         attempt(|| model.to_device(&self.in_use[0]))

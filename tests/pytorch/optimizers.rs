@@ -35,9 +35,7 @@ fn optimizer(name: &str, a: &Args, parameters: Vec<Parameter>) -> Expressed<Box<
             $(if let Some(value) = a.float(stringify!($setting))? {
                 optimizer = optimizer.$setting(value);
             })*
-            $(if a.flag(stringify!($switch), false)? {
-                optimizer = optimizer.$switch();
-            })*
+            $(optimizer = optimizer.$switch(a.flag(stringify!($switch), false)?);)*
             Ok(Box::new(optimizer))
         }};
     }

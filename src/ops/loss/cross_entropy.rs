@@ -111,14 +111,14 @@ macro_rules! class_loss {
                 self
             }
 
-            /// Sets the class index of the targets that are ignored, such as that of padding.
+            /// Sets the class index of the targets that are ignored, such as padding; -100 by default.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-100);")]
+            #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-1);")]
             /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, -100])).item();
+            /// let loss = loss.forward(&log_p, &tensor(&[0, -1])).item();
             /// assert!((loss - 2f64.ln()).abs() < 1e-6);
             /// ```
             pub fn ignore_index(mut self, index: i64) -> Self {
@@ -196,6 +196,9 @@ impl CrossEntropyLoss {
     }
 }
 
+/// The class index that is ignored unless another is set, as in PyTorch.
+const IGNORED: i64 = -100;
+
 #[derive(Clone, Debug, Default)]
 struct Settings {
     reduction: Reduction,
@@ -251,6 +254,20 @@ fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
             settings.of_rows("cross_entropy", y_hat, y, true)
         }
     }
+}
+
+/// Checks that the class indices that are not ignored are in range.
+fn check_classes(caller: &str, y: &Raw, classes: usize, ignored: Option<i64>) -> Result<()> {
+    let checked = match ignored {
+        Some(ignored) => {
+            let kept = y.to_dtype(DType::I64)?;
+            let kept = kept.ne(ignored)?.where_cond(&kept, &kept.zeros_like()?)?;
+            std::borrow::Cow::Owned(kept)
+        }
+        None => std::borrow::Cow::Borrowed(y),
+    };
+    let remedy = "give the model more outputs";
+    check_indices(&caller, "class", &checked, classes, remedy)
 }
 
 /// Returns the logarithms of the probabilities of the classes, `(batch, classes, …)`.
@@ -341,8 +358,9 @@ impl Settings {
             }
         };
         let y = y.flatten_all()?;
+        let ignored = self.ignored(&y)?;
         if y.elem_count() > 0 {
-            self.check_classes(caller, &y, classes)?;
+            check_classes(caller, &y, classes, ignored)?;
         }
         let weight = self.weight.as_ref();
         let (losses, weights) = losses_of_rows(Rows {
@@ -350,7 +368,7 @@ impl Settings {
             logits,
             y: &y,
             weight: weight.map(|w| w.to_dtype(x.dtype())).transpose()?,
-            ignored: self.ignore_index,
+            ignored,
             smoothing: self.label_smoothing,
         })?;
         let mut shape = x.dims().to_vec();
@@ -367,18 +385,17 @@ impl Settings {
         }
     }
 
-    /// Checks that the class indices that are not ignored are in range.
-    fn check_classes(&self, caller: &str, y: &Raw, classes: usize) -> Result<()> {
-        let checked = match self.ignore_index {
-            Some(ignored) => {
-                let kept = y.to_dtype(DType::I64)?;
-                let kept = kept.ne(ignored)?.where_cond(&kept, &kept.zeros_like()?)?;
-                std::borrow::Cow::Owned(kept)
-            }
-            None => std::borrow::Cow::Borrowed(y),
+    /// Returns the class index whose rows are ignored; `None` if no row has it, so that a mean needs no weights.
+    fn ignored(&self, y: &Raw) -> Result<Option<i64>> {
+        if self.ignore_index.is_some() {
+            return Ok(self.ignore_index);
+        }
+        let may_occur = match (y.dtype(), y.device().is_cpu()) {
+            (DType::U8 | DType::U32, _) => false,
+            (_, true) => y.to_dtype(DType::I64)?.to_vec1::<i64>()?.contains(&IGNORED),
+            (_, false) => true,
         };
-        let remedy = "give the model more outputs";
-        check_indices(&caller, "class", &checked, classes, remedy)
+        Ok(may_occur.then_some(IGNORED))
     }
 
     /// Returns the loss for targets that are probabilities.

@@ -126,17 +126,17 @@ impl OneCycle {
         self
     }
 
-    /// Decreases the learning rate in two phases: first back to the first learning rate, in as many steps
-    /// as the increase, then to the last.
+    /// Sets whether the learning rate decreases in two phases: first back to the first learning rate, in as many
+    /// steps as the increase, then to the last; `false` by default.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let schedule = OneCycle::new(100).three_phase();
+    /// let schedule = OneCycle::new(100).three_phase(true);
     /// assert!((schedule.lr(0.1, 58) - schedule.lr(0.1, 0)).abs() < 1e-12);
     /// ```
-    pub fn three_phase(mut self) -> Self {
-        self.three_phase = true;
+    pub fn three_phase(mut self, three_phase: bool) -> Self {
+        self.three_phase = three_phase;
         self
     }
 }

@@ -16,11 +16,7 @@ pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
             let new = $new;
             let make = |parameters: Vec<Parameter>, lr: f64, decay: f64| {
                 let optimizer = new(parameters, lr).weight_decay(decay);
-                if s[9] != 0.0 {
-                    optimizer.maximize()
-                } else {
-                    optimizer
-                }
+                optimizer.maximize(s[9] != 0.0)
             };
             let mut optimizer = make(parameters.to_vec(), s[0], s[1]);
             if s[2] != 0.0 {
@@ -37,11 +33,7 @@ pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
         ($name:ident) => {
             with_common!(|p, lr| {
                 let optimizer = $name::new(p, lr).betas(own[0], own[1]).eps(own[2]);
-                if on(3) {
-                    optimizer.amsgrad()
-                } else {
-                    optimizer
-                }
+                optimizer.amsgrad(on(3))
             })
         };
     }
@@ -120,11 +112,7 @@ pub(super) fn schedule(kind: &str, s: &[f64], x: &[Tensor]) -> Tensor {
                 .div_factor(s[4])
                 .final_div_factor(s[5]);
             let cycle = if s[3] != 0.0 { cycle.linear() } else { cycle };
-            Box::new(if s[6] != 0.0 {
-                cycle.three_phase()
-            } else {
-                cycle
-            })
+            Box::new(cycle.three_phase(s[6] != 0.0))
         }
         "plateau" => {
             let name = if s[4] != 0.0 {

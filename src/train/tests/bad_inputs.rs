@@ -142,7 +142,7 @@ const WITH_SIZES: &[(&str, Use<usize>)] = &[
         train(Trainer::new(2).schedule(Schedule::polynomial(n, 2.0)))
     }),
     ("OneCycle", |n| {
-        train(Trainer::new(2).schedule_steps(OneCycle::new(n).three_phase()))
+        train(Trainer::new(2).schedule_steps(OneCycle::new(n).three_phase(true)))
     }),
     ("ReduceOnPlateau", |n| {
         let schedule = ReduceOnPlateau::new("train_loss").patience(n).cooldown(n);
@@ -259,6 +259,14 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
 fn drawn(figure: &impl Show) -> Result<()> {
     figure.show_bundle();
     Ok(())
+}
+
+#[test]
+fn gpus_and_devices_are_not_chosen_together() {
+    let error = train(Trainer::new(1).num_gpus(1).devices(&[CPU])).unwrap_err();
+    let expected =
+        "Trainer: expected num_gpus or devices, found both, 1 GPUs and a list of devices\n";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }
 
 #[test]

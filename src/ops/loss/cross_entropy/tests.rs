@@ -28,6 +28,17 @@ fn wrong_inputs_are_explained() {
     assert!(message(&zeros((1, 0)), &one).contains("shape [1, 0]\n"));
 }
 
+/// PyTorch: `F.cross_entropy(torch.zeros(3, 4), torch.tensor([1, -100, 2]))` is `log(4)`.
+#[test]
+fn padding_is_ignored() {
+    let logits = variable(&zeros((3, 4)));
+    let loss = cross_entropy(&logits, &tensor(&[1, -100, 2]));
+    assert!((loss.item() - 4f64.ln()).abs() < 1e-6);
+    let gradient = loss.backward().of(&logits);
+    assert_eq!(gradient.i(1).to_vec1::<f32>(), [0.0; 4]);
+    assert!(attempt(|| cross_entropy(&logits, &tensor(&[1, -1, 2]))).is_err());
+}
+
 /// Computes the loss as on a GPU, where indices are not checked.
 #[test]
 fn without_a_check_a_class_out_of_range_gives_nan() {
