@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(
             message(&[5, 2, 4], None),
             "RNN(3, 4) cannot take an input of shape [5, 2, 4]\n\
-             Expected sequences (steps, batch, 3); or call batch_first()"
+             Expected sequences (steps, batch, 3); or call batch_first(true)"
         );
         assert!(message(&[0, 2, 3], None).contains("sequences without steps"));
         let h = x(&[1, 3, 4]);
