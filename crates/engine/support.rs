@@ -259,6 +259,43 @@ pub fn freeze<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
+/// Keeps a value without a name. Not a guard: what it locks would stay locked. Guards stay on their thread.
+#[inline]
+pub fn freeze_temporary<T: Send>(value: T) -> &'static T {
+    freeze(value)
+}
+
+/// Does the same for a value that is borrowed with `&mut`.
+#[inline]
+pub fn freeze_temporary_mut<T: Send>(value: T) -> &'static mut T {
+    Box::leak(Box::new(value))
+}
+
+/// Does what the macro of the same name of Rust's library does, but names the cell as `cell`.
+#[macro_export]
+macro_rules! dbg {
+    () => {
+        ::std::eprintln!("[cell:{}:{}]", ::core::line!(), ::core::column!())
+    };
+    ($value:expr $(,)?) => {
+        match $value {
+            value => {
+                ::std::eprintln!(
+                    "[cell:{}:{}] {} = {:#?}",
+                    ::core::line!(),
+                    ::core::column!(),
+                    ::core::stringify!($value),
+                    &&value as &dyn ::core::fmt::Debug
+                );
+                value
+            }
+        }
+    };
+    ($($value:expr),+ $(,)?) => {
+        ($($crate::dbg!($value)),+,)
+    };
+}
+
 /// Runs the function of a cell. A panic in it, other than one of the cell's body, is that of a destructor.
 pub fn guard(cell: fn()) {
     if catch_unwind(cell).is_err() {

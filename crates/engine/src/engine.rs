@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use taper_evaluator::Stream;
 use taper_evaluator::record::Times;
 
@@ -98,7 +98,14 @@ pub struct Engine {
     pub(crate) sources: HashMap<String, (u32, Arc<str>)>,
     /// The files with items that are in the folder.
     pub(crate) written: HashSet<String>,
+    /// The packages as they were compiled.
+    built: HashMap<String, Files>,
+    /// Variables that the process still holds, although no cell can use them.
+    pub(crate) forgotten: Vec<String>,
 }
+
+/// Compiled files, with their times.
+type Files = Vec<(PathBuf, Option<SystemTime>)>;
 
 /// A check in the background: see [`types`].
 pub(crate) struct Checking {
@@ -129,6 +136,8 @@ impl Engine {
             known: Known::new(Cache::new(config.cache.clone())),
             sources: HashMap::new(),
             written: HashSet::new(),
+            built: built(&config.packages),
+            forgotten: Vec::new(),
             config,
         };
         engine.compiler.prepare(&[Work::Little]);
@@ -189,14 +198,34 @@ impl Engine {
     }
 
     /// Sets the packages that cells can use. Shared libraries among them are loaded when the process that runs the
-    /// cells is started again.
+    /// cells is started again. Returns the variables that are lost, because a package of their type was compiled again.
     ///
     /// # Errors
     ///
     /// When the sources of cells cannot be written.
-    pub fn set_packages(&mut self, packages: Vec<Package>) -> Result<(), crate::Error> {
+    pub fn set_packages(&mut self, packages: Vec<Package>) -> Result<Vec<String>, crate::Error> {
+        self.settle();
+        let built = built(&packages);
+        let is_changed = |(name, files): &(&String, &Files)| {
+            let new = built.get(*name);
+            new.is_some_and(|new| new != *files)
+        };
+        let changed = self.built.iter().filter(is_changed);
+        let mut changed: HashSet<String> = changed.map(|(name, _)| name.clone()).collect();
+        let mut lost = Vec::new();
+        if !changed.is_empty() {
+            self.items.add_dependents_of_packages(&mut changed);
+            lost = self.variables.affected(&changed);
+            for name in &lost {
+                self.variables.remove(name);
+            }
+            self.forgotten.extend(lost.iter().cloned());
+            self.paths.clear();
+        }
+        self.built = built;
         Arc::make_mut(&mut self.config).packages = packages;
-        self.compiler.set_config(self.config.clone())
+        self.compiler.set_config(self.config.clone())?;
+        Ok(lost)
     }
 
     /// Sets the environment variables for the next process that runs the cells: see
@@ -224,6 +253,7 @@ impl Engine {
     /// Forgets what was in the process, which has ended or will be ended.
     pub(crate) fn forget_process(&mut self) -> Vec<String> {
         self.process = None;
+        self.forgotten.clear();
         self.items.set_unloaded();
         self.variables.clear()
     }
@@ -333,4 +363,17 @@ impl Engine {
             self.variables.set_path(&name, kind);
         }
     }
+}
+
+/// Returns the files of packages, by name.
+fn built(packages: &[Package]) -> HashMap<String, Files> {
+    let files = |package: &Package| {
+        let files = package.files.iter();
+        let time = |file: &PathBuf| file.metadata().and_then(|it| it.modified()).ok();
+        files.map(|file| (file.clone(), time(file))).collect()
+    };
+    packages
+        .iter()
+        .map(|it| (it.name.clone(), files(it)))
+        .collect()
 }

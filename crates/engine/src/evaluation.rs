@@ -133,7 +133,7 @@ impl Engine {
             function: FUNCTION.to_owned(),
             arguments: input.arguments.to_vec(),
             is_global: plan.items.defines_statics(),
-            forget: plan.lost.clone(),
+            forget: [plan.lost.clone(), std::mem::take(&mut self.forgotten)].concat(),
         };
         let (ran, failure) = self.run(&request, listen)?;
         match ran {
@@ -277,6 +277,7 @@ impl Engine {
                     name: &variable.name,
                     kind: self.variables.path(variable),
                     is_mutable: variable.is_mutable,
+                    is_frozen: variable.is_frozen,
                     is_certain: is_certain(&variable.name),
                 })
                 .collect(),
@@ -284,6 +285,8 @@ impl Engine {
             used_up: &repairs.used_up,
             question_mark: self.config.question_mark.as_deref(),
             frozen: &repairs.frozen,
+            borrowed_at: &repairs.borrowed_at,
+            temporaries: &repairs.temporaries,
         };
         Source::new(&parts, &self.config.folder)
     }
@@ -344,7 +347,13 @@ impl Engine {
             source,
             ..
         } = compiled;
-        let Repairs { moved, frozen, .. } = repairs;
+        let Repairs {
+            moved,
+            frozen,
+            borrowers,
+            ..
+        } = repairs;
+        let borrowers = |name: &str| borrowers.get(name).cloned().unwrap_or_default();
         let mut moved: Vec<String> = moved
             .into_iter()
             .filter(|name| plan.used.contains(name))
@@ -354,7 +363,7 @@ impl Engine {
             self.variables.set_moved(name, self.number);
         }
         for name in &frozen {
-            self.variables.freeze(name);
+            self.variables.freeze(name, borrowers(name));
         }
         let bindings = plan.cell.iter().flat_map(|cell| &cell.bindings);
         for binding in bindings.filter(|_| is_done) {
@@ -370,6 +379,7 @@ impl Engine {
                 is_mutable: binding.is_mutable && !is_frozen,
                 cell: self.number,
                 is_frozen,
+                borrowers: borrowers(&binding.name),
             });
             outcome.defined.push(binding.name.clone());
         }

@@ -133,6 +133,24 @@ impl Items {
         }
     }
 
+    /// Adds to the names of packages what is imported from them, and the names of all types that contain something of
+    /// them.
+    pub(crate) fn add_dependents_of_packages(&mut self, changed: &mut HashSet<String>) {
+        let is_of_one = |import: &&Import| {
+            let path = import.tree.trim_start_matches("::");
+            let package = path.split("::").next().unwrap_or_default();
+            changed.contains(package.trim())
+        };
+        let imported: Vec<&Import> = self.imports.iter().filter(is_of_one).collect();
+        let mut names: HashSet<String> = imported.iter().map(|it| it.name.clone()).collect();
+        if imported.iter().any(|import| import.tree.ends_with('*')) {
+            // Any type may contain something of the package.
+            names.extend(self.names().into_iter().map(str::to_owned));
+        }
+        changed.extend(names);
+        self.add_dependents(changed);
+    }
+
     /// Adds the names of all types that contain something of a changed meaning. Statics that contain it get
     /// new values.
     fn add_dependents(&mut self, changed: &mut HashSet<String>) {

@@ -7,9 +7,13 @@
 use crate::compile::Messages;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Refusal};
+use crate::file::Position;
 use crate::source::{Glue, Source};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The code of an error about a value without a name that does not live long enough.
+const TEMPORARY: &str = "E0716";
 
 /// What is known about a cell's variables after some attempts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +30,12 @@ pub(crate) struct Repairs {
     pub(crate) used_up: HashSet<String>,
     /// Variables that others borrow from.
     pub(crate) frozen: HashSet<String>,
+    /// Where the cell begins to borrow from these.
+    pub(crate) borrowed_at: BTreeMap<String, Position>,
+    /// Which new variables borrow from these.
+    pub(crate) borrowers: BTreeMap<String, BTreeSet<String>>,
+    /// Values without a name that new variables borrow from, as places in the cell's list.
+    pub(crate) temporaries: BTreeSet<usize>,
 }
 
 /// An error, with the engine's own parts of the source that it is about.
@@ -37,7 +47,8 @@ struct Found {
 impl Repairs {
     /// Returns how much is known.
     fn count(&self) -> usize {
-        self.moved.len() + self.used_up.len() + self.frozen.len()
+        let names = self.moved.len() + self.used_up.len() + self.frozen.len();
+        names + self.temporaries.len()
     }
 
     /// Learns from the errors of an attempt.
@@ -67,20 +78,39 @@ impl Repairs {
         for error in errors {
             if error.moved().is_some() {
                 continue;
-            } else if let Some(borrower) = error.borrower() {
+            } else if let Some(borrower) = error
+                .borrower()
+                .or_else(|| source.coerced(&error.diagnostic))
+            {
                 if self.used_up.contains(&borrower) {
                     // The next attempt does not keep it.
                     continue;
                 }
                 let from = error.borrowed();
+                let temporaries = match error.diagnostic.has_code(TEMPORARY) {
+                    true => source.temporaries(&error.diagnostic),
+                    false => BTreeSet::new(),
+                };
+                let is_temporary = !temporaries.is_subset(&self.temporaries);
+                self.temporaries.extend(temporaries);
                 let name = from.clone().filter(|name| !before.contains(name));
+                let place = source.place(&error.diagnostic);
                 let refused = Refusal::Borrows {
-                    variable: borrower,
+                    variable: borrower.clone(),
                     from,
                     diagnostic: Box::new(error.diagnostic),
                 };
                 match name {
+                    _ if is_temporary => {
+                        self.refusal.get_or_insert(refused);
+                    }
                     Some(name) => {
+                        let borrowers = self.borrowers.entry(name.clone()).or_default();
+                        borrowers.insert(borrower);
+                        if let Some(place) = place {
+                            let at = self.borrowed_at.entry(name.clone()).or_insert(place);
+                            *at = place.min(*at);
+                        }
                         self.frozen.insert(name);
                         self.refusal.get_or_insert(refused);
                     }
@@ -98,7 +128,7 @@ impl Repairs {
             let refusal = self.refusal.take().filter(|_| self.has_frozen);
             return Err(refusal.map_or(Failure::Compile(others), Failure::Refused));
         }
-        self.has_frozen = !self.frozen.is_empty();
+        self.has_frozen = !self.frozen.is_empty() || !self.temporaries.is_empty();
         match refusal {
             Some(refusal) => Err(Failure::Refused(refusal)),
             None if count == self.count() => {
@@ -121,7 +151,7 @@ impl Found {
     /// Returns the new variable that borrows from something.
     fn borrower(&self) -> Option<String> {
         const BORROWS: [&str; 7] = [
-            "E0373", "E0499", "E0502", "E0505", "E0521", "E0597", "E0716",
+            "E0373", "E0499", "E0502", "E0505", "E0521", "E0597", TEMPORARY,
         ];
         if !BORROWS.iter().any(|code| self.diagnostic.has_code(code)) {
             return None;
@@ -139,7 +169,7 @@ impl Found {
 
     /// Returns what is borrowed, if that has a name.
     fn borrowed(&self) -> Option<String> {
-        if self.diagnostic.has_code("E0716") {
+        if self.diagnostic.has_code(TEMPORARY) {
             return None;
         }
         let mut names = self.diagnostic.message.split('`').skip(1).step_by(2);

@@ -6,12 +6,12 @@
 //! values of the variables, and puts them back.
 
 use crate::cell::text;
-use crate::cell::{Binding, Parsed};
+use crate::cell::{Binding, Parsed, Place, Temporary};
 use crate::compile::{Messages, SUPPORT, types};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::file::{Edit, File, Position, file_of_cell};
 use crate::items::Items;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -42,6 +42,8 @@ pub(crate) struct Used<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) is_mutable: bool,
+    /// Whether it is a reference to a value from which others borrow.
+    pub(crate) is_frozen: bool,
     /// Whether the syntax shows that the cell uses it.
     pub(crate) is_certain: bool,
 }
@@ -62,6 +64,10 @@ pub(crate) struct Parts<'a> {
     pub(crate) question_mark: Option<&'a str>,
     /// Variables that stay where they are until the process ends, because others borrow from them.
     pub(crate) frozen: &'a HashSet<String>,
+    /// Where the cell begins to borrow from these, as far as that is known.
+    pub(crate) borrowed_at: &'a BTreeMap<String, Position>,
+    /// The same for values without a name, as places in [`Parsed::temporaries`].
+    pub(crate) temporaries: &'a BTreeSet<usize>,
 }
 
 /// The source of a cell's crate.
@@ -74,6 +80,10 @@ pub(crate) struct Source {
     pub(crate) files: Vec<File>,
     /// Where the expression at the end of the cell begins and ends.
     tail: Option<(Position, Position)>,
+    /// Where the values without a name are that new variables borrow from.
+    temporaries: Vec<(Position, Position)>,
+    /// The new variables, with the statements that define them.
+    lets: Vec<(String, Position, Position)>,
     /// What the lines of the text are for, counted from 1.
     glue: BTreeMap<usize, Glue>,
     /// The same for the lines after the cell's own, in the file with the statements.
@@ -108,11 +118,74 @@ impl Source {
         let tail = cell.tail.as_ref();
         Source {
             tail: tail.map(|tail| (position(tail.start), position(tail.end))),
+            temporaries: {
+                let ranges = cell.temporaries.iter().map(|it| &it.range);
+                ranges
+                    .map(|it| (position(it.start), position(it.end)))
+                    .collect()
+            },
+            lets: {
+                let range = |end: usize| cell.statements.iter().find(|it| it.end == end);
+                let bindings = cell.bindings.iter();
+                let found = bindings.filter_map(|it| Some((it.name.clone(), range(it.statement)?)));
+                found
+                    .map(|(name, it)| (name, position(it.start), position(it.end)))
+                    .collect()
+            },
             attributes: parts.items.attributes(),
             text,
             files,
             glue,
             after,
+        }
+    }
+
+    /// Returns the place that a message is about, if it is in the statements of the cell.
+    pub(crate) fn place(&self, diagnostic: &Diagnostic) -> Option<Position> {
+        let file = self.files.last().map(|file| &file.name);
+        let span = diagnostic.primary()?;
+        let is_there = span.cell.is_some() && Some(&span.file_name) == file;
+        is_there.then_some((span.line_start, span.column_start))
+    }
+
+    /// Returns the new variable whose value borrows from something although it is made an object, such as `Box<dyn Fn()>`,
+    /// or its type is written: the engine alone asks for more than Rust.
+    pub(crate) fn coerced(&self, diagnostic: &Diagnostic) -> Option<String> {
+        let says_so = |label: &String| {
+            // A function of the user's may ask for it as well.
+            label.ends_with("is borrowed for `'static`") && !label.starts_with("argument requires")
+        };
+        let mut labels = diagnostic
+            .spans
+            .iter()
+            .filter_map(|span| span.label.as_ref());
+        let is_borrow = ["E0597", "E0505"]
+            .iter()
+            .any(|code| diagnostic.has_code(code));
+        if !is_borrow || !labels.any(says_so) {
+            return None;
+        }
+        let places = diagnostic.spans.iter().filter(|span| span.cell.is_some());
+        let place = places
+            .map(|span| (span.line_start, span.column_start))
+            .min()?;
+        let mut lets = self.lets.iter();
+        let found = lets.find(|(_, start, end)| *start <= place && place < *end);
+        found.map(|(name, ..)| name.clone())
+    }
+
+    /// Returns the values without a name that a message is about; all of them if its place is not in one.
+    pub(crate) fn temporaries(&self, diagnostic: &Diagnostic) -> BTreeSet<usize> {
+        let place = self.place(diagnostic);
+        let is_there = |index: &usize| {
+            let (start, end) = self.temporaries[*index];
+            place.is_some_and(|place| start <= place && place < end)
+        };
+        let all = 0..self.temporaries.len();
+        let there: BTreeSet<usize> = all.clone().filter(is_there).collect();
+        match there.is_empty() {
+            true => all.collect(),
+            false => there,
         }
     }
 
@@ -253,29 +326,82 @@ fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
         .map(|(range, _)| range)
         .chain(&cell.attributes);
     let others: Vec<Range<usize>> = items.chain(others).cloned().collect();
-    let mut edits = vec![Edit::insert(0, "{".to_owned())];
-    if let Some(tail) = &cell.tail {
-        let show = format!("{{ use ::{SUPPORT}::ByDebug as _; (&(");
-        edits.push(Edit::insert(tail.start, show));
-        edits.push(Edit::insert(tail.end, ")).evcxr_display(); }".to_owned()));
-    }
-    for Binding {
-        name, statement, ..
-    } in &cell.bindings
-    {
-        if parts.frozen.contains(name) {
-            edits.push(Edit::insert(*statement, format!(" {}", freeze(name))));
-        }
-    }
     let ranges = text::outside(0..source.len(), &others);
     let name = file_of_cell(source);
-    let mut file = File::new(name, parts.number, source, &ranges, edits);
+    let mut file = File::new(name, parts.number, source, &ranges, edits(parts, cell));
     let mut glue = BTreeMap::new();
     for (index, (line, kind)) in last_lines(parts, cell).into_iter().enumerate() {
         let _ = write!(file.text, "\n{line}");
         glue.insert(file.lines + index + 1, kind);
     }
     (file, glue)
+}
+
+/// Returns what is written into the statements. Of what is written at one place, the first is the first.
+fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
+    let mut edits = vec![Edit::insert(0, "{".to_owned())];
+    for binding in &cell.bindings {
+        if parts.frozen.contains(&binding.name) {
+            let freeze = format!(" {} ", freeze(&binding.name));
+            edits.push(Edit::insert(frozen_from(parts, cell, binding), freeze));
+        }
+    }
+    let mut ends = Vec::new();
+    for index in parts.temporaries.iter() {
+        let Some(Temporary { range, is_mutable }) = cell.temporaries.get(*index) else {
+            continue;
+        };
+        let mutable = if *is_mutable { "_mut" } else { "" };
+        let start = format!("(*::{SUPPORT}::freeze_temporary{mutable}(");
+        edits.push(Edit::insert(range.start, start));
+        ends.insert(0, Edit::insert(range.end, "))".to_owned()));
+    }
+    if let Some(tail) = &cell.tail {
+        let show = format!("{{ use ::{SUPPORT}::ByDebug as _; (&(");
+        edits.push(Edit::insert(tail.start, show));
+        ends.push(Edit::insert(tail.end, ")).evcxr_display(); }".to_owned()));
+    }
+    for place in cell.places.iter().filter(|it| is_frozen(parts, cell, it)) {
+        let field = match place.is_field {
+            true => format!("{}: ", place.name),
+            false => String::new(),
+        };
+        edits.push(Edit::insert(place.range.start, field + "(*"));
+        edits.push(Edit::insert(place.range.end, ")".to_owned()));
+    }
+    edits.append(&mut ends);
+    edits
+}
+
+/// Returns from where on a new variable is frozen: until something borrows from it, the cell can change it.
+fn frozen_from(parts: &Parts, cell: &Parsed, binding: &Binding) -> usize {
+    let borrow = parts.borrowed_at.get(&binding.name);
+    let at = borrow.and_then(|place| statement_at(parts, cell, *place));
+    at.filter(|at| *at >= binding.statement)
+        .unwrap_or(binding.statement)
+}
+
+/// Returns whether a variable is a reference to its value at a place where it is named.
+fn is_frozen(parts: &Parts, cell: &Parsed, place: &Place) -> bool {
+    let at = place.range.start;
+    let mut defined = cell.defined.iter().filter(|(name, _)| *name == place.name);
+    let is_earlier = defined.next().is_none_or(|(_, end)| at < *end);
+    if is_earlier {
+        let mut used = parts.used.iter();
+        let used = used.find(|used| used.name == place.name);
+        return used.is_some_and(|used| used.is_frozen || parts.frozen.contains(used.name));
+    }
+    let mut bindings = cell.bindings.iter();
+    let binding = bindings.find(|it| it.name == place.name && parts.frozen.contains(&it.name));
+    binding.is_some_and(|binding| at >= frozen_from(parts, cell, binding))
+}
+
+/// Returns where the statement begins that contains a place.
+fn statement_at(parts: &Parts, cell: &Parsed, place: Position) -> Option<usize> {
+    let position = |at| text::position(parts.source, at);
+    let mut statements = cell.statements.iter();
+    let found = statements.find(|it| position(it.start) <= place && place < position(it.end));
+    found.map(|statement| statement.start)
 }
 
 /// Returns the lines that follow the statements: they keep the new variables.

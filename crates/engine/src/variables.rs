@@ -1,7 +1,7 @@
 //! The variables of all cells.
 
 use crate::compile::types;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A variable that later cells can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Variable {
     /// Whether other variables borrow from it. Its value then stays where it is until the process ends, and
     /// cannot be changed.
     pub is_frozen: bool,
+    /// The first variables that borrowed from it.
+    pub borrowers: BTreeSet<String>,
 }
 
 /// All variables, by name.
@@ -58,7 +60,7 @@ impl Variables {
     }
 
     /// Marks a variable from which others borrow.
-    pub(crate) fn freeze(&mut self, name: &str) {
+    pub(crate) fn freeze(&mut self, name: &str, borrowers: BTreeSet<String>) {
         let path = self.paths.get(name).map(|path| format!("&'static {path}"));
         if let Some(variable) = self
             .known
@@ -67,6 +69,7 @@ impl Variables {
         {
             variable.kind = format!("&'static {}", variable.kind);
             variable.is_frozen = true;
+            variable.borrowers = borrowers;
             variable.is_mutable = false;
             self.paths.extend(path.map(|path| (name.to_owned(), path)));
         }

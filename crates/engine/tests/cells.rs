@@ -240,7 +240,11 @@ fn errors_are_at_their_place_in_the_cell() {
             "\nlet t = \"a\".parse::<i32>()?;",
             "failed at 10:2: ParseIntError { kind: InvalidDigit }",
         ),
-        ("dbg!(1 + 1);", "[cell-39febf72:1:2] 1 + 1 = 2"),
+        ("dbg!(1 + 1);", "[cell:1:2] 1 + 1 = 2"),
+        (
+            "\nlet two = dbg!(1 + 1, 3).0; two",
+            "[cell:2:11] 1 + 1 = 2\n[cell:2:11] 3 = 3\n= 2",
+        ),
     ]);
 }
 
@@ -287,10 +291,13 @@ fn references_live_on() {
         "list.push(4);",
         "error at 6:1:1: cannot borrow `*list` as mutable, as it is behind a `&` reference",
     );
-    cells.check(
-        "let r = &String::from(\"temporary\");",
-        "r borrows from None",
-    );
+    let borrowers = |cells: &Cells, name: &str| {
+        let mut variables = cells.engine.variables();
+        let found = variables.find(|it| it.name == name).expect("it is kept");
+        Vec::from_iter(found.borrowers.clone())
+    };
+    assert_eq!(borrowers(&cells, "text"), ["words"]);
+    assert_eq!(borrowers(&cells, "list"), ["first"]);
     cells.check(
         "let mut z = vec![1];\nlet q = &mut z;",
         "q borrows from Some(\"z\")",

@@ -1,6 +1,7 @@
 //! What a cell consists of: items, statements, and the expression whose value is shown.
 //!
-//! - [`mod@parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables;
+//! - [`mod@parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables, [`temporaries`] what
+//!   they borrow from without a name, [`places`] where variables are named;
 //! - [`words`] says which names a piece of source mentions, [`uses`] what they are there; [`work`] how much it may
 //!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
@@ -13,7 +14,9 @@ mod flow;
 pub(crate) mod imports;
 pub(crate) mod keys;
 mod parse;
+mod places;
 pub(crate) mod statics;
+mod temporaries;
 pub(crate) mod text;
 pub(crate) mod uses;
 pub(crate) mod words;
@@ -22,6 +25,8 @@ pub(crate) mod work;
 pub(crate) use bindings::Binding;
 pub(crate) use content::Content;
 pub(crate) use parse::{Parsed, ParsedItem, parse};
+pub(crate) use places::Place;
+pub(crate) use temporaries::Temporary;
 
 /// Frees the sources that were parsed on this thread. Nothing that was parsed must be looked at any more.
 pub(crate) fn forget_sources() {

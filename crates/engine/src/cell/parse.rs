@@ -5,7 +5,9 @@ use super::content::{self, Content};
 use super::flow::{self, Flow};
 use super::imports::{self, Import};
 use super::keys::{self, Key};
+use super::places::{Place, Places};
 use super::statics::{self, Static};
+use super::temporaries::{self, Temporary};
 use super::text::range;
 use super::uses::Uses;
 use super::words;
@@ -29,6 +31,14 @@ pub(crate) struct Parsed {
     pub(crate) tail: Option<Range<usize>>,
     /// The variables that the cell defines.
     pub(crate) bindings: Vec<Binding>,
+    /// Where variables are named.
+    pub(crate) places: Vec<Place>,
+    /// Each variable of a `let`, also where a later one shadows it, with the end of the statement.
+    pub(crate) defined: Vec<(String, usize)>,
+    /// The statements.
+    pub(crate) statements: Vec<Range<usize>>,
+    /// The values without a name that new variables borrow from.
+    pub(crate) temporaries: Vec<Temporary>,
     /// The names that the statements mention before the cell defines them itself.
     pub(crate) mentions: HashSet<String>,
     /// What the statements use.
@@ -86,11 +96,13 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
         attributes: attributes.iter().map(range).collect(),
         ..Parsed::default()
     };
+    let mut places = Places::default();
     let mut own_macros: Vec<String> = Vec::new();
     let last = statements.len().wrapping_sub(1);
     for (index, statement) in statements.iter().enumerate() {
         let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
         if !matches!(statement, Stmt::Item(_)) {
+            parsed.statements.push(range(statement));
             parsed.work = parsed.work.max(work::of(&source[range(statement)]));
         }
         match statement {
@@ -113,8 +125,14 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                     uses.visit_local_init(init);
                 }
                 uses.add_pattern(&local.pat);
+                temporaries::collect(local, &mut parsed.temporaries);
+                if let Some(init) = &local.init {
+                    places.visit_local_init(init);
+                }
                 let mut new = Vec::new();
                 bindings::collect(&local.pat, range(local).end, &mut new);
+                let ends = new.iter().map(|it| (it.name.clone(), it.statement));
+                parsed.defined.extend(ends);
                 let names = new.iter().map(|it| (it.name.clone(), mentions.clone()));
                 parsed.origins.extend(names);
                 parsed.mention(mentions, uses);
@@ -123,6 +141,7 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
             }
             Stmt::Expr(expression, semicolon) => {
                 parsed.assign(expression, source);
+                places.visit_expr(expression);
                 let mut uses = Uses::default();
                 uses.visit_expr(expression);
                 parsed.mention(words::of(&source[range(statement)]), uses);
@@ -132,6 +151,7 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                 }
             }
             Stmt::Macro(call) => {
+                places.visit_macro(&call.mac);
                 let mut uses = Uses::default();
                 uses.visit_macro(&call.mac);
                 parsed.mention(words::of(&source[range(statement)]), uses);
@@ -142,6 +162,7 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
             }
         }
     }
+    parsed.places = places.finish();
     bindings::keep_last(&mut parsed.bindings);
     Some(parsed)
 }

@@ -194,16 +194,13 @@ impl Compiler {
     /// Writes `main.rs`, if it changes. A compiler that waits has read the old one.
     fn write_main(&mut self, attributes: &str) -> Result<()> {
         let names = self.config.packages.iter().map(|package| &*package.name);
-        let loaded: String = names
-            .chain([SUPPORT])
-            .map(|name| format!("use ::{name} as _;\n"))
-            .collect();
+        let loaded: String = names.map(|name| format!("use ::{name} as _;\n")).collect();
         // rustc would warn of what is usual in a notebook: names that no later cell uses.
         let main = format!(
             "{attributes}\n#![allow(dead_code, improper_ctypes, private_interfaces, redundant_semicolons)]\n\
              #![allow(static_mut_refs, unused_assignments, unused_imports, unused_macros, unused_mut, unused_parens)]\n\
              #![allow(unused_variables, unreachable_code, non_snake_case, non_upper_case_globals)]\n\
-             {loaded}include!(\"/dev/stdin\");\n"
+             #[macro_use] extern crate {SUPPORT};\n{loaded}include!(\"/dev/stdin\");\n"
         );
         if main == self.main {
             return Ok(());

@@ -24,6 +24,7 @@ impl Cells {
             is_mutable: false,
             cell: 1,
             is_frozen: false,
+            borrowers: Default::default(),
         };
         Source::new(cell, |_| Surroundings {
             items: self.items.to_owned(),

@@ -91,6 +91,7 @@ impl Own {
         self.analysis.reload();
         self.engine
             .set_packages(packages)
+            .map(drop)
             .map_err(messages::engine_error)
     }
 
