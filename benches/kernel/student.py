@@ -44,14 +44,14 @@ class Session:
         self.process.wait()
 
     def run(self, code: str) -> tuple[float, str]:
-        """Returns the seconds that a cell took, and what it printed."""
+        """Returns the seconds that a cell took, and what it printed, with the message of its error."""
         began = time.monotonic()
         self.process.stdin.write(json.dumps({"code": code}) + "\n")
         self.process.stdin.flush()
         printed = ""
         for line in self.process.stdout:
             event = json.loads(line)
-            printed += event.get("text", "")
+            printed += event.get("text", "") + event.get("message", "")
             if event.get("event") == "done":
                 return time.monotonic() - began, printed
         raise SystemExit(f"error: the session has ended in\n{code}")
@@ -108,7 +108,7 @@ def chapter(engine: str, file: Path, count: int | None = None) -> list[tuple[flo
         for code in map("".join, sources[:count]):
             is_command = code.lstrip().startswith((":", "%", "!"))
             seconds, printed = session.run(code if is_command else f"%time\n{code}")
-            found = re.search(r"Wall time: ([\d.]+) (ns|µs|ms|s)\n$", printed)
+            found = re.search(r"^Wall time: ([\d.]+) (ns|µs|ms|s)$", printed, re.M)
             ran = float(found[1]) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[found[2]] if found else 0
             times.append((seconds - ran, f"{file.stem}: {code.strip().splitlines()[0]}"))
     return times

@@ -143,3 +143,25 @@ fn a_package_leaves_the_variables_alone() {
     assert_eq!(last["name"], "Interrupted", "{ran:?}");
     assert_eq!(session.run("println!(\"{text}\");"), [out("kept\n")]);
 }
+
+#[test]
+fn a_variable_that_others_borrow_from_says_so() {
+    if uses_evcxr() {
+        return;
+    }
+    let mut session = own_session();
+    session.run(
+        "let text = String::from(\"a b\");\nlet words: Vec<&str> = text.split(' ').collect();",
+    );
+    let ran = session.run(":vars");
+    let shown = words(&ran.last().expect("a table")["data"]["text/plain"]);
+    let frozen = "String, frozen, borrowed by `words`";
+    assert!(shown.contains(frozen), "{shown}");
+    let ran = session.run("text.push_str(\" c\");");
+    let shown = traceback(&ran);
+    let why = "`text` is frozen, because `words` borrows from it. Change a copy, `let mut text = text.clone();`";
+    assert!(shown.contains(why), "{shown}");
+    let ran = session.run("let large = vec![0u8; 3_000_000];\nlet part = &large[1..];");
+    let note = "`large` (3 MB) stays in memory until the session ends: `part` borrows from it.\n";
+    assert_eq!(ran, [err(note)]);
+}

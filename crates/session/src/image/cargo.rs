@@ -9,8 +9,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use taper_host::checks;
 use taper_host::error::Context as _;
@@ -19,7 +20,7 @@ use taper_host::progress::{Progress, Step};
 use taper_host::toolchain::{self, Toolchain};
 
 /// How often to look whether the user has asked to stop.
-const POLL: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(50);
 /// How often the estimate is shown again while nothing is finished.
 const REFRESH: Duration = Duration::from_secs(1);
 
@@ -37,7 +38,34 @@ pub(crate) fn compile<T>(
     }
     let platform = format!("--filter-platform={}", toolchain::host()?);
     let metadata = metadata(work, &[&platform])?;
-    run_cargo(command, &metadata, started, progress)
+    run_cargo(command, &metadata, started, progress).map(drop)
+}
+
+/// Resolves the packages of the crate in `work`, offline where that is possible.
+pub(super) fn resolve(work: &Path, progress: &mut dyn Progress) -> Result<Metadata> {
+    let platform = format!("--filter-platform={}", toolchain::host()?);
+    let ask = |network: &[&str]| {
+        let mut command = cargo_command(work, "metadata")?;
+        command
+            .args(["--format-version=1", &platform])
+            .args(network);
+        read_metadata(&output(command, &*progress)?)
+    };
+    ask(&["--offline"]).or_else(|_| ask(&[]))
+}
+
+/// Compiles the dependencies of the crate in `beside`, which is in the work directory. Returns their libraries.
+pub(super) fn build_beside(
+    beside: &Path,
+    metadata: &Metadata,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Artifact>> {
+    let mut command = cargo_command(beside, "build")?;
+    command.arg("--offline");
+    for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_BUILD_DIR"] {
+        command.env(name, "../target");
+    }
+    run_cargo(command, metadata, &mut |_| (), progress)
 }
 
 /// Returns whether cargo's cache contains all packages that the crate in `work` needs.
@@ -69,7 +97,7 @@ fn run_cargo<T>(
     metadata: &Metadata,
     started: &mut dyn FnMut(u32) -> T,
     progress: &mut dyn Progress,
-) -> Result<()> {
+) -> Result<Vec<Artifact>> {
     command.args([
         "--target",
         toolchain::host()?,
@@ -80,7 +108,7 @@ fn run_cargo<T>(
     let stderr = child.stderr.take().map(keep);
     let stdout = child.stdout.take().expect("it is piped");
     let artifacts = artifacts(stdout);
-    report(&artifacts, metadata, &mut child, progress);
+    let built = report(&artifacts, metadata, &mut child, progress);
     let status = wait(&mut child, progress)?;
     let said = stderr
         .and_then(|thread| thread.join().ok())
@@ -88,16 +116,17 @@ fn run_cargo<T>(
     if !status.success() {
         return Err(explain_failure(&said, toolchain::get()?));
     }
-    Ok(())
+    Ok(built)
 }
 
-/// Shows how far cargo is, until it closes its output or the user stops it.
+/// Shows how far cargo is, until it closes its output or the user stops it. Returns the libraries that are ready.
 fn report(
     artifacts: &Receiver<Artifact>,
     metadata: &Metadata,
     child: &mut Child,
     progress: &mut dyn Progress,
-) {
+) -> Vec<Artifact> {
+    let mut built = Vec::new();
     let (start, units) = (Instant::now(), count_units(metadata));
     let mut estimate = Estimate::new(metadata);
     let (mut done, mut name) = (0, String::new());
@@ -105,17 +134,20 @@ fn report(
     loop {
         let received = artifacts.recv_timeout(POLL);
         let elapsed = start.elapsed();
-        match &received {
+        if progress.is_stopped() {
+            stop(child);
+            return built;
+        }
+        match received {
             Ok(artifact) => {
                 done += 1;
-                estimate.finished(artifact, elapsed);
+                estimate.finished(&artifact, elapsed);
                 name.clone_from(&artifact.target.name);
+                if is_library(&artifact) {
+                    built.push(artifact);
+                }
             }
-            Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) if progress.is_stopped() => {
-                stop(child);
-                return;
-            }
+            Err(RecvTimeoutError::Disconnected) => return built,
             // A large package takes a while, in which the estimate changes.
             Err(RecvTimeoutError::Timeout) if elapsed - shown < REFRESH => continue,
             Err(RecvTimeoutError::Timeout) => {}
@@ -168,11 +200,11 @@ fn stop(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// Collects what cargo writes, to be shown if it fails.
-fn keep(mut stderr: ChildStderr) -> std::thread::JoinHandle<String> {
+/// Collects what cargo writes.
+fn keep(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut said = Vec::new();
-        let _ = stderr.read_to_end(&mut said);
+        let _ = pipe.read_to_end(&mut said);
         String::from_utf8_lossy(&said).into_owned()
     })
 }
@@ -231,7 +263,10 @@ fn count_units(metadata: &Metadata) -> usize {
 pub(super) fn metadata(work: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = cargo_command(work, "metadata")?;
     command.arg("--format-version=1").args(options);
-    let output = command.output().starting("cargo")?;
+    read_metadata(&command.output().starting("cargo")?)
+}
+
+fn read_metadata(output: &Output) -> Result<Metadata> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(explain_failure(&said, toolchain::get()?));
@@ -239,6 +274,32 @@ pub(super) fn metadata(work: &Path, options: &[&str]) -> Result<Metadata> {
     Ok(MetadataCommand::parse(String::from_utf8_lossy(
         &output.stdout,
     ))?)
+}
+
+/// Returns what a supervised program prints, or kills it when the user stops it.
+fn output(mut command: Command, progress: &dyn Progress) -> Result<Output> {
+    let mut child = command.spawn().starting("cargo")?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let [stdout, stderr] = [stdout.map(|it| keep(it)), stderr.map(|it| keep(it))];
+    let status = wait(&mut child, progress)?;
+    let read = |thread: Option<JoinHandle<String>>| {
+        let said = thread.and_then(|thread| thread.join().ok());
+        said.unwrap_or_default().into_bytes()
+    };
+    Ok(Output {
+        status,
+        stdout: read(stdout),
+        stderr: read(stderr),
+    })
+}
+
+/// Returns whether cells can name what was compiled.
+fn is_library(artifact: &Artifact) -> bool {
+    use cargo_metadata::TargetKind::{CDyLib, DyLib, Lib, ProcMacro, RLib};
+    let kinds = artifact.target.kind.iter();
+    kinds
+        .into_iter()
+        .any(|kind| matches!(kind, CDyLib | DyLib | Lib | ProcMacro | RLib))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
+//! - `packages` compiles those of `:dep` lines beside the image; `graph` says which package depends on which;
 //! - `transfer` writes an image as one file and reads it on another machine;
 //! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
@@ -16,11 +17,13 @@ mod cargo;
 mod clone;
 mod configuration;
 mod estimate;
+mod graph;
 mod key;
 mod layout;
 pub(crate) mod libraries;
 mod manifest;
 mod origin;
+mod packages;
 mod transfer;
 
 use crate::error::{Error, Result};
@@ -30,6 +33,7 @@ pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
 pub(crate) use layout::{SUPPORT, library};
 use manifest::Manifest;
+pub(crate) use packages::Packages;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::checks;

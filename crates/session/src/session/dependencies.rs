@@ -117,6 +117,8 @@ pub(crate) struct LiveLine<'a> {
     emit: &'a mut dyn FnMut(Event),
     id: String,
     started_at: Instant,
+    /// Says whether the user has asked to stop.
+    interrupter: Option<&'a Interrupter>,
 }
 
 /// How long a compilation takes before its progress is shown.
@@ -128,6 +130,16 @@ impl<'a> LiveLine<'a> {
             emit,
             id: String::new(),
             started_at: Instant::now(),
+            interrupter: None,
+        }
+    }
+
+    /// Creates a line for steps that an interrupt stops.
+    pub(super) fn with(emit: &'a mut dyn FnMut(Event), interrupter: &'a Interrupter) -> Self {
+        let interrupter = Some(interrupter);
+        LiveLine {
+            interrupter,
+            ..Self::new(emit)
         }
     }
 
@@ -173,5 +185,10 @@ impl Progress for LiveLine<'_> {
         if step.elapsed > DELAY {
             self.show(&step.describe());
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        let interrupter = self.interrupter.iter();
+        interrupter.copied().any(Interrupter::is_asked_to_stop)
     }
 }

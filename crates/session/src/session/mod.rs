@@ -43,7 +43,7 @@ use dependencies::Network;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
 pub(crate) use engine::Start;
-use engine::{Engine, EngineEvent};
+use engine::{Added, Engine, EngineEvent};
 use interrupt::Interrupter;
 use names::{Names, Outcome};
 pub use outcome::error_of;
@@ -268,7 +268,7 @@ impl Session {
             if let Some(refused) = dependencies::refusal(std::env::var_os(dependencies::VARIABLE)) {
                 return Err(refused);
             }
-            self.prepare(&cell.dependencies, front);
+            self.add_packages(&cell.dependencies, front)?;
             if self.interrupter.is_asked_to_stop() {
                 return Err(diagnostics::error("Interrupted", "", None));
             }
@@ -292,6 +292,7 @@ impl Session {
             .cell_ended(&rest, outcome, self.variables(), &old);
         if result.is_ok() {
             self.types.record(&rest);
+            self.report_frozen(front);
         }
         if cell.clear && result.is_ok() {
             return self.run(&self.first_cell(), &mut Silent);
@@ -312,7 +313,12 @@ impl Session {
         });
     }
 
-    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
+    /// Compiles the packages of `:dep` lines.
+    fn add_packages(
+        &mut self,
+        dependencies: &[(&str, &str)],
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         let library = self.library_modified();
         let other = dependencies
             .iter()
@@ -326,6 +332,44 @@ impl Session {
                 ),
             });
         }
+        let interrupter = self.interrupter.clone();
+        let emit = &mut |event| front.event(event);
+        let mut progress = LiveLine::with(emit, &interrupter);
+        let added = self.engine.add_packages(dependencies, &mut progress);
+        progress.finish();
+        if interrupter.is_asked_to_stop() {
+            return Err(diagnostics::error("Interrupted", "", None));
+        }
+        let added = match added {
+            Some(added) => added.map_err(|error| {
+                let names = dependencies.iter().map(|(name, _)| *name);
+                let code: Vec<&str> = names.collect();
+                diagnostics::explain(error, None, &code.join("\n"), &self.names)
+            })?,
+            None => self.prepare(dependencies, front),
+        };
+        if self.library_modified() != library {
+            let why = match (other, added.shared) {
+                (Some(_), _) => "Another Taper was loaded. ".to_owned(),
+                (None, None) => {
+                    "Taper was rebuilt, because a new package needs other features of its dependencies. "
+                        .to_owned()
+                }
+                (None, Some(package)) => format!(
+                    "Taper was rebuilt, because a new package needs other features of `{package}`, whose types it \
+                     shares with Taper. "
+                ),
+            };
+            self.replace_cells_process(&why, front);
+        } else if !added.lost.is_empty() {
+            self.report_packages_changed(&added.lost, front);
+        }
+        Ok(())
+    }
+
+    /// Compiles packages before evcxr does.
+    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) -> Added {
+        let library = self.library_modified();
         let emit = &mut |event| front.event(event);
         let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, emit);
         let offline = u8::from(network == Network::NotNeeded);
@@ -338,13 +382,10 @@ impl Session {
                 .map(|(name, value)| format!(":dep {name} = {value}\n"))
                 .collect();
             let _ = self.run(&lines, &mut Silent);
-            let why = match other {
-                Some(_) => "Another Taper was loaded. ",
-                None => {
-                    "Taper was rebuilt, because a new package needs other features of its dependencies. "
-                }
-            };
-            self.replace_cells_process(why, front);
+        }
+        Added {
+            lost: Vec::new(),
+            shared: None,
         }
     }
 

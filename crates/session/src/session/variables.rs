@@ -1,5 +1,6 @@
 //! The variables of a session: their names and values, and those that a cell makes invalid.
 
+use super::names::Outcome;
 use super::{Session, Silent, redefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::{Event, Front, Stream, Variable};
@@ -61,21 +62,57 @@ impl Session {
         let lost = old.iter().filter(|name| !present.contains(*name));
         let lost: Vec<&str> = lost.map(String::as_str).collect();
         if !lost.is_empty() {
-            let makers = lost.iter().map(|name| self.engine.maker(name));
-            let makers: Option<BTreeSet<usize>> = makers.collect();
-            let text = format!(
-                "lost, because the type was redefined: {}. Run {} again.\n",
-                lost.join(", "),
-                match makers {
-                    Some(makers) => cells(&makers),
-                    None => "the cells that define them".to_owned(),
-                }
-            );
-            let stream = Stream::Stderr;
-            front.event(Event::Text { stream, text });
+            self.report_lost(&lost, "the type was redefined", front);
         }
     }
+
+    /// Reports variables of a type whose package was compiled again.
+    pub(super) fn report_packages_changed(&mut self, lost: &[String], front: &mut dyn Front) {
+        let names: Vec<&str> = lost.iter().map(String::as_str).collect();
+        let why = "the package of the type was compiled with other features";
+        self.report_lost(&names, why, front);
+        let left = self.variables();
+        self.names.cell_ended("", Outcome::Ran, left, lost);
+    }
+
+    /// Notes that large values stay in memory, because others borrow from them.
+    pub(super) fn report_frozen(&mut self, front: &mut dyn Front) {
+        let times = self.times;
+        for (name, borrowers) in self.engine.frozen() {
+            let cell = format!("println!(\"{{}}\", ::taper::describe!({name}).size);");
+            let mut printed = Printed::default();
+            let _ = self.run_with(&cell, Some(&[]), &mut printed);
+            let size: usize = printed.0.trim().parse().unwrap_or_default();
+            if size > LARGE {
+                let text = format!(
+                    "`{name}` ({} MB) stays in memory until the session ends: {borrowers} borrows from it.\n",
+                    size / LARGE
+                );
+                let stream = Stream::Stderr;
+                front.event(Event::Text { stream, text });
+            }
+        }
+        self.times = times;
+    }
+
+    fn report_lost(&self, lost: &[&str], why: &str, front: &mut dyn Front) {
+        let makers = lost.iter().map(|name| self.engine.maker(name));
+        let makers: Option<BTreeSet<usize>> = makers.collect();
+        let text = format!(
+            "lost, because {why}: {}. Run {} again.\n",
+            lost.join(", "),
+            match makers {
+                Some(makers) => cells(&makers),
+                None => "the cells that define them".to_owned(),
+            }
+        );
+        let stream = Stream::Stderr;
+        front.event(Event::Text { stream, text });
+    }
 }
+
+/// The size from which on a value that stays in memory is worth a note, in bytes.
+const LARGE: usize = 1_000_000;
 
 /// Returns cells in words: `cell [2]`, `the cells [2], [3]`.
 fn cells(numbers: &BTreeSet<usize>) -> String {

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
+use taper_host::progress::Progress;
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
@@ -36,6 +37,14 @@ pub(crate) enum EngineEvent {
     InputRequest(InputRequest),
 }
 
+/// What adding packages has changed.
+pub(crate) struct Added {
+    /// Variables that are lost, because a package of their type was compiled again.
+    pub(crate) lost: Vec<String>,
+    /// The package for which `taper` was compiled again.
+    pub(crate) shared: Option<String>,
+}
+
 /// Receives the events of a cell.
 pub(crate) type Listen<'a> = dyn FnMut(EngineEvent) + 'a;
 
@@ -49,6 +58,15 @@ pub(crate) trait Engine: Send {
     /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
     /// commands such as `:vars`.
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError>;
+
+    /// Adds the packages of `:dep` lines, given by name and value; `None` if [`Self::execute`] does.
+    fn add_packages(
+        &mut self,
+        _dependencies: &[(&str, &str)],
+        _progress: &mut dyn Progress,
+    ) -> Option<Result<Added, EngineError>> {
+        None
+    }
 
     /// Ends the process in which cells run, and with it all variables.
     fn end_process(&mut self) -> Result<(), EngineError>;
@@ -74,6 +92,11 @@ pub(crate) trait Engine: Send {
     /// Returns the variables that the last cell has lost because it changed their type; `None` if the engine does
     /// not notice such changes.
     fn lost(&mut self) -> Option<Vec<String>>;
+
+    /// Returns the variables that the last cell has frozen, each with those that borrow from it, in words.
+    fn frozen(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 
     /// Sets which cell of the notebook the next [`Engine::execute`] runs; other code is the session's own.
     fn begin_cell(&mut self, _cell: CellName) {}

@@ -11,7 +11,7 @@ mod own;
 
 use crate::error::{Error, Result};
 use evcxr::Evcxr;
-pub(crate) use interface::{Engine, EngineEvent, Start};
+pub(crate) use interface::{Added, Engine, EngineEvent, Start};
 use own::Own;
 
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.

@@ -1,7 +1,9 @@
 //! Mends what rustc suggests where it sees less than a cell can use: variables that the cell does not mention by their
 //! name, and a `?` outside of functions.
 
-use taper_engine::{Diagnostic, Level, Span};
+use super::messages;
+use crate::session::diagnostics::Diagnostic as Problem;
+use taper_engine::{Diagnostic, Level, Span, Variable};
 
 /// How rustc begins to suggest `expect`, because the cell's function returns no `Result`.
 const EXPECT: &str = "consider using `Result::expect` to unwrap ";
@@ -25,6 +27,33 @@ pub(super) fn mend<'a>(
     if let Some(why) = diagnostic.children.iter().find(|child| is_ours(child)) {
         diagnostic.message.clone_from(&why.message);
     }
+}
+
+/// Says how to change a variable that others borrow from. `frozen` are all of these, each with the execution count of the
+/// cell that makes it.
+pub(super) fn about_frozen(error: &mut Problem, frozen: &[(Variable, Option<usize>)]) {
+    let is_about_changes = ["cannot assign to ", "cannot borrow ", "cannot move out of "];
+    if !is_about_changes
+        .iter()
+        .any(|it| error.message.starts_with(it))
+    {
+        return;
+    }
+    let name = error.message.split('`').nth(1).unwrap_or_default();
+    let name = name.trim_start_matches('*');
+    let name = name.split(['.', '[']).next().unwrap_or_default();
+    let Some((variable, maker)) = frozen.iter().find(|(it, _)| it.name == name) else {
+        return;
+    };
+    let again = match maker {
+        Some(maker) => format!("run cell [{maker}] again"),
+        None => format!("run the cell that makes `{name}` again"),
+    };
+    error.hint = Some(format!(
+        "`{name}` is frozen, because {} borrows from it. Change a copy, `let mut {name} = {name}.clone();`; or {again} \
+         and change `{name}` before something borrows from it.",
+        messages::borrowers(variable)
+    ));
 }
 
 /// Returns a suggestion to write `text` at a place.

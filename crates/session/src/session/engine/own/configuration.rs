@@ -27,10 +27,7 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
     let found = toolchain::get()?;
     let target = toolchain::host()?;
     let session = work.parent().unwrap_or(work);
-    let dependencies = [
-        work.join("target").join(target).join("debug/deps"),
-        work.join("target/debug/deps"),
-    ];
+    let search = [dependencies(work, target), work.join("target/debug/deps")];
     let flags = ["--edition=2024", "-Cstrip=debuginfo"].map(OsString::from);
     let answers = Answers::new()?;
     let config = Config {
@@ -38,11 +35,11 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
         sysroot: found.sysroot.clone(),
         target: target.to_owned(),
         flags: flags.into(),
-        search: dependencies.to_vec(),
+        search: search.to_vec(),
         environment: Vec::new(),
         packages: vec![Package {
             name: "taper".to_owned(),
-            files: files(&dependencies[0]),
+            files: files(work),
             library: Some(library.to_owned()),
         }],
         folder: session.join("cells"),
@@ -71,8 +68,17 @@ pub(super) fn packages(found: Vec<(String, Vec<PathBuf>)>, library: &Path) -> Ve
     found.into_iter().map(package).collect()
 }
 
+/// Returns the folder with what is compiled for cells.
+fn dependencies(work: &Path, target: &str) -> PathBuf {
+    work.join("target").join(target).join("debug/deps")
+}
+
 /// Returns the compiled files of `taper`.
-fn files(dependencies: &Path) -> Vec<PathBuf> {
+pub(super) fn files(work: &Path) -> Vec<PathBuf> {
+    let Ok(target) = toolchain::host() else {
+        return Vec::new();
+    };
+    let dependencies = dependencies(work, target);
     let name = |end| dependencies.join(format!("libtaper{end}"));
     let files = [".rlib", std::env::consts::DLL_SUFFIX].map(name);
     files.into_iter().filter(|file| file.exists()).collect()

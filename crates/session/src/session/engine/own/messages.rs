@@ -5,7 +5,7 @@ use crate::session::diagnostics::rustc::{self, CompilerMessage};
 use crate::session::diagnostics::{Diagnostic, EngineError, Label, definition};
 use crate::session::source_map::SourceMap;
 use serde_json::Value;
-use taper_engine::{Failure, Fault, Refusal, Span};
+use taper_engine::{Failure, Fault, Refusal, Span, Variable};
 use taper_evaluator::record::{End, Record};
 
 /// Returns why a cell did not run to its end.
@@ -170,6 +170,26 @@ pub(super) fn failed(fault: Fault, number: u32, last: usize) -> Record {
 fn line_or(fault: &Fault, number: u32, last: usize) -> Option<usize> {
     let is_earlier = fault.place.is_some_and(|place| place.cell != number);
     line(fault, number).or(is_earlier.then_some(last))
+}
+
+/// Returns the type of a variable, and whether others borrow from it.
+pub(super) fn kind(variable: &Variable) -> String {
+    let kind = short(&variable.kind);
+    if !variable.is_frozen {
+        return kind;
+    }
+    let own = kind.strip_prefix("&'static ").unwrap_or(&kind);
+    match variable.borrowers.is_empty() {
+        true => format!("{own}, frozen"),
+        false => format!("{own}, frozen, borrowed by {}", borrowers(variable)),
+    }
+}
+
+/// Returns the variables that borrow from one: `` `a`, `b` ``.
+pub(super) fn borrowers(variable: &Variable) -> String {
+    let names = variable.borrowers.iter();
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 /// Returns a type without the paths in it.

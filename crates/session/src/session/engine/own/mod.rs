@@ -15,10 +15,10 @@ mod records;
 mod stale;
 
 use super::input::InputRequest;
-use super::interface::{Engine, EngineEvent, Listen, Start};
+use super::interface::{Added, Engine, EngineEvent, Listen, Start};
 use crate::analysis::Analysis;
 use crate::error::{Error, Result};
-use crate::image;
+use crate::image::Packages;
 use crate::session::dependencies;
 use crate::session::diagnostics::EngineError;
 use crate::session::interrupt::Cells;
@@ -27,10 +27,11 @@ use records::{Piece, Records};
 use stale::CellGraph;
 use std::path::PathBuf;
 use taper_engine::{Event, Failure, Outcome};
-use taper_evaluator::commands::{Cell, blank_out};
+use taper_evaluator::commands::blank_out;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
+use taper_host::progress::Progress;
 
 /// An engine of our own.
 pub(super) struct Own {
@@ -42,9 +43,12 @@ pub(super) struct Own {
     work: PathBuf,
     /// The shared library `taper`.
     library: PathBuf,
+    packages: Packages,
     /// The source of the last cell.
     source: String,
     lost: Vec<String>,
+    /// The variables that the last cell has frozen.
+    frozen: Vec<String>,
     /// The cell of the notebook that runs next.
     cell: Option<CellName>,
     cells: CellGraph,
@@ -65,34 +69,46 @@ impl Own {
             answers,
             work: work.to_owned(),
             library: library.to_owned(),
+            packages: Packages::new(work),
             source: String::new(),
             lost: Vec::new(),
+            frozen: Vec::new(),
             cell: None,
             cells: CellGraph::default(),
             analysis: editor::start(work),
         })
     }
 
-    /// Adds the packages of a cell's `:dep` lines, which are compiled already.
-    fn add_packages(&mut self, dependencies: &[(&str, &str)]) -> Result<(), EngineError> {
-        let describe = |error: &Error| EngineError::Message(taper_host::error::describe(error));
-        image::complete(&self.work).map_err(|error| describe(&error))?;
+    /// Compiles the packages of a cell's `:dep` lines.
+    fn compile_packages(
+        &mut self,
+        dependencies: &[(&str, &str)],
+        progress: &mut dyn Progress,
+    ) -> Result<Added, EngineError> {
+        let describe = |error: Error| EngineError::Message(taper_host::error::describe(&error));
+        self.packages.prepare(progress).map_err(describe)?;
         let Some(before) = dependencies::add(&self.work, dependencies) else {
             return Err(EngineError::Message(
                 "the line `:dep` is not valid".to_owned(),
             ));
         };
-        let found = image::libraries::of(&self.work).map_err(|error| {
+        let compiled = self.packages.compile(progress).map_err(|error| {
             // A package that does not compile must not keep others from being added.
             let _ = std::fs::write(self.work.join("Cargo.toml"), before);
-            describe(&error)
+            describe(error)
         })?;
-        let packages = configuration::packages(found, &self.library);
+        let mut packages = compiled.packages;
+        if packages.iter().all(|(name, _)| name != "taper") {
+            // It is not one of those that were compiled.
+            packages.push(("taper".to_owned(), configuration::files(&self.work)));
+        }
+        let packages = configuration::packages(packages, &self.library);
         self.analysis.reload();
-        self.engine
-            .set_packages(packages)
-            .map(drop)
-            .map_err(messages::engine_error)
+        let lost = self.engine.set_packages(packages);
+        Ok(Added {
+            lost: lost.map_err(messages::engine_error)?,
+            shared: compiled.shared,
+        })
     }
 
     /// Starts the process that runs the cells again, with the session's current environment.
@@ -182,6 +198,7 @@ impl Own {
             Some(Failure::Ended(_) | Failure::Interrupted { .. })
         ) {
             self.lost.clone_from(&outcome.lost);
+            self.frozen.clone_from(&outcome.frozen);
         }
         self.cells.record(self.cell.take(), &source, &mut outcome);
         if let Some(Failure::Compile(errors)) = &mut outcome.failure {
@@ -190,9 +207,18 @@ impl Own {
                 advice::mend(error, outcome.number, code, variables);
             }
         }
+        let frozen = self.engine.variables().filter(|it| it.is_frozen);
+        let frozen: Vec<_> = frozen
+            .map(|it| (it.clone(), self.cells.maker(&it.name)))
+            .collect();
         self.quote(&outcome);
         let line = self.source.lines().count();
-        let result = finish(&mut self.records, outcome, (code, line), listen);
+        let mut result = finish(&mut self.records, outcome, (code, line), listen);
+        if let Err(EngineError::Compile(errors)) = &mut result {
+            errors
+                .iter_mut()
+                .for_each(|error| advice::about_frozen(error, &frozen));
+        }
         pass_on(&mut self.records, &mut self.answers, &name, listen);
         result
     }
@@ -204,14 +230,18 @@ impl Engine for Own {
         if let Some(result) = self.command(code) {
             return result;
         }
-        let dependencies = Cell::new(code).dependencies;
-        if !dependencies.is_empty() {
-            self.add_packages(&dependencies)?;
-        }
         self.analysis.note_cell();
         let result = self.evaluate(code, None, listen);
         self.analysis.note_cell();
         result
+    }
+
+    fn add_packages(
+        &mut self,
+        dependencies: &[(&str, &str)],
+        progress: &mut dyn Progress,
+    ) -> Option<Result<Added, EngineError>> {
+        Some(self.compile_packages(dependencies, progress))
     }
 
     fn can_repeat(&self) -> bool {
@@ -234,7 +264,16 @@ impl Engine for Own {
     fn variables(&self) -> Vec<(String, String)> {
         let variables = self.engine.variables();
         variables
-            .map(|variable| (variable.name.clone(), messages::short(&variable.kind)))
+            .map(|variable| (variable.name.clone(), messages::kind(variable)))
+            .collect()
+    }
+
+    fn frozen(&mut self) -> Vec<(String, String)> {
+        let last = std::mem::take(&mut self.frozen);
+        let variables = self.engine.variables();
+        let frozen = variables.filter(|variable| last.contains(&variable.name));
+        frozen
+            .map(|variable| (variable.name.clone(), messages::borrowers(variable)))
             .collect()
     }
 

@@ -1,0 +1,285 @@
+//! The packages of `:dep` lines, compiled beside the image.
+//!
+//! The manifest in the work directory names `taper` and all packages that were added. cargo resolves it, so the packages
+//! have the versions of the image where these fit. But cargo compiles a package once, with all features that anyone
+//! enables: a package that enables one more of a dependency of `taper` would make it compile `taper` again. So the
+//! packages are the dependencies of another crate, in the folder `beside`, without `taper`. That crate also enables the
+//! features that the image has ([`pin`]). Then a package that needs no more than these is the compiled one of the image,
+//! and one that needs more is compiled a second time, under another name in the same target directory, and only the added
+//! packages use it.
+//!
+//! Where a cell passes values of such a package to `taper`, two of it would be two types: see [`SHARED`]. Only then is
+//! `taper` compiled again.
+//!
+//! What was compiled is kept beside the image for later sessions.
+
+use super::cargo::{build_beside, resolve};
+use super::clone;
+use super::graph::{Graph, Place};
+use super::layout;
+use crate::error::{Error, Result};
+use cargo_metadata::{Metadata, PackageId};
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use taper_host::cache;
+use taper_host::error::Context as _;
+use taper_host::lock::Lock;
+use taper_host::progress::Progress;
+
+/// The packages whose types the functions of `taper` take and return. The types of these must be the same in all packages;
+/// those of `half` matter where the user names it.
+const SHARED: [&str; 3] = ["taper", "candle-core", "candle-nn"];
+const SHARED_BY_NAME: [&str; 1] = ["half"];
+
+/// The folder in the work directory with the crate that depends on the packages.
+const BESIDE: &str = "beside";
+
+/// The folder in that of an image with the packages that sessions have compiled.
+const KEPT: &str = "packages";
+
+/// Features by package.
+type Features = HashMap<PackageId, BTreeSet<String>>;
+
+/// The packages of a session.
+pub(crate) struct Packages {
+    work: PathBuf,
+    /// Where compiled packages are kept.
+    kept: Option<PathBuf>,
+    /// `taper` and all below it, as they are compiled; `None` until a package is added.
+    below_taper: Option<Features>,
+}
+
+/// What was compiled.
+pub(crate) struct Compiled {
+    /// The packages that cells can name, with their files.
+    pub(crate) packages: Vec<(String, Vec<PathBuf>)>,
+    /// The package for which `taper` was compiled again.
+    pub(crate) shared: Option<String>,
+}
+
+impl Packages {
+    /// Returns the packages of a session that has just begun in `work`.
+    pub(crate) fn new(work: &Path) -> Packages {
+        let image = std::fs::read_link(work.join(super::LATER)).ok();
+        let name = image.as_deref().and_then(Path::file_name);
+        let images = cache::folder().map(|cache| cache.join("images")).ok();
+        Packages {
+            kept: images
+                .zip(name)
+                .map(|(images, name)| images.join(name).join(KEPT)),
+            work: work.to_owned(),
+            below_taper: None,
+        }
+    }
+
+    /// Prepares to add packages to the manifest in the work directory.
+    pub(crate) fn prepare(&mut self, progress: &mut dyn Progress) -> Result<()> {
+        super::complete(&self.work)?;
+        if let Some(kept) = self.kept.as_deref().filter(|kept| kept.exists()) {
+            // What is missing is compiled.
+            let _lock = Lock::shared(kept)?;
+            let _ = copy_new(kept, &self.work, &|to, _| !to.exists());
+        }
+        if self.below_taper.is_none() {
+            let metadata = resolve(&self.work, progress)?;
+            self.below_taper = Some(Graph::of(&metadata)?.below_taper());
+        }
+        Ok(())
+    }
+
+    /// Compiles the packages of the manifest in the work directory.
+    ///
+    /// # Errors
+    ///
+    /// When cargo does not find or compile them, or is stopped.
+    pub(crate) fn compile(&mut self, progress: &mut dyn Progress) -> Result<Compiled> {
+        let mut metadata = resolve(&self.work, progress)?;
+        let graph = Graph::of(&metadata)?;
+        let below = self.below_taper.get_or_insert_default();
+        let (now, grown) = (graph.below_taper(), graph.grown(below));
+        let all = shared(&graph, &grown);
+        let with_taper = !all.is_empty();
+        let is_affected = |id: &&PackageId| {
+            let reached = graph.reached(std::iter::once(*id));
+            grown.iter().any(|grown| reached.contains_key(grown))
+        };
+        let shared = all.into_iter().find(is_affected);
+        let shared = shared.map(|id| graph.name(id).to_owned());
+        let manifest = manifest(&self.work, &graph, below, with_taper)?;
+        let beside = self.work.join(BESIDE);
+        write_crate(&self.work, &beside, &manifest)?;
+        let named = graph.named();
+        if !with_taper {
+            let left: BTreeSet<_> = graph.reached(graph.added()).into_keys().cloned().collect();
+            leave(&mut metadata, &left);
+        }
+        let artifacts = build_beside(&beside, &metadata, progress)?;
+        let mut files: HashMap<PackageId, Vec<PathBuf>> = HashMap::new();
+        for artifact in artifacts {
+            let names = artifact.filenames.into_iter().map(Into::into);
+            files.entry(artifact.package_id).or_default().extend(names);
+        }
+        if with_taper {
+            *below = now;
+        }
+        self.keep();
+        Ok(Compiled {
+            packages: named
+                .into_iter()
+                .filter_map(|(name, id)| Some((name, files.remove(&id)?)))
+                .collect(),
+            shared,
+        })
+    }
+
+    /// Keeps what was compiled for later sessions. Without, they compile it again.
+    fn keep(&self) {
+        let Some(kept) = &self.kept else { return };
+        let image = kept.with_file_name(layout::WORK);
+        let is_new = |to: &Path, from: &Path| {
+            let below = from.strip_prefix(&self.work).unwrap_or(from);
+            let modified = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+            layout::belongs_to_image(below)
+                && !image.join(below).exists()
+                && modified(to) != modified(from)
+        };
+        let keep = || -> Result<()> {
+            cache::make(kept)?;
+            let _lock = Lock::if_free(kept);
+            copy_new(&self.work, kept, &is_new)
+        };
+        let _ = keep();
+    }
+}
+
+/// Returns the packages whose types must be the same for `taper` and for the added packages.
+fn shared<'a>(graph: &Graph<'a>, grown: &BTreeSet<&'a PackageId>) -> Vec<&'a PackageId> {
+    let below = graph.reached(graph.added()).into_keys();
+    let below = below.filter(|id| SHARED.contains(&graph.name(id)));
+    let by_name = graph
+        .added()
+        .filter(|id| SHARED_BY_NAME.contains(&graph.name(id)));
+    let own = grown.iter().copied().filter(|id| graph.name(id) == "taper");
+    below.chain(by_name).chain(own).collect()
+}
+
+/// Leaves only these packages in cargo's description.
+fn leave(metadata: &mut Metadata, left: &BTreeSet<PackageId>) {
+    if let Some(resolve) = &mut metadata.resolve {
+        resolve.nodes.retain(|node| left.contains(&node.id));
+    }
+}
+
+/// Returns the manifest of the crate beside.
+fn manifest(work: &Path, graph: &Graph, below: &Features, with_taper: bool) -> Result<String> {
+    let file = work.join("Cargo.toml");
+    let text = std::fs::read_to_string(&file).on_file("read", &file)?;
+    let mut manifest: toml::Table = text.parse().map_err(Error::toml("Cargo.toml"))?;
+    let set = |table: &mut toml::Table, name: &str, value: toml::Value| {
+        table.insert(name.to_owned(), value);
+    };
+    set(&mut manifest, "workspace", toml::Table::new().into());
+    if let Some(library) = manifest.get_mut("lib").and_then(toml::Value::as_table_mut) {
+        set(library, "crate-type", vec!["rlib"].into());
+    }
+    let mut tables = [toml::Table::new(), toml::Table::new()];
+    if let Some(toml::Value::Table(named)) = manifest.remove("dependencies") {
+        tables[0] = named;
+    }
+    if !with_taper {
+        tables[0].remove("taper");
+        for (id, places) in graph.reached(graph.added()) {
+            if let Some(features) = below.get(id) {
+                pin(&mut tables, graph, id, features, places);
+            }
+        }
+    }
+    for (name, table) in ["dependencies", "build-dependencies"].iter().zip(tables) {
+        set(&mut manifest, name, table.into());
+    }
+    toml::to_string(&manifest).map_err(|error| Error::Cargo {
+        advice: "The manifest of the packages cannot be written:".to_owned(),
+        output: error.to_string(),
+    })
+}
+
+/// Enables the features that a package has in the image, for the target and for build scripts and macros.
+fn pin(
+    tables: &mut [toml::Table; 2],
+    graph: &Graph,
+    id: &PackageId,
+    features: &BTreeSet<String>,
+    places: Place,
+) {
+    let Some((name, version)) = graph.registered(id) else {
+        return;
+    };
+    let is_it = |(key, value): (&String, &toml::Value)| {
+        let package = value.get("package").and_then(toml::Value::as_str);
+        (package.unwrap_or(key) == name).then(|| key.clone())
+    };
+    // A package must have one name, whoever depends on it.
+    let own = graph.added().any(|added| added == id);
+    let own = own.then(|| tables[0].iter().find_map(is_it)).flatten();
+    let key = own.unwrap_or_else(|| format!("pin-{name}-{}", version.replace(['.', '+'], "-")));
+    for (table, is_wanted) in tables.iter_mut().zip([places.target, places.host]) {
+        if !is_wanted {
+            continue;
+        }
+        let pinned = || {
+            let mut pinned = toml::Table::new();
+            pinned.insert("package".to_owned(), name.into());
+            pinned.insert("version".to_owned(), format!("={version}").into());
+            pinned.insert("default-features".to_owned(), false.into());
+            pinned.into()
+        };
+        let entry = table.entry(key.clone()).or_insert_with(pinned);
+        if let toml::Value::String(version) = entry {
+            let mut named = toml::Table::new();
+            named.insert("version".to_owned(), std::mem::take(version).into());
+            *entry = named.into();
+        }
+        let listed = entry.as_table_mut().map(|entry| {
+            let listed = entry.entry("features");
+            listed.or_insert_with(|| toml::Value::Array(Vec::new()))
+        });
+        if let Some(toml::Value::Array(listed)) = listed {
+            listed.extend(features.iter().map(|feature| feature.clone().into()));
+        }
+    }
+}
+
+fn write_crate(work: &Path, beside: &Path, manifest: &str) -> Result<()> {
+    cache::make(&beside.join("src"))?;
+    cache::write_atomically(&beside.join("src/lib.rs"), b"")?;
+    cache::write_atomically(&beside.join("Cargo.toml"), manifest.as_bytes())?;
+    let (from, to) = (work.join("Cargo.lock"), beside.join("Cargo.lock"));
+    std::fs::copy(&from, to).on_file("copy", &from)?;
+    Ok(())
+}
+
+/// Links or copies the files of cargo's target directory in one folder into another, where `is_wanted` returns true for
+/// the new path and the old one.
+fn copy_new(from: &Path, to: &Path, is_wanted: &dyn Fn(&Path, &Path) -> bool) -> Result<()> {
+    fn walk(
+        from: &Path,
+        to: &Path,
+        is_wanted: &dyn Fn(&Path, &Path) -> bool,
+    ) -> taper_host::error::Result<()> {
+        for entry in std::fs::read_dir(from).on_file("read", from)?.flatten() {
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() == "incremental" => {}
+                Ok(kind) if kind.is_dir() => walk(&from, &to, is_wanted)?,
+                _ if is_wanted(&to, &from) => {
+                    let _ = std::fs::remove_file(&to);
+                    clone::file(&from, &to)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+    let target = |folder: &Path| folder.join("target");
+    Ok(walk(&target(from), &target(to), is_wanted)?)
+}
