@@ -18,6 +18,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from run import ROOT, cache
 
@@ -56,6 +57,13 @@ class Session:
                 return time.monotonic() - began, printed
         raise SystemExit(f"error: the session has ended in\n{code}")
 
+    def processor_seconds(self) -> tuple[float, float]:
+        """Returns the processor time of the compilers that have ended, and of the session's own process."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        user, system, child_user, child_system = map(int, fields[11:15])
+        ticks = os.sysconf("SC_CLK_TCK")
+        return (child_user + child_system) / ticks, (user + system) / ticks
+
     def memory(self) -> float:
         """Returns the PSS of the session's processes in megabytes."""
         pids = [self.process.pid]
@@ -70,17 +78,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", action="append", choices=["taper", "evcxr"])
     parser.add_argument("--chapters", choices=["first", "all"], default="first")
+    parser.add_argument("--only", choices=["chapters", "cells"], help="measure only the chapters, or only small cells")
     parser.add_argument("--cells", type=int, default=1000, metavar="N", help="the number of cells before an aged cell")
     arguments = parser.parse_args()
     chapters = sorted((ROOT / "notebooks").glob("*.ipynb"))
     for engine in arguments.engine or ["taper", "evcxr"]:
         print(f"\n{engine}: milliseconds, median and 90 %")
         with empty_cache():
-            for name in CHAPTERS:
+            for name in CHAPTERS if not arguments.only else []:
                 for what in ("first", "again"):
                     times = chapter(engine, ROOT / f"notebooks/{name}.ipynb", FIRST)
-                    show(f"{name}, {FIRST} cells, {what}", [seconds for seconds, _ in times])
-            small_cells(engine, arguments.cells)
+                    show(f"{name}, {FIRST} cells, {what}", [one.seconds for one in times])
+            if arguments.only != "chapters":
+                small_cells(engine, arguments.cells)
             if arguments.chapters == "all":
                 all_chapters(engine, chapters)
 
@@ -99,18 +109,32 @@ def empty_cache() -> Iterator[None]:
             aside.rename(cells)
 
 
-def chapter(engine: str, file: Path, count: int | None = None) -> list[tuple[float, str]]:
-    """Runs the first cells of a chapter without pauses. Returns the seconds outside of each cell's own code."""
+class Cell(NamedTuple):
+    """What a cell took, in seconds."""
+
+    seconds: float
+    """Without the time in which its own code ran."""
+    rustc: float
+    """Processor time of its compilers, also what they did before the cell was known."""
+    kernel: float
+    """Processor time of the session's own process."""
+    name: str
+
+
+def chapter(engine: str, file: Path, count: int | None = None) -> list[Cell]:
+    """Runs the first cells of a chapter without pauses."""
     sources = [cell["source"] for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
     times = []
     with Session(engine) as session:
         session.run("let started = 1;")
         for code in map("".join, sources[:count]):
+            before = session.processor_seconds()
             is_command = code.lstrip().startswith((":", "%", "!"))
             seconds, printed = session.run(code if is_command else f"%time\n{code}")
             found = re.search(r"^Wall time: ([\d.]+) (ns|µs|ms|s)$", printed, re.M)
             ran = float(found[1]) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[found[2]] if found else 0
-            times.append((seconds - ran, f"{file.stem}: {code.strip().splitlines()[0]}"))
+            rustc, kernel = (after - earlier for after, earlier in zip(session.processor_seconds(), before))
+            times.append(Cell(seconds - ran, rustc, kernel, f"{file.stem}: {code.strip().splitlines()[0]}"))
     return times
 
 
@@ -127,16 +151,33 @@ def small_cells(engine: str, count: int) -> None:
         show("a plain cell, after a pause of 1 s", paused)
         show("the same cell again", [session.run("let y = a + 1;")[0] for _ in range(20)])
         print(f"  {'memory with variables (MB)':44} {session.memory():8.0f}")
+        small = plain_cells(session, "b")
         for number in range(count):
             session.run(f"let v{number} = {number};")
-        show(f"a plain cell after {count:,} that keep a variable", [session.run(f"let y = a * {n};")[0] for n in range(20)])
+        aged = plain_cells(session, "c")
+        for what, times in (("before", small), ("after", aged)):
+            show(f"a plain cell {what} {count:,} that keep a variable", [one[0] for one in times])
+            show("  processor time of rustc and the session", [one[1] for one in times])
+
+
+def plain_cells(session: Session, name: str) -> list[tuple[float, float]]:
+    """Returns the seconds and the processor time of small cells."""
+    times = []
+    for number in range(20):
+        before = sum(session.processor_seconds())
+        seconds, _ = session.run(f"let {name} = a * {number};")
+        times.append((seconds, sum(session.processor_seconds()) - before))
+    return times
 
 
 def all_chapters(engine: str, files: list[Path]) -> None:
     times = [one for file in files for one in chapter(engine, file)]
-    show(f"all {len(times)} cells of the chapters", [seconds for seconds, _ in times])
-    for seconds, name in sorted(times, reverse=True)[:10]:
-        print(f"    {1000 * seconds:8.0f}  {name}")
+    show(f"all {len(times)} cells of the chapters", [one.seconds for one in times])
+    show("processor time of rustc", [one.rustc for one in times])
+    show("processor time of the session", [one.kernel for one in times])
+    print("    the slowest: seconds, rustc, session")
+    for one in sorted(times, key=lambda it: it.rustc + it.kernel, reverse=True)[:10]:
+        print(f"    {1000 * one.seconds:8.0f} {1000 * one.rustc:8.0f} {1000 * one.kernel:8.0f}  {one.name}")
 
 
 def show(what: str, times: list[float]) -> None:
