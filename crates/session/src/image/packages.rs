@@ -18,13 +18,14 @@ use super::clone;
 use super::graph::{Graph, Place};
 use super::layout;
 use crate::error::{Error, Result};
-use cargo_metadata::{Metadata, PackageId};
+use cargo_metadata::{Artifact, Metadata, PackageId};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
+use taper_host::toolchain;
 
 /// The packages whose types the functions of `taper` take and return. The types of these must be the same in all packages;
 /// those of `half` matter where the user names it.
@@ -43,6 +44,8 @@ type Features = HashMap<PackageId, BTreeSet<String>>;
 /// The packages of a session.
 pub(crate) struct Packages {
     work: PathBuf,
+    /// The folder of the image, which may be another user's.
+    image: PathBuf,
     /// Where compiled packages are kept.
     kept: Option<PathBuf>,
     /// `taper` and all below it, as they are compiled; `None` until a package is added.
@@ -67,6 +70,7 @@ impl Packages {
             kept: images
                 .zip(name)
                 .map(|(images, name)| images.join(name).join(KEPT)),
+            image: image.unwrap_or_default(),
             work: work.to_owned(),
             below_taper: None,
         }
@@ -113,12 +117,7 @@ impl Packages {
             let left: BTreeSet<_> = graph.reached(graph.added()).into_keys().cloned().collect();
             leave(&mut metadata, &left);
         }
-        let artifacts = build_beside(&beside, &metadata, progress)?;
-        let mut files: HashMap<PackageId, Vec<PathBuf>> = HashMap::new();
-        for artifact in artifacts {
-            let names = artifact.filenames.into_iter().map(Into::into);
-            files.entry(artifact.package_id).or_default().extend(names);
-        }
+        let mut files = files(build_beside(&beside, &metadata, progress)?)?;
         if with_taper {
             *below = now;
         }
@@ -135,7 +134,7 @@ impl Packages {
     /// Keeps what was compiled for later sessions. Without, they compile it again.
     fn keep(&self) {
         let Some(kept) = &self.kept else { return };
-        let image = kept.with_file_name(layout::WORK);
+        let image = self.image.join(layout::WORK);
         let is_new = |to: &Path, from: &Path| {
             let below = from.strip_prefix(&self.work).unwrap_or(from);
             let modified = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
@@ -145,11 +144,30 @@ impl Packages {
         };
         let keep = || -> Result<()> {
             cache::make(kept)?;
-            let _lock = Lock::if_free(kept);
-            copy_new(&self.work, kept, &is_new)
+            match Lock::if_free(kept) {
+                Some(_lock) => copy_new(&self.work, kept, &is_new),
+                None => Ok(()),
+            }
         };
         let _ = keep();
     }
+}
+
+/// Returns the compiled files of each package: those for cells, where it is compiled for macros and build scripts too.
+fn files(artifacts: Vec<Artifact>) -> Result<HashMap<PackageId, Vec<PathBuf>>> {
+    let target = toolchain::host()?;
+    let is_for_cells = |file: &PathBuf| file.iter().any(|part| part == target);
+    let mut files: HashMap<PackageId, Vec<PathBuf>> = HashMap::new();
+    for artifact in artifacts {
+        let names = artifact.filenames.into_iter().map(Into::into);
+        files.entry(artifact.package_id).or_default().extend(names);
+    }
+    for files in files.values_mut() {
+        if files.iter().any(is_for_cells) {
+            files.retain(is_for_cells);
+        }
+    }
+    Ok(files)
 }
 
 /// Returns the packages whose types must be the same for `taper` and for the added packages.
