@@ -36,12 +36,25 @@ pub(crate) struct Arguments {
     )]
     pub(crate) timeout: u64,
 
+    /// With --grade: run nothing, and print as JSON which cells of the submission grading does not run, and why.
+    #[arg(long, requires = "grade")]
+    pub(crate) refused: bool,
+
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
     pub(crate) outputs: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let (true, Some(assignment), [submission]) = (
+        arguments.refused,
+        &arguments.grade,
+        &arguments.notebooks[..],
+    ) {
+        let refused = taper_notebook::refused(assignment, submission)?;
+        println!("{}", serde_json::to_string(&refused)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let start = evaluator(arguments.outputs.as_deref())?;
     let (jobs, from_log) = (arguments.jobs.into(), arguments.outputs.is_some());
     if let Some(assignment) = &arguments.grade {

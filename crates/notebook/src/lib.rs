@@ -26,8 +26,8 @@
 //!    output, `compare/text.rs` line by line, `compare/numbers.rs` number by number within the tolerance.
 //!    `compare/diff.rs` makes the differences readable.
 //!
-//! [`grade()`] grades submissions: `document/nbgrader.rs` replaces their tests with those of the assignment, and
-//! `commands/grade.rs` adds up the points.
+//! [`grade()`] grades submissions: `document/nbgrader.rs` replaces their tests with those of the assignment, `grading`
+//! refuses cells that would change what the tests mean, and `commands/grade.rs` adds up the points.
 //!
 //! SIGINT and SIGTERM interrupt the current step (`signals.rs`): a cell, the worker processes, or this
 //! process. `console.rs` prints the report.
@@ -48,13 +48,14 @@ mod document;
 mod error;
 mod execution;
 mod export;
+mod grading;
 mod machine_outputs;
 mod signals;
 
 #[cfg(test)]
 mod testing;
 
-pub use commands::grade::grade;
+pub use commands::grade::{grade, refused};
 pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;

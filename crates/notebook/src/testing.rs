@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
 
-/// A language with one instruction to a line:
+/// A language with one instruction to a line, which may be a comment where the cell must be valid Rust:
 ///
 /// ```text
 /// print TEXT · write TEXT (no end of line) · eprint TEXT · value TEXT · cwd · input · count
@@ -84,6 +84,7 @@ impl Evaluator for Fake {
 
 impl Fake {
     fn line(&mut self, line: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let line = line.trim_start_matches("// ");
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let text = |stream, text: String| Event::Text { stream, text };
         let event = match word {

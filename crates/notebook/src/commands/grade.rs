@@ -8,13 +8,15 @@ use super::task::Task;
 use super::test::find;
 use super::workers::run_all;
 use crate::console::{Console, Tone, count};
-use crate::document::nbgrader::{Mark, restore};
+use crate::document::nbgrader::Mark;
 use crate::document::notebook::Notebook;
 use crate::error::{Error, Result, chain};
 use crate::execution::execute::{CellRun, End, Purpose, Ran};
 use crate::execution::start::{StartEvaluator, execute_file};
+use crate::grading::Rules;
 use crate::signals;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -64,6 +66,21 @@ pub fn grade(
     Ok(exit_code(&summaries))
 }
 
+/// Returns the cells of a submission that grading does not run, with the reason, by their position among all cells.
+///
+/// # Errors
+///
+/// Fails if one of the notebooks cannot be read.
+pub fn refused(assignment: &Path, submission: &Path) -> Result<BTreeMap<usize, String>> {
+    let assignment = Notebook::load(assignment)?;
+    let mut submission = Notebook::load(submission)?;
+    Rules::of(&assignment).apply(&mut submission, &assignment);
+    let cells = submission.cells.into_iter();
+    Ok(cells
+        .filter_map(|cell| Some((cell.position, cell.refusal?)))
+        .collect())
+}
+
 /// Grades one notebook in this process.
 pub(super) fn grade_notebook(
     path: &Path,
@@ -92,7 +109,7 @@ pub(super) fn grade_notebook(
         ));
         return Ok(Verdict::Skipped.into());
     }
-    restore(&mut submission, &assignment);
+    Rules::of(&assignment).apply(&mut submission, &assignment);
     let purpose = Purpose::Grade { limit };
     let execution = match execute_file(&submission, path, purpose, start, console) {
         Ok(execution) if execution.end == End::Interrupted => {
@@ -114,6 +131,7 @@ pub(super) fn grade_notebook(
         }
     };
     report(&name, &wanted, ran, console);
+    report_refused(&submission, console);
     Ok(Verdict::Passed.into())
 }
 
@@ -145,6 +163,15 @@ fn report<'a>(
     let points = console.out(tone, &format!("{sum} of {most} points"));
     console.say(&format!("{name}: {points}"));
     lines.iter().for_each(|line| console.say(line));
+}
+
+/// Prints a line about each cell that was not run.
+fn report_refused(submission: &Notebook, console: &Console) {
+    for (number, cell) in (1..).zip(&submission.cells) {
+        if let Some(reason) = &cell.refusal {
+            console.say(&format!("    code cell {number} was not run: {reason}"));
+        }
+    }
 }
 
 /// Returns the points that a test has earned, and the reason if the test failed or is missing.

@@ -49,17 +49,17 @@ fn each_submission_earns_the_points_of_its_tests() {
         cell
     };
     let done = grade(&[
-        ("ann", &[solution("print 1"), changed, skipped]),
+        ("ann", &[solution("// print 1"), changed, skipped]),
         // Neither an error nor an endless cell ends the run or the grading.
         (
             "bob",
             &[
-                code("own", "fail Panic no", json!([])),
-                solution("sleep"),
+                code("own", "// fail Panic no", json!([])),
+                solution("// sleep"),
                 test("all", "", 2.0),
             ],
         ),
-        ("other", &[code("own", "print 1", json!([]))]),
+        ("other", &[code("own", "// print 1", json!([]))]),
     ]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let lines: Vec<&str> = done.out.lines().collect();

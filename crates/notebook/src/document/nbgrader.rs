@@ -2,6 +2,7 @@
 
 use super::notebook::Notebook;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// A marked cell.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -48,14 +49,16 @@ impl Mark {
         self.grade && self.solution
     }
 
-    fn is_of_the_assignment(&self) -> bool {
+    /// Returns whether students must not change the cell.
+    pub(crate) fn is_of_the_assignment(&self) -> bool {
         self.is_test() || self.locked
     }
 }
 
 /// Replaces the tests and the locked cells of a submission, which a student may have changed, with those of the
-/// assignment.
-pub(crate) fn restore(submission: &mut Notebook, assignment: &Notebook) {
+/// assignment. Returns their positions.
+pub(crate) fn restore(submission: &mut Notebook, assignment: &Notebook) -> BTreeSet<usize> {
+    let mut restored = BTreeSet::new();
     let submitted = Mark::all(submission);
     let code = |notebook: &Notebook, position| {
         let mut cells = notebook.cells.iter();
@@ -71,6 +74,8 @@ pub(crate) fn restore(submission: &mut Notebook, assignment: &Notebook) {
             let (to, from) = (&mut submission.cells[to], &assignment.cells[from]);
             to.source.clone_from(&from.source);
             to.tags = from.tags;
+            restored.insert(to.position);
         }
     }
+    restored
 }

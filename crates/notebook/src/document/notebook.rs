@@ -39,6 +39,8 @@ pub(crate) struct CodeCell {
     pub(crate) source: String,
     pub(crate) tags: Tags,
     pub(crate) tolerance: Tolerance,
+    /// Why the cell must not run, if it is a part of a submission.
+    pub(crate) refusal: Option<String>,
     /// The outputs in the file; an error where one of them is not a valid output.
     pub(crate) stored: Result<Vec<v4::Output>, InvalidOutputs>,
 }
@@ -228,6 +230,7 @@ fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
             id: id.to_string(),
             tags: Tags::read(metadata.tags.as_deref().unwrap_or_default(), &source),
             tolerance: Tolerance::read(metadata.additional.get("taper"), of_notebook)?,
+            refusal: None,
             stored: read_outputs(outputs.unwrap_or_default()),
             source,
         });

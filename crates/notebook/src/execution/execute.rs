@@ -125,9 +125,12 @@ pub(crate) fn execute(
             Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
             Purpose::Run { .. } | Purpose::Test => None,
         };
-        let error = evaluator
-            .execute(&cell.source, &mut Recorder(&mut outputs))
-            .err();
+        let error = match &cell.refusal {
+            Some(reason) => Some(refused(reason)),
+            None => evaluator
+                .execute(&cell.source, &mut Recorder(&mut outputs))
+                .err(),
+        };
         let failed = error.is_some() && !cell.tags.raises;
         errors.push((index, error));
         if stop() {
@@ -148,6 +151,16 @@ pub(crate) fn execute(
         cells,
         end,
         took: started.elapsed(),
+    }
+}
+
+fn refused(reason: &str) -> CellError {
+    let message = format!("grading does not run this cell: {reason}");
+    CellError {
+        name: "Refused".to_owned(),
+        traceback: vec![message.clone()],
+        message,
+        location: None,
     }
 }
 

@@ -4,4 +4,4 @@ mod jobs;
 pub(crate) mod log;
 pub(crate) mod program;
 pub(crate) mod project;
-mod rust_cell;
+pub(crate) mod rust_cell;

@@ -24,11 +24,10 @@ impl RustCell {
     /// Parses the source of a cell. An error also contains the source with its commands blanked out.
     pub(super) fn parse(cell: &str) -> Result<RustCell, (String, syn::Error)> {
         let source = without_commands(cell);
-        let function = match syn::parse_str::<ItemFn>(&format!("{OPEN}{source}\n}}")) {
-            Ok(function) => function,
+        let statements = match parse(&source) {
+            Ok(statements) => statements,
             Err(error) => return Err((source, error)),
         };
-        let statements = function.block.stmts;
         let value = statements.last().filter(|last| has_value(last));
         Ok(RustCell {
             source,
@@ -61,7 +60,18 @@ impl RustCell {
     }
 }
 
-fn without_commands(cell: &str) -> String {
+/// Returns the statements of a cell, or `None` if it is not valid Rust.
+pub(crate) fn parse_statements(cell: &str) -> Option<Vec<Stmt>> {
+    parse(&without_commands(cell)).ok()
+}
+
+fn parse(source: &str) -> syn::Result<Vec<Stmt>> {
+    let function = syn::parse_str::<ItemFn>(&format!("{OPEN}{source}\n}}"))?;
+    Ok(function.block.stmts)
+}
+
+/// Returns the Rust of a cell, with its commands replaced by spaces.
+pub(crate) fn without_commands(cell: &str) -> String {
     let is_command = |line: &str| {
         let line = line.trim_start();
         line.starts_with(':') && !line.starts_with("::")

@@ -31,6 +31,8 @@ pub(crate) struct Translator {
     refused: Option<u64>,
     /// Representations of one value, printed one after the other in evcxr's format.
     bundle: MimeBundle,
+    /// The value of the last expression, from our own engine: whatever a cell prints cannot take its place.
+    value: MimeBundle,
     /// A panic that may or may not end the cell.
     panic: Option<Record>,
     /// The error of a `?`, as the crate `taper` reports it.
@@ -63,6 +65,7 @@ impl Translator {
             last_stderr: String::new(),
             refused: None,
             bundle: Map::new(),
+            value: Map::new(),
             panic: None,
             failure: None,
             prompt: Prompt::default(),
@@ -114,7 +117,9 @@ impl Translator {
 
     /// Takes a representation of the value of the last expression.
     pub(crate) fn value(&mut self, mime_type: String, content: String) {
-        self.item(Item::Content { mime_type, content });
+        self.pause();
+        self.release_bundle();
+        self.value.insert(mime_type, content.into());
     }
 
     /// Reports the panic or the failed `?` that ended the cell. If `taper` has reported the error, with advice, that
@@ -272,7 +277,11 @@ impl Translator {
     /// Ends a cell.
     pub(crate) fn complete(&mut self) {
         self.prompt = Prompt::default();
-        let mut data = std::mem::take(&mut self.bundle);
+        let mut data = std::mem::take(&mut self.value);
+        if data.is_empty() {
+            data = std::mem::take(&mut self.bundle);
+        }
+        self.release_bundle();
         if !data.is_empty() {
             let metadata = Map::new();
             if data.len() == 1

@@ -121,6 +121,22 @@ fn failed(message: &str, line: Option<usize>) -> Record {
 }
 
 #[test]
+fn what_a_thread_prints_does_not_replace_the_value() {
+    let mut translator = Translator::new("s");
+    translator.set_ready();
+    let imitated = b"EVCXR_BEGIN_CONTENT text/plain\nimitated\nEVCXR_END_CONTENT\n";
+    translator.stdout(imitated);
+    translator.value("text/plain".to_owned(), "0.0".to_owned());
+    translator.stdout(imitated);
+    translator.complete();
+    let output = translator.take_output();
+    let result = output
+        .lines()
+        .find(|line| line.contains("\"op\":\"result\""));
+    assert!(result.is_some_and(|line| line.contains("0.0")), "{output}");
+}
+
+#[test]
 fn of_two_figures_of_one_type_the_last_is_the_value() {
     let figure = |i| format!("EVCXR_BEGIN_CONTENT image/svg+xml\n<svg{i}/>\nEVCXR_END_CONTENT\n");
     let (records, _) = translate(|t| {

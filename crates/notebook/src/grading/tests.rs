@@ -1,0 +1,109 @@
+//! What is refused in submissions for the assignment of `tests/hub`, and what is not.
+
+use super::Rules;
+use crate::document::notebook::Notebook;
+use std::path::Path;
+
+/// The attempts that earn nothing although their cells run; `tests/grading.rs` runs all attempts.
+const HARMLESS: [&str; 15] = [
+    "a panic without a message",
+    "output that imitates a result",
+    "output that imitates a result, then a panic",
+    "a thread imitates results endlessly",
+    "the end of a cell imitated",
+    "a lost variable imitated",
+    "a result shown before the test's own",
+    "a second cell with the test's id",
+    "the function's body ends the test's thread",
+    "a stack that overflows",
+    "too much memory",
+    "the compiler never ends",
+    "a panic in a destructor",
+    "asserts switched off by an attribute",
+    "not a number",
+];
+
+fn rules() -> Rules {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let assignment = root.join("tests/hub/assignment/areas.ipynb");
+    Rules::of(&Notebook::load(&assignment).expect("a notebook"))
+}
+
+/// Returns the attempts with the sources of their cells, except those that the assignment replaces.
+fn attempts() -> Vec<(String, Vec<String>)> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/grading/attempts.txt");
+    let text = std::fs::read_to_string(file).expect("the attempts");
+    let attempts = text.split("\n== ").skip(1).map(|attempt| {
+        let (name, cells) = attempt.split_once('\n').expect("a name");
+        let cells = format!("-- area\n{cells}");
+        let cells = cells.split("-- ").skip(1).filter_map(|cell| {
+            let (place, source) = cell.split_once('\n')?;
+            (!place.starts_with("area-test")).then(|| source.to_owned())
+        });
+        (name.to_owned(), cells.collect())
+    });
+    attempts.collect()
+}
+
+#[test]
+fn attempts_to_change_what_the_tests_mean_are_refused() {
+    let (rules, attempts) = (rules(), attempts());
+    assert!(attempts.len() >= 60, "{}", attempts.len());
+    let mut wrong = Vec::new();
+    for (name, cells) in attempts {
+        let is_refused = cells.iter().any(|cell| rules.refusal(cell).is_some());
+        // The tests' cells are replaced by those of the assignment.
+        let is_replaced = name.starts_with("the test's cell");
+        if is_refused == (HARMLESS.contains(&&*name) || is_replaced) {
+            wrong.push(name);
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn ordinary_solutions_are_not_refused() {
+    let rules = rules();
+    for cell in [
+        ":dep taper\nuse taper::prelude::*;",
+        "fn area(width: f64, height: f64) -> f64 { width * height }",
+        "// Names of parameters are free.\npub fn area(w: f64, mut h: f64) -> f64 { h *= w; h }",
+        "fn doubled(x: &Tensor) -> Tensor { x + x }",
+        "use std::collections::HashMap;\nuse taper::prelude::tensor;\nlet shape = [2]; let x = 1; let values = 2.0;",
+        "let process = 3; process + 1",
+        "fn helper(v: &[f64]) -> f64 { v.iter().map(|x| x * 2.0).sum() }\nhelper(&[1.0])",
+        "#[derive(Debug, Clone, PartialEq)]\nstruct Point { x: f64 }\nimpl Point { fn norm(&self) -> f64 { self.x } }",
+        "impl std::fmt::Display for Point { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { write!(f, \"{}\", self.x) } }",
+        "trait Shape { fn size(&self) -> f64; }\nimpl Shape for f64 { fn size(&self) -> f64 { *self } }",
+        "for epoch in 0..3 { println!(\"{epoch}\"); }\nlet thread = std::thread::spawn(|| 1);",
+        "",
+    ] {
+        assert_eq!(rules.refusal(cell), None, "{cell}");
+    }
+}
+
+#[test]
+fn the_reason_names_what_to_change() {
+    let rules = rules();
+    for (cell, reason) in [
+        (
+            "fn area(width: f32, height: f32) -> f32 { 0.0 }",
+            "`area` must have the types `fn(f64, f64) -> f64`, not `fn(f32, f32) -> f32`",
+        ),
+        (
+            "!ls",
+            "it contains the command `!ls`, which the assignment does not contain",
+        ),
+        (
+            "unsafe { }",
+            "it uses `unsafe`, which the assignment does not use",
+        ),
+        (
+            "fn tensor() {}",
+            "it defines `tensor`, and the tests use that name",
+        ),
+        ("fn area(", "it is not valid Rust"),
+    ] {
+        assert_eq!(rules.refusal(cell).as_deref(), Some(reason), "{cell}");
+    }
+}

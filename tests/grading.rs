@@ -1,0 +1,140 @@
+//! Attempts to earn points without solving the assignment, graded as a teacher does: each earns nothing.
+
+mod common;
+
+use common::{root, run_within, taper};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// The limit for grading all attempts.
+const TO_GRADE: Duration = Duration::from_secs(3600);
+
+/// The attempts whose cells run, and which earn nothing for another reason than that a cell was refused: those that are
+/// graded for each change, and not only in nightly runs.
+const RUN: [&str; 6] = [
+    "output that imitates a result",
+    "a thread imitates results endlessly",
+    "a second cell with the test's id",
+    "the test's cell is skipped",
+    "a stack that overflows",
+    "assert_eq does nothing, between the solution and its test",
+];
+
+fn assignment() -> Value {
+    let file = root().join("tests/hub/assignment/areas.ipynb");
+    let text = std::fs::read_to_string(file).expect("the assignment");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Writes a submission: the assignment with these places of cells and their sources (`tests/grading/attempts.txt`).
+fn submit(folder: &Path, name: &str, cells: &[(&str, &str)]) {
+    let mut notebook = assignment();
+    let all = notebook["cells"].as_array_mut().expect("cells");
+    for stub in ["area", "doubled"] {
+        let at = find(all, stub);
+        let source = all[at]["source"].as_str().expect("a source");
+        let (before, _) = source.split_once("// BEGIN SOLUTION").expect("a solution");
+        let source = format!("{before}todo!()\n}}");
+        write(all, stub, &source);
+    }
+    for (place, source) in cells {
+        let words: Vec<&str> = place.split(' ').collect();
+        match words[..] {
+            ["new", "before", id] => all.insert(find(all, id), cell("new", source)),
+            ["new", "named", id] => {
+                let mut copy = cell("new", source);
+                copy["metadata"] = all[find(all, id)]["metadata"].clone();
+                all.push(copy);
+            }
+            [id, tag] => {
+                write(all, id, source);
+                let at = find(all, id);
+                all[at]["metadata"]["tags"] = json!([tag]);
+            }
+            _ => write(all, place, source),
+        }
+    }
+    let file = folder.join(format!("{}.ipynb", name.replace(' ', "-")));
+    std::fs::write(file, notebook.to_string()).expect("a file");
+}
+
+fn find(cells: &[Value], id: &str) -> usize {
+    let found = cells.iter().position(|cell| cell["id"] == id);
+    found.unwrap_or_else(|| panic!("no cell {id}"))
+}
+
+fn write(cells: &mut [Value], id: &str, source: &str) {
+    let at = find(cells, id);
+    cells[at]["source"] = json!(source.trim());
+}
+
+fn cell(id: &str, source: &str) -> Value {
+    json!({"cell_type": "code", "id": id, "metadata": {}, "execution_count": null, "outputs": [],
+           "source": source.trim()})
+}
+
+/// Returns the attempts, each with its name and the places and sources of its cells.
+fn attempts(text: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
+    let attempts = text.split("\n== ").skip(1).map(|attempt| {
+        let (name, cells) = attempt.split_once('\n').expect("a name");
+        let mut parts = cells.split("\n-- ");
+        let first = parts.next().unwrap_or_default().trim_start_matches("-- ");
+        let area = match cells.starts_with("-- ") {
+            true => first.split_once('\n').expect("a place"),
+            false => ("area", first),
+        };
+        let others = parts.map(|part| part.split_once('\n').expect("a place"));
+        (name, std::iter::once(area).chain(others).collect())
+    });
+    attempts.collect()
+}
+
+fn grade(wanted: impl Fn(&str) -> bool) {
+    let text = std::fs::read_to_string(root().join("tests/grading/attempts.txt"));
+    let text = text.expect("the attempts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut count = 0;
+    for (name, cells) in attempts(&text) {
+        if wanted(name) {
+            submit(folder.path(), name, &cells);
+            count += 1;
+        }
+    }
+    let solved = [
+        ("area", "fn area(w: f64, h: f64) -> f64 { w * h }"),
+        ("doubled", "fn doubled(x: &Tensor) -> Tensor { x + x }"),
+    ];
+    submit(folder.path(), "solved", &solved);
+    let assignment = root().join("tests/hub/assignment/areas.ipynb");
+    let mut command = taper(&["test", "--timeout", "60", "--grade"]);
+    command.arg(assignment).arg(folder.path());
+    let said = run_within(TO_GRADE, command);
+    let points = said.stdout.lines().filter(|line| line.ends_with(" points"));
+    let (solved, attempts): (Vec<&str>, Vec<&str>) =
+        points.partition(|line| line.contains("solved.ipynb"));
+    assert!(
+        solved.len() == 1 && solved[0].ends_with(": 5 of 5 points"),
+        "{}",
+        said.all()
+    );
+    let earned = |line: &&&str| !line.contains(": 0 of 5 points");
+    assert_eq!(
+        attempts.iter().filter(earned).collect::<Vec<_>>(),
+        [&""; 0],
+        "{}",
+        said.all()
+    );
+    assert_eq!(attempts.len(), count, "{}", said.all());
+}
+
+#[test]
+fn attempts_whose_cells_run_earn_nothing() {
+    grade(|name| RUN.contains(&name));
+}
+
+#[test]
+#[ignore = "slow: a session for each of more than 70 attempts"]
+fn all_attempts_earn_nothing() {
+    grade(|_| true);
+}
