@@ -11,6 +11,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 use tar::{Archive, Builder, EntryType, Header};
 
+/// The limit of [`first_files`], in bytes.
+const FIRST_LIMIT: u64 = 64 << 20;
+
 /// A writer that packs files into a compressed archive.
 pub struct Packer<W: Write>(Builder<GzEncoder<W>>);
 
@@ -42,9 +45,31 @@ impl<W: Write> Packer<W> {
     }
 }
 
-/// Unpacks an archive into a folder. Refuses everything but new files below the folder.
-pub fn unpack(compressed: impl Read, folder: &Path) -> Result<()> {
+/// Returns the content of the first entries of an archive, which must have these names in this order. `None` if they have
+/// others, or are larger than 64 MB together.
+pub fn first_files(compressed: impl Read, names: &[&str]) -> io::Result<Option<Vec<Vec<u8>>>> {
+    let mut archive = Archive::new(GzDecoder::new(compressed).take(FIRST_LIMIT));
+    let mut entries = archive.entries()?;
+    let mut found = Vec::new();
+    for name in names {
+        let Some(entry) = entries.next() else {
+            return Ok(None);
+        };
+        let mut entry = entry?;
+        if entry.path()?.as_ref() != Path::new(name) {
+            return Ok(None);
+        }
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content)?;
+        found.push(content);
+    }
+    Ok(Some(found))
+}
+
+/// Unpacks an archive into a folder. Refuses everything but new files below the folder, and more than `limit` bytes.
+pub fn unpack(compressed: impl Read, folder: &Path, limit: u64) -> Result<()> {
     cache::make(folder)?;
+    let mut left = limit;
     let mut archive = Archive::new(GzDecoder::new(compressed));
     for entry in archive.entries().on_file("unpack into", folder)? {
         let mut entry = entry.on_file("unpack into", folder)?;
@@ -53,6 +78,9 @@ pub fn unpack(compressed: impl Read, folder: &Path) -> Result<()> {
         if entry.header().entry_type() != EntryType::Regular || !is_below {
             return Err(Error::UnsafeArchive(name));
         }
+        left = left
+            .checked_sub(entry.size())
+            .ok_or(Error::LargeArchive(limit))?;
         let path = folder.join(&name);
         cache::make(path.parent().unwrap_or(folder))?;
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
@@ -97,13 +125,34 @@ mod tests {
             ("pipe", EntryType::Fifo),
         ] {
             let to = folder.path().join("to");
-            let error = unpack(archive_of(name, kind).as_slice(), &to).expect_err(name);
+            let error = unpack(archive_of(name, kind).as_slice(), &to, 1).expect_err(name);
             assert!(matches!(error, Error::UnsafeArchive(_)), "{name}: {error}");
         }
         assert!(!folder.path().join("outside").exists());
         let good = archive_of("a/file", EntryType::Regular);
-        unpack(good.as_slice(), &folder.path().join("to")).expect("it is unpacked");
+        unpack(good.as_slice(), &folder.path().join("to"), 0).expect("it is unpacked");
         assert!(folder.path().join("to/a/file").exists());
+    }
+
+    #[test]
+    fn nothing_beyond_the_limit_is_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("a"), vec![0; 100_000]).expect("a file");
+        let mut packer = Packer::new(Vec::new());
+        let (a, b) = (Path::new("a"), Path::new("b"));
+        for name in [a, b] {
+            packer
+                .add(name, &folder.path().join(a))
+                .expect("it is added");
+        }
+        let packed = packer.finish().expect("an archive");
+        let to = folder.path().join("to");
+        let error = unpack(&packed[..], &to, 150_000).expect_err("it is too large");
+        assert!(matches!(error, Error::LargeArchive(150_000)), "{error}");
+        assert!(to.join(a).exists() && !to.join(b).exists());
+        let first = first_files(&packed[..], &["a"]).expect("an archive");
+        assert_eq!(first.expect("it is there")[0].len(), 100_000);
+        assert_eq!(first_files(&packed[..], &["b"]).expect("an archive"), None);
     }
 
     #[test]
@@ -115,6 +164,6 @@ mod tests {
         packer.add(a, &folder.path().join(a)).expect("it is added");
         let packed = packer.finish().expect("an archive");
         let half = &packed[..packed.len() / 2];
-        assert!(unpack(half, &folder.path().join("to")).is_err());
+        assert!(unpack(half, &folder.path().join("to"), u64::MAX).is_err());
     }
 }

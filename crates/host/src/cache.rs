@@ -2,8 +2,9 @@
 //! folders of running sessions.
 
 use crate::error::{Context, Error, Result};
+use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,26 @@ pub fn make(folder: &Path) -> Result<()> {
         folder: folder.to_owned(),
         source,
     })
+}
+
+/// Reads a file in a folder that another user may have filled: a regular file, not a link, pipe or device, of at most
+/// `limit` bytes.
+pub fn read_regular(file: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    // Opening a pipe would wait for its writer.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = File::from(rustix::fs::open(
+        file,
+        OFlags::RDONLY | flags,
+        Mode::empty(),
+    )?);
+    let metadata = opened.metadata()?;
+    if !metadata.is_file() || metadata.len() > limit {
+        let message = format!("expected a regular file of at most {limit} bytes");
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, message));
+    }
+    let mut content = Vec::new();
+    opened.take(limit).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// Writes a file so that readers see the old or the new content, never an incomplete file.

@@ -71,7 +71,7 @@ fn unpacked(carried: &Carried, folder: &Path) -> Result<PathBuf> {
     // A killed start may have left incomplete sources. Because of the rename, `folder` is complete or missing.
     let unfinished = sources.join("unfinished");
     cache::remove(&unfinished)?;
-    archive::unpack(carried.archive, &unfinished)?;
+    archive::unpack(carried.archive, &unfinished, 1 << 30)?;
     std::fs::rename(&unfinished, folder).on_file("create", folder)?;
     Ok(folder.to_owned())
 }

@@ -46,6 +46,9 @@ pub enum Error {
         "the archive contains {0:?}: expected only files below the folder into which it is unpacked"
     )]
     UnsafeArchive(PathBuf),
+    /// An archive contains more than its limit.
+    #[error("the archive contains more than {0} bytes, the limit for what it should contain")]
+    LargeArchive(u64),
     /// A path is not valid Unicode.
     #[error("the path of {what} must be valid Unicode, found {path:?}. {next}")]
     NotUnicode {

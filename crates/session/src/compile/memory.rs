@@ -12,6 +12,9 @@ use taper_host::{cache, checkout};
 
 /// The placeholder for cargo's home.
 pub(crate) const CARGO_HOME: &[u8] = b"\x01cargo\x01";
+/// The folder beside the work directory with the sources of the packages of an imported image, laid out as in cargo's home;
+/// in a session's folder, a link to that of the image.
+pub(crate) const PACKAGES: &str = "packages";
 /// The folder of the answers in the work directory.
 pub(crate) const FOLDER: &str = "answers";
 /// How many components a path may have that is not replaced: many other paths begin with a short one,
@@ -55,10 +58,11 @@ pub(crate) fn without_folders(text: &[u8], session: &Path) -> Vec<u8> {
 
 /// Returns the folders to replace, each with a placeholder that no path contains.
 fn replaced(session: &Path) -> Vec<(&'static [u8], PathBuf)> {
+    let imported = Some(session.join(PACKAGES)).filter(|packages| packages.exists());
     let sysroot = || Some(tools::session_rustc()?.parent()?.parent()?.to_owned());
     let of_machine: [(&[u8], _); 3] = [
         (b"\x01taper\x01", checkout::folder().ok()),
-        (CARGO_HOME, variables::packages()),
+        (CARGO_HOME, imported.or_else(variables::packages)),
         (b"\x01rust\x01", sysroot()),
     ];
     let mut folders: Vec<(&[u8], _)> = vec![(b"\x01session\x01", session.to_owned())];
@@ -91,6 +95,19 @@ fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_of_an_imported_image_are_found_in_its_folder() {
+        let session = tempfile::tempdir().expect("a folder");
+        let session = session.path();
+        cache::make(&session.join(PACKAGES)).expect("a folder");
+        cache::make(&folder(session)).expect("a folder");
+        let imported = [CARGO_HOME, b"/registry/src"].concat();
+        std::fs::write(folder(session).join("a"), imported).expect("a file");
+        let read = read("a", session).expect("it is there");
+        let expected = session.join(PACKAGES).join("registry/src");
+        assert_eq!(String::from_utf8_lossy(&read), expected.to_string_lossy());
+    }
 
     #[test]
     fn another_session_finds_its_own_folder() {

@@ -62,7 +62,7 @@ pub(crate) use environment::{enter, prepare};
 pub(crate) use group::Compilation;
 pub(crate) use kept::KEEP_VARIABLE as KEEP_CELLS;
 pub(crate) use library::show as show_library;
-pub(crate) use memory::{CARGO_HOME as CARGO_HOME_PLACEHOLDER, FOLDER as ANSWERS};
+pub(crate) use memory::{CARGO_HOME as CARGO_HOME_PLACEHOLDER, FOLDER as ANSWERS, PACKAGES};
 pub(crate) use messages::is_error;
 pub(crate) use stand_in::StandIn;
 pub(crate) use tools::FLAGS;

@@ -62,6 +62,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     prepare(key, folder)?;
     let work = folder.join(WORK);
     forget_answers(&work)?;
+    cache::remove(&folder.join(compile::PACKAGES))?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
@@ -78,6 +79,7 @@ pub(crate) fn has_begun(folder: &Path) -> bool {
 /// Deletes what was built.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
+    cache::remove(&folder.join(compile::PACKAGES))?;
     Ok(cache::remove(&folder.join(WORK))?)
 }
 

@@ -7,7 +7,7 @@ use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use taper_host::cache;
 use taper_host::digest::hex;
@@ -50,7 +50,25 @@ impl Manifest {
 
     /// Reads the manifest. Returns `None` if the file is missing or has another format.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
-        serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
+        Self::parse(&std::fs::read(folder.join(FILE)).ok()?)
+    }
+
+    /// Parses a manifest. Returns `None` if it has another format, or names a file outside of the work directory: an image
+    /// may come from another machine.
+    pub(crate) fn parse(json: &[u8]) -> Option<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(json).ok()?;
+        let is_below = |path: &Path| {
+            path.components()
+                .all(|part| matches!(part, Component::Normal(_)))
+        };
+        let is_safe = manifest.files().all(is_below);
+        is_safe.then_some(manifest)
+    }
+
+    /// Returns the size of all files, in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        let sizes = self.entries.iter().map(|entry| entry.size);
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// Deletes the manifest, after which the image counts as missing.
@@ -145,5 +163,27 @@ pub(super) fn sha256(file: &Path) -> Result<String> {
             0 => return Ok(hex(digest)),
             count => digest.update(&buffer[..count]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_names_only_files_of_its_work_directory() {
+        let manifest = |path: &str| {
+            let entry = format!(
+                r#"{{"path":"{path}","size":18446744073709551615,"modified":0,"sha256":""}}"#
+            );
+            Manifest::parse(format!(r#"{{"sources":"","entries":[{entry},{entry}]}}"#).as_bytes())
+        };
+        for path in ["/etc/passwd", "../other", "target/../../other", "./a"] {
+            assert!(manifest(path).is_none(), "{path}");
+        }
+        assert_eq!(
+            manifest("target/a").map(|manifest| manifest.size()),
+            Some(u64::MAX)
+        );
     }
 }

@@ -26,6 +26,7 @@ mod origin;
 mod packages;
 mod transfer;
 
+use crate::compile::PACKAGES;
 use crate::error::{Error, Result};
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use build::write_crate;
@@ -181,6 +182,11 @@ impl Image {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);
         std::os::unix::fs::symlink(&self.folder, &later).on_file("create", &later)?;
+        let packages = self.folder.join(PACKAGES);
+        if packages.exists() {
+            let link = work.with_file_name(PACKAGES);
+            std::os::unix::fs::symlink(&packages, &link).on_file("create", &link)?;
+        }
         let is_needed = |file: &&Path| clone::is_linked(file) || !layout::is_of_cargo(file);
         self.copy_into(work, &is_needed)
     }

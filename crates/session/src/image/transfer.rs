@@ -7,7 +7,7 @@ use super::key::Key;
 use super::layout::WORK;
 use super::manifest::{self, Manifest, sha256};
 use super::{Condition, Image, build, folder_of, origin};
-use crate::compile::{ANSWERS, CARGO_HOME_PLACEHOLDER, cargo_home, packages};
+use crate::compile::{ANSWERS, CARGO_HOME_PLACEHOLDER, PACKAGES, packages};
 use crate::error::{Built, Error, Result};
 use crate::workspace;
 use memchr::memmem;
@@ -22,8 +22,8 @@ use taper_host::{cache, checks, digest, toolchain};
 
 /// The file in the archive that says what the image was compiled from.
 const BUILT: &str = "built.json";
-/// The folder in the archive with sources of packages, laid out as in cargo's home.
-const PACKAGES: &str = "cargo";
+/// The limit for the packages' sources in the archive, in bytes: they take about 60 MB.
+const PACKAGES_LIMIT: u64 = 2 << 30;
 /// The folder in an image's folder into which an import unpacks the archive.
 const UNFINISHED: &str = "imported";
 
@@ -77,7 +77,8 @@ impl Image {
         for file in self.manifest.files() {
             packer.add(&Path::new(WORK).join(file), &self.work().join(file))?;
         }
-        let Some(home) = packages() else {
+        let imported = Some(self.folder.join(PACKAGES)).filter(|packages| packages.exists());
+        let Some(home) = imported.or_else(packages) else {
             return Ok(());
         };
         for package in self.packages_that_are_read()? {
@@ -146,11 +147,18 @@ impl Image {
     }
 }
 
+/// Unpacks an image for this key into `new`. What it contains is checked before anything is unpacked: that it is an image of
+/// this Taper, and how large it may be.
 fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
-    archive::unpack(File::open(file).on_file("open", file)?, new)?;
-    let built = fs::read(new.join(BUILT)).ok();
-    let built = built.and_then(|built| serde_json::from_slice::<Built>(&built).ok());
-    let (Some(image), Some(manifest)) = (built, Manifest::read(new)) else {
+    let open = || File::open(file).on_file("open", file);
+    let first = archive::first_files(open()?, &[BUILT, manifest::FILE]);
+    let Ok(Some([built, manifest])) =
+        first.map(|first| first.and_then(|first| <[_; 2]>::try_from(first).ok()))
+    else {
+        return Err(Error::NotAnImage(file.to_owned()));
+    };
+    let built = serde_json::from_slice::<Built>(&built).ok();
+    let (Some(image), Some(manifest)) = (built, Manifest::parse(&manifest)) else {
         return Err(Error::NotAnImage(file.to_owned()));
     };
     let here = Built::of(key)?;
@@ -158,44 +166,20 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
         let (image, here) = (Box::new(image), Box::new(here));
         return Err(Error::OtherImage { image, here });
     }
+    archive::unpack(open()?, new, manifest.size().saturating_add(PACKAGES_LIMIT))?;
     manifest.restore(new)
 }
 
 /// Moves the unpacked files to their places, and last the manifest, which makes the image complete.
 fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
     build::wipe(folder)?;
-    if let Some(home) = cargo_home() {
-        add_packages(
-            &new.join(PACKAGES).join("registry/src"),
-            &home.join("registry/src"),
-        )?;
-    }
     origin::write(key, folder)?;
     workspace::prepare(folder)?;
-    for name in [WORK, manifest::FILE] {
+    // An image without packages whose sources are read has no such folder.
+    cache::make(&new.join(PACKAGES))?;
+    for name in [PACKAGES, WORK, manifest::FILE] {
         let to = folder.join(name);
         fs::rename(new.join(name), &to).on_file("create", &to)?;
-    }
-    Ok(())
-}
-
-/// Adds packages to those that cargo has unpacked, except those that are there already.
-fn add_packages(from: &Path, to: &Path) -> Result<()> {
-    for index in fs::read_dir(from).into_iter().flatten().flatten() {
-        let to = to.join(index.file_name());
-        cache::make(&to)?;
-        for package in fs::read_dir(index.path()).into_iter().flatten().flatten() {
-            let to = to.join(package.file_name());
-            if !to.exists() {
-                // Cargo's home may be on another file system.
-                let mut files = Vec::new();
-                super::key::list_files(&package.path(), &mut files)?;
-                for file in files {
-                    let name = file.strip_prefix(package.path()).unwrap_or(&file);
-                    super::clone::file(&file, &to.join(name))?;
-                }
-            }
-        }
     }
     Ok(())
 }
