@@ -7,6 +7,7 @@ mod setup;
 
 use clap::Parser;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use taper_kernel::spare;
 
@@ -55,11 +56,32 @@ fn main() -> ExitCode {
         id: env!("TAPER_CARRIED_ID"),
         archive: include_bytes!(concat!(env!("OUT_DIR"), "/carried.tar.gz")),
     });
+    end_if_output_is_closed();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     run_as(&arguments).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Ends the process without the report of a panic when the standard output cannot be written: after `| head`, or on a full
+/// disk. Rust's macros panic then.
+fn end_if_output_is_closed() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let message = panic.payload_as_str().unwrap_or_default();
+        let Some(error) = message.strip_prefix("failed printing to stdout: ") else {
+            return report(panic);
+        };
+        if !error.starts_with("Broken pipe") {
+            // To standard error, which may be closed too.
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: cannot write to the standard output: {error}"
+            );
+        }
+        std::process::exit(1);
+    }));
 }
 
 /// Runs the command, or the task of a helper process: helper processes are this program too, recognised

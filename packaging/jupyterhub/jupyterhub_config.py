@@ -4,8 +4,10 @@ Students are the users of this machine in the group `students`; they sign in wit
 Adapt the address, the group and the limits. Put a server that speaks HTTPS in front of the hub.
 """
 
+import asyncio
 import os
 import pwd
+import signal
 import subprocess
 from pathlib import Path
 
@@ -56,20 +58,41 @@ c.Spawner.args = [
 ]
 
 
-def write_course(spawner):
-    """Writes the chapters into the student's home, except for those that the student has edited."""
+# How many students' folders are written at the same time, and for how long one may take, in seconds.
+writers = asyncio.Semaphore(8)
+WRITING = 10
+
+
+async def write_course(spawner):
+    """Writes the chapters into the student's home, except for those that the student has edited.
+
+    The hub serves others meanwhile. If the folder cannot be written in time, the server starts without the new chapters.
+    """
     user = pwd.getpwnam(spawner.user.name)
-    subprocess.run(
-        [str(taper), "course", f"{user.pw_dir}/course"],
-        env={"HOME": user.pw_dir, "TAPER_STORE": str(store), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-        cwd=user.pw_dir,
-        user=user.pw_uid,
-        group=user.pw_gid,
-        extra_groups=[],
-        umask=0o077,
-        check=True,
-        timeout=60,
-    )
+    async with writers:
+        process = await asyncio.create_subprocess_exec(
+            str(taper),
+            "course",
+            f"{user.pw_dir}/course",
+            env={"HOME": user.pw_dir, "TAPER_STORE": str(store), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            # Not the home, which may be on a file system that does not answer.
+            cwd="/",
+            user=user.pw_uid,
+            group=user.pw_gid,
+            extra_groups=[],
+            umask=0o077,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            code = await asyncio.wait_for(process.wait(), WRITING)
+        except asyncio.TimeoutError:
+            os.killpg(process.pid, signal.SIGKILL)
+            code = f"no end within {WRITING} s"
+    if code != 0:
+        spawner.log.warning("%s: `taper course` failed (%s): run it as this user", user.pw_name, code)
 
 
 c.Spawner.pre_spawn_hook = write_course

@@ -13,6 +13,9 @@ use taper_host::{cache, checkout, digest};
 /// another digest was edited.
 const WRITTEN: &str = ".taper-course.json";
 
+/// The limit for a file in the student's folder, in bytes.
+const LIMIT: u64 = 256 << 20;
+
 /// The line of a chapter that loads the crate, up to its path.
 const DEPENDENCY: &str = r#":dep taper = { path = \""#;
 
@@ -115,8 +118,9 @@ impl Course {
 
 impl Written {
     fn read(list: &Path) -> Result<Written> {
-        match fs::read(list) {
+        match cache::read_regular(list, LIMIT) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Written::default()),
+            Err(error) => Err(error).with_context(|| format!("reading {}", list.display())),
             text => serde_json::from_slice(&text?).with_context(|| {
                 format!(
                     "{} is damaged: delete it, then run the same command again",
@@ -127,9 +131,14 @@ impl Written {
     }
 }
 
-/// Returns the digest of a file's content, if it exists.
+/// Returns the digest of a file's content, if it exists. A link, a pipe or a very large file is the student's: its digest
+/// is that of no version.
 fn found(file: &Path) -> Result<Option<String>> {
-    match fs::read(file) {
+    let is_regular = |found: fs::Metadata| found.is_file() && found.len() <= LIMIT;
+    if fs::symlink_metadata(file).is_ok_and(|found| !is_regular(found)) {
+        return Ok(Some(String::new()));
+    }
+    match cache::read_regular(file, LIMIT) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         content => {
             let content = content.with_context(|| format!("reading {}", file.display()))?;
@@ -199,6 +208,30 @@ mod tests {
         let course = course("new");
         assert_eq!(course.write(folder.path()).expect("written").len(), 1);
         assert_eq!(text(folder.path(), "01-a.ipynb"), "mine");
+    }
+
+    #[test]
+    fn links_and_pipes_of_the_student_are_not_opened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let pipe = |name: &str| {
+            let made = std::process::Command::new("mkfifo")
+                .arg(folder.join(name))
+                .status();
+            assert!(made.expect("mkfifo runs").success());
+        };
+        pipe("01-a.ipynb");
+        std::os::unix::fs::symlink("/dev/zero", folder.join("link")).expect("a link");
+        fs::create_dir(folder.join("solutions")).expect("a folder");
+        fs::rename(folder.join("link"), folder.join("solutions/01-a.ipynb")).expect("it is moved");
+        assert_eq!(course("new").write(folder).expect("written").len(), 2);
+        fs::remove_file(folder.join(WRITTEN)).expect("the list");
+        pipe(WRITTEN);
+        let error = course("new").write(folder).expect_err("the list is a pipe");
+        assert!(
+            format!("{error:#}").contains("expected a regular file"),
+            "{error:#}"
+        );
     }
 
     #[test]
