@@ -31,6 +31,12 @@ TOO_WIDE = """() => {
     return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
 }"""
 
+# A4 without its margins, in pixels.
+PAPER = {"width": 680, "height": 1009}
+
+# The red part of one of the page's colours.
+LIGHTNESS = "name => Number(getComputedStyle(document.documentElement)[name].match(/\\d+/)[0])"
+
 # Digits drawn by hand: strokes of points, from 0 to 9 to the right and from 0 to 19 down.
 STROKES = {
     0: ["5,1 3,2 2,6 2,10 2,14 3,18 5,19 7,18 8,14 8,10 8,6 7,2 5,1"],
@@ -108,6 +114,21 @@ class Reader:
             if violation["impact"] in ("serious", "critical"):
                 nodes = [f"{node['html'][:150]} {node['failureSummary']}" for node in violation["nodes"][:3]]
                 self.note(f"axe: {violation['id']}: {violation['help']}: {nodes}")
+
+    def printed(self, name: str) -> None:
+        """On paper there is the text alone, in dark letters, and nothing is cut off."""
+        page = self.open(name, "narrow, dark")
+        self.where = f"{name} on paper"
+        page.set_viewport_size(PAPER)
+        page.emulate_media(media="print")
+        for wide in page.evaluate(TOO_WIDE):
+            self.note(f"too wide: {wide}")
+        for outside in ("#mdbook-sidebar", "#mdbook-menu-bar", ".nav-chapters", ".actions"):
+            if page.locator(outside).locator("visible=true").count():
+                self.note(f"{outside} is printed")
+        if not (page.evaluate(LIGHTNESS, "backgroundColor") > 200 > 100 > page.evaluate(LIGHTNESS, "color")):
+            self.note("the colours are those of the dark theme")
+        page.context.close()
 
     def search(self, name: str) -> None:
         page = self.open(name)
@@ -241,6 +262,8 @@ def main() -> int:
         reader = Reader(browser, args.url, args.screenshots)
         for name in args.pages:
             reader.visit(name)
+        for name in [*args.pages[:3], args.pages[-1]]:
+            reader.printed(name)
         reader.search(args.pages[0])
         reader.keyboard(args.pages[:4])
         if args.tabs:
