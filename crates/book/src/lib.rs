@@ -42,6 +42,8 @@ mod book;
 mod builder;
 mod cell;
 mod chapter;
+#[cfg(test)]
+mod contrast;
 mod documentation;
 mod error;
 mod highlight;
