@@ -106,22 +106,55 @@ fn page_of(notebook: &Path) -> PathBuf {
 #[test]
 fn file_names_begin_with_the_number_of_the_chapter() {
     let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
-    let mut number = 0;
-    for line in summary.lines() {
-        let Some((_, file)) = line.split_once("(../../notebooks/") else {
-            continue;
-        };
-        let file = match file.strip_prefix("solutions/") {
-            Some(solutions) => solutions,
-            None => {
-                number += 1;
-                file
-            }
-        };
+    let files = |folder: &str| -> Vec<&str> {
+        let file = |line| str::split_once(line, folder)?.1.strip_suffix(')');
+        summary.lines().filter_map(file).collect()
+    };
+    let is_chapter = |file: &&str| !file.starts_with("solutions/");
+    let chapters: Vec<&str> = files("(../../notebooks/")
+        .into_iter()
+        .filter(is_chapter)
+        .collect();
+    for (at, file) in chapters.iter().enumerate() {
+        let number = at + 1;
         assert!(
             file.starts_with(&format!("{number:02}-")),
-            "{line}\nis number {number}: run python3 book/renumber.py"
+            "{file}\nis number {number}: run python3 book/renumber.py"
         );
+    }
+    let solutions = files("(../../notebooks/solutions/");
+    assert!(
+        !solutions.is_empty() && chapters.starts_with(&solutions),
+        "{solutions:?}"
+    );
+}
+
+/// The chapters come one after the other: the solutions are an appendix.
+#[test]
+fn the_next_page_of_a_chapter_is_the_next_chapter() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    let links = summary
+        .lines()
+        .filter_map(|line| line.split_once("](").map(|(_, link)| link));
+    let chapters: Vec<&str> = links.take_while(|link| *link != "solutions.md)").collect();
+    assert!(chapters.len() > 30, "{chapters:?}");
+    assert!(
+        !chapters.iter().any(|link| link.contains("solutions")),
+        "{chapters:?}"
+    );
+}
+
+#[test]
+fn every_chapter_of_the_home_page_has_a_text_and_a_time() {
+    let home = fs::read_to_string(pages().join("index.html")).expect("the page");
+    let cards: Vec<&str> = home.split("class=\"chapter-name\">").skip(1).collect();
+    assert!(cards.len() >= 28, "{} chapters", cards.len());
+    for card in cards {
+        assert!(
+            !card.contains("class=\"chapter-question\"></span>"),
+            "{card}"
+        );
+        assert!(card.contains(" minutes</span>"), "{card}");
     }
 }
 

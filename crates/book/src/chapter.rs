@@ -138,6 +138,13 @@ impl Chapter {
         Some(format!("{} = {value}", state["description"].as_str()?))
     }
 
+    /// Returns the title, the first heading of the notebook.
+    pub(crate) fn title(&self) -> &str {
+        let first = self.cells.first().map_or("", |cell| &cell.source);
+        let heading = first.lines().find_map(|line| line.strip_prefix("# "));
+        heading.unwrap_or(&self.page).trim()
+    }
+
     /// Returns the path from the page to the folder of the pages.
     pub(crate) fn up(&self) -> String {
         "../".repeat(self.page.matches('/').count())

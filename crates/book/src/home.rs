@@ -1,7 +1,7 @@
-//! The home page: a page of `book/src` with two marks, which are replaced by parts of the chapters.
+//! Pages of `book/src` with marks, which are replaced by parts of the chapters.
 //!
 //! `<!-- chapters -->` becomes a list of the chapters, each with its question, the time that it takes and its
-//! last figure. `<!-- stages gpt#train-run -->` becomes a figure that shows the output of the cell `train-run` on the
+//! last figure. `<!-- solutions -->` becomes a list of the pages with solutions. `<!-- stages gpt#train-run -->` becomes a figure that shows the output of the cell `train-run` on the
 //! page `gpt` step by step.
 
 use crate::book::Book;
@@ -9,11 +9,13 @@ use crate::builder::Page;
 use crate::cell::{Cell, Kind, text};
 use crate::chapter::Chapter;
 use crate::html::escape;
+use crate::outline::{parse, plain_text};
 use crate::url::encode;
-use crate::{api, highlight, page};
+use crate::{api, highlight, page, toolbar};
 use serde_json::Value;
 
 const CHAPTERS: &str = "<!-- chapters -->";
+const SOLUTIONS: &str = "<!-- solutions -->";
 const STAGES: &str = "<!-- stages ";
 
 /// The notebooks of the book, and the pages with their paths in the same order.
@@ -29,12 +31,34 @@ pub(crate) fn complete(content: &str, rendered: &Rendered, items: &Value) -> Str
     if page.contains(CHAPTERS) {
         page = page.replace(CHAPTERS, &chapters(rendered, items));
     }
+    if page.contains(SOLUTIONS) {
+        page = page.replace(SOLUTIONS, &solutions(&rendered.book));
+    }
     if let Some((before, rest)) = page.split_once(STAGES)
         && let Some((cell, after)) = rest.split_once(" -->")
     {
         page = format!("{before}{}{after}", stages(rendered, cell));
     }
     page
+}
+
+/// Returns the pages with solutions as a list, in the order of the book.
+fn solutions(book: &Book) -> String {
+    let pages = book.chapters.iter().filter_map(|chapter| {
+        let name = chapter.page.strip_prefix(toolbar::SOLUTIONS)?;
+        let of = book.chapters.iter().find(|other| other.page == name)?;
+        let number = of.number.as_ref().map(|number| format!("{number}. "));
+        let href = encode(&chapter.page);
+        Some(format!(
+            "<li><a href=\"{href}.html\">{}{}</a></li>\n",
+            number.unwrap_or_default(),
+            escape(of.title())
+        ))
+    });
+    format!(
+        "<ul class=\"solutions\">\n{}</ul>\n",
+        pages.collect::<String>()
+    )
 }
 
 /// Returns the chapters as a list for each part of the book.
@@ -73,7 +97,8 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     let (_, Page { cover, .. }) = rendered.pages.iter().find(|(p, _)| *p == chapter.page)?;
     let introduction = &chapter.cells.first()?.source;
     let time = minutes(introduction).map(|minutes| format!("{minutes} minutes"));
-    let question = question(introduction).unwrap_or_default();
+    let question = question(introduction).or_else(|| first_sentence(introduction));
+    let question = plain_text(&parse(question.unwrap_or_default()));
     let number = chapter.number.as_ref();
     Some(format!(
         "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{}{}</span></a>\
@@ -84,7 +109,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
             .map(|number| format!("{number}. "))
             .unwrap_or_default(),
         escape(name),
-        escape(&question.replace(['`', '*'], "")),
+        escape(&question),
         time.unwrap_or_default(),
     ))
 }
@@ -105,17 +130,50 @@ fn minutes(introduction: &str) -> Option<u32> {
     rest.split_once(" minutes")?.0.parse().ok()
 }
 
-/// Returns the last question before "**You need**", with the sentence before the question.
+/// Returns the last questions before "**You need**", with the sentence before them.
 fn question(introduction: &str) -> Option<&str> {
     let (before, _) = introduction.split_once("**You need**")?;
-    let end = before.rfind('?')? + 1;
-    let begin = |end: usize| before[..end].rfind(['.', '?', '\n']).map_or(0, |at| at + 1);
-    let sentence = begin(end - 1);
-    let start = match before[..sentence].ends_with('\n') {
-        true => sentence,
-        false => begin(sentence.saturating_sub(1)),
+    let paragraph = before
+        .split("\n\n")
+        .filter(|text| text.contains('?'))
+        .last()?;
+    let sentences = sentences(paragraph);
+    let last = sentences
+        .iter()
+        .rposition(|sentence| sentence.ends_with('?'))?;
+    let is_question = |sentence: &&&str| sentence.ends_with('?');
+    let questions = sentences[..=last]
+        .iter()
+        .rev()
+        .take_while(is_question)
+        .count();
+    let first = (last + 1 - questions).saturating_sub(1);
+    let (begin, end) = (sentences[first], sentences[last]);
+    // Both are parts of the paragraph.
+    let at = |part: &str| part.as_ptr() as usize - paragraph.as_ptr() as usize;
+    Some(&paragraph[at(begin)..at(end) + end.len()])
+}
+
+/// Returns the first sentence below the title.
+fn first_sentence(introduction: &str) -> Option<&str> {
+    let paragraph = introduction
+        .split("\n\n")
+        .find(|text| !text.starts_with('#'))?;
+    sentences(paragraph).first().copied()
+}
+
+/// Splits a paragraph after each full stop and question mark before a space; "1.5" and "library.md" have none.
+fn sentences(paragraph: &str) -> Vec<&str> {
+    let ends = paragraph.match_indices(['.', '?']).map(|(at, _)| at + 1);
+    let is_end = |at: &usize| {
+        paragraph[*at..]
+            .chars()
+            .next()
+            .is_none_or(char::is_whitespace)
     };
-    Some(before[start..end].trim())
+    let mut begin = 0;
+    let cut = |end| paragraph[std::mem::replace(&mut begin, end)..end].trim();
+    ends.filter(is_end).map(cut).collect()
 }
 
 /// Renders the stages of an output, each of which begins with a line such as `step 120, loss 2.64:`.
@@ -178,6 +236,37 @@ mod tests {
             Some("It is an array. How do you create it?")
         );
         assert_eq!((minutes("# T"), question("# T")), (None, None));
+    }
+
+    #[test]
+    fn a_question_comes_with_the_sentence_before_it() {
+        for (text, expected) in [
+            (
+                "# T\n\nA. It takes 1.5 ms. Why?\n\nB.\n\n",
+                "It takes 1.5 ms. Why?",
+            ),
+            (
+                "# T\n\nOne costs 5. How much more? And two?",
+                "One costs 5. How much more? And two?",
+            ),
+            (
+                "# T\n\nWhat is it? A [b.c](d.html?e). Why?",
+                "A [b.c](d.html?e). Why?",
+            ),
+            (
+                "# T\n\nHow, and why? In this chapter you see.",
+                "How, and why?",
+            ),
+        ] {
+            assert_eq!(
+                question(&format!("{text}\n\n**You need** nothing.")),
+                Some(expected)
+            );
+        }
+        assert_eq!(
+            first_sentence("# T\n\nA `b.c` is 1.5.\nNext."),
+            Some("A `b.c` is 1.5.")
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn render(chapter: &Chapter, book: &Book, api: Option<&Api>, toolbar:
         html += &render_cell(cell, &mut builder);
     }
     let after_title = html.find("</h1>").map_or(0, |at| at + "</h1>".len());
-    html.insert_str(after_title, &format!("\n{}", toolbar.render(chapter)));
+    html.insert_str(after_title, &format!("\n{}", toolbar.render(chapter, book)));
     builder.finish(without_blank_lines(&html))
 }
 

@@ -11,6 +11,8 @@ use crate::numbers::Given;
 use crate::toolbar::Toolbar;
 use crate::{documentation, home, numbers, page};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Renders the notebooks among the chapters. The input is what mdBook sends to a preprocessor; the
@@ -28,12 +30,13 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
         eprintln!("Names are not linked yet: `cargo taper book build` documents them.");
     }
     let rendered = render(context, book)?;
-    let mut pages = rendered.pages.iter();
+    let mut pages = rendered.book.chapters.iter().zip(&rendered.pages);
     let mut changed = book.clone();
     for_each_chapter(&mut changed["items"], &mut |chapter| {
-        if let Some((path, page)) = is_notebook(chapter).then(|| pages.next()).flatten() {
+        if let Some((read, (path, page))) = is_notebook(chapter).then(|| pages.next()).flatten() {
             chapter.insert("content".into(), page.html.clone().into());
             chapter.insert("path".into(), format!("{path}.md").into());
+            chapter.insert("number".into(), parts(read.number.as_deref()));
         } else if let Some(content) = chapter["content"].as_str() {
             let content = home::complete(content, &rendered, &book["items"]);
             chapter.insert("content".into(), content.into());
@@ -49,6 +52,7 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     let folder = root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"));
     let mut sources = Vec::new();
     collect(&book["items"], &folder, &mut sources);
+    number_solutions(&mut sources);
     let notebooks = root.join(settings["notebooks"].as_str().unwrap_or("../notebooks"));
     let book = Book::read(&notebooks, &sources)?;
     let given = Given::read(&root.join(settings["given"].as_str().unwrap_or("given.txt")))?;
@@ -91,6 +95,39 @@ fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {
         }
         collect(&chapter["sub_items"], folder, sources);
     }
+}
+
+/// Numbers the notebooks in folders named `solutions` by their chapters: `9.1` belongs to chapter 9, wherever the book
+/// lists it.
+fn number_solutions(sources: &mut [Source]) {
+    let is_solution = |source: &Source| {
+        source
+            .file
+            .parent()
+            .is_some_and(|folder| folder.ends_with("solutions"))
+    };
+    let numbers: HashMap<OsString, String> = sources
+        .iter()
+        .filter(|source| !is_solution(source))
+        .filter_map(|source| Some((source.file.file_name()?.to_owned(), source.number.clone()?)))
+        .collect();
+    for source in sources.iter_mut().filter(|source| is_solution(source)) {
+        let chapter = source.file.file_name().and_then(|name| numbers.get(name));
+        if let Some(number) = chapter {
+            source.number = Some(format!("{number}.1"));
+        }
+    }
+}
+
+/// Returns mdBook's form of a chapter's number.
+fn parts(number: Option<&str>) -> Value {
+    let parts = |number: &str| {
+        number
+            .split('.')
+            .filter_map(|part| part.parse::<u64>().ok())
+            .collect()
+    };
+    number.map(parts).unwrap_or_default()
 }
 
 /// Reads the number of a chapter, which is a list.

@@ -320,3 +320,32 @@ fn two_chapters_cannot_have_the_same_page() {
         "09-dots.ipynb and 10-dots.ipynb would both be the page dots.html\nRename one of them"
     );
 }
+
+/// Solutions are an appendix, but keep the numbers of their chapters.
+#[test]
+fn chapters_and_solutions_lead_to_each_other() {
+    let appendix = json!({ "Chapter": {
+        "name": "Solutions", "content": "<!-- solutions -->", "number": [7], "path": "solutions.md",
+        "source_path": "solutions.md", "parent_names": [],
+        "sub_items": [chapter("solutions/09-dots", &dots().replace("dot.png", "../dot.png"))],
+    }});
+    let input = json!([context(), { "items": [chapter("09-dots", &dots()), appendix] }]);
+    let output = preprocess(&input.to_string()).expect("it renders");
+    let output: Value = serde_json::from_str(&output).expect("JSON");
+    let (first, appendix) = (
+        &output["items"][0]["Chapter"],
+        &output["items"][1]["Chapter"],
+    );
+    let solutions = &appendix["sub_items"][0]["Chapter"];
+    let content = |page: &Value| page["content"].as_str().expect("a text").to_owned();
+    let link = "<a href=\"solutions/dots.html\" title=\"of the exercises\">Solutions</a>";
+    assert!(content(first).contains(link), "{first}");
+    let link = "<a href=\"../dots.html\" title=\"where these exercises are\">Chapter</a>";
+    assert!(content(solutions).contains(link), "{solutions}");
+    let list = "<li><a href=\"solutions/dots.html\">1. Dots</a></li>";
+    assert!(content(appendix).contains(list), "{appendix}");
+    assert_eq!(
+        (&solutions["number"], &solutions["path"]),
+        (&json!([1, 1]), &json!("solutions/dots.md"))
+    );
+}

@@ -1,11 +1,16 @@
-//! The links below the title of a page: open, download or edit the notebook.
+//! The links below the title of a page: open, download or edit the notebook, and lead from a chapter to its solutions
+//! and back.
 
+use crate::book::Book;
 use crate::chapter::Chapter;
 use crate::html::escape;
 use crate::url::encode;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+
+/// The folder of the pages with solutions.
+pub(crate) const SOLUTIONS: &str = "solutions/";
 
 /// The places where the notebooks can be opened and edited.
 #[derive(Debug, Default)]
@@ -35,7 +40,7 @@ impl Toolbar {
     }
 
     /// Returns the links of a chapter.
-    pub(crate) fn render(&self, chapter: &Chapter) -> String {
+    pub(crate) fn render(&self, chapter: &Chapter, book: &Book) -> String {
         let notebook = encode(&format!("{}/{}.ipynb", self.folder, chapter.path));
         let mut links = Vec::new();
         if let Some(lab) = &self.lab {
@@ -48,6 +53,7 @@ impl Toolbar {
             ));
         }
         links.push(download(chapter));
+        links.extend(counterpart(chapter, book));
         if let Some(repository) = &self.repository {
             links.push(link(
                 &format!("{repository}/edit/main/{notebook}"),
@@ -79,6 +85,20 @@ fn download(chapter: &Chapter) -> String {
     };
     let file = escape(&encode(&file));
     format!("<a href=\"{file}\" download{name}>Download notebook</a>")
+}
+
+/// Returns the link from a chapter to its solutions, or from solutions to their chapter.
+fn counterpart(chapter: &Chapter, book: &Book) -> Option<String> {
+    let (page, text, title) = match chapter.page.strip_prefix(SOLUTIONS) {
+        Some(page) => (page.to_owned(), "Chapter", "where these exercises are"),
+        None => (
+            format!("{SOLUTIONS}{}", chapter.page),
+            "Solutions",
+            "of the exercises",
+        ),
+    };
+    let other = book.chapters.iter().find(|other| other.page == page)?;
+    Some(link(&book.href(chapter, other), text, title))
 }
 
 fn link(address: &str, text: &str, title: &str) -> String {
