@@ -97,16 +97,11 @@ class Student:
 
     def complete(self) -> None:
         self.type_into(USES, "x.matm")
-        self.page.keyboard.press("Tab")
-        completer = self.page.locator(COMPLETER)
-        completer.wait_for(timeout=30_000)
-        proposal = completer.locator(".jp-Completer-item").filter(has_text="matmul").first
-        proposal.wait_for(timeout=10_000)
-        text = " ".join(completer.inner_text().split())
-        if not re.search(r"matmul\( fn -> tensor", text, re.IGNORECASE):
-            raise Failed(f"the completions show no type: {text}")
-        self.screenshot("completion")
-        self.page.keyboard.press("Escape")
+        if "matmul" not in (text := self.proposals()):
+            raise Failed(f"the first completions are\n{text}")
+        # They have no types until the kernel has read the sources.
+        is_typed = lambda: re.search(r"matmul\( fn -> tensor", self.proposals(), re.IGNORECASE)
+        self.lab.wait("completions with types", is_typed)
 
     def read_documentation(self) -> None:
         self.type_into(USES, "x.matmul")
@@ -184,6 +179,21 @@ class Student:
         for part in ["rate", "f64 0.125", "Tensor (2, 3) f32 [0, 0, 0, 0, 0, 0]"]:
             if part not in shown:
                 raise Failed(f"`{part}` is missing in the panel of variables:\n{shown}")
+
+    def proposals(self) -> str:
+        """Presses Tab, and returns what is proposed."""
+        self.page.keyboard.press("Tab")
+        completer = self.page.locator(COMPLETER)
+        try:
+            # JupyterLab drops what comes after a second.
+            completer.locator(".jp-Completer-item").first.wait_for(timeout=5_000)
+        except BrowserError:
+            return ""
+        text = " ".join(completer.inner_text().split())
+        self.screenshot("completion")
+        self.page.keyboard.press("Escape")
+        completer.wait_for(state="hidden", timeout=10_000)
+        return text
 
     def try_out(self, code: str) -> None:
         """Runs code in the last cell, and waits until it has run."""

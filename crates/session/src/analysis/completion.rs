@@ -15,8 +15,9 @@ use taper_evaluator::evaluator::{Completion, Completions};
 /// Names that only the source around a cell has.
 const OWN: [&str; 2] = ["taper_cell", "taper_cell()"];
 
-/// Cells that let rust-analyzer find out what first completions need: a method, a macro, a name.
-const FIRST: [&str; 3] = ["Tensor::zeros(2).s", "vec![1.0].s", "s"];
+/// Cells that let rust-analyzer find out what first completions need: a name, a macro, a method. The last one
+/// is prepared first.
+pub(super) const FIRST: [&str; 3] = ["s", "vec![1.0].s", "Tensor::zeros(2).s"];
 
 /// Returns the completions at the byte `cursor` of the cell.
 pub(super) fn at(database: &mut Database, source: &Source, cursor: usize) -> Option<Completions> {
@@ -37,12 +38,10 @@ pub(super) fn at(database: &mut Database, source: &Source, cursor: usize) -> Opt
     })
 }
 
-/// Prepares the first completions of a user.
-pub(super) fn prepare(database: &mut Database) {
-    for cell in FIRST {
-        let text = format!("use taper::prelude::*;\nfn taper_cell() {{ {cell}");
-        let _ = items(database, &text, text.len());
-    }
+/// Prepares the first completions of a user, with one of the cells [`FIRST`].
+pub(super) fn prepare(database: &mut Database, cell: &str) {
+    let text = format!("use taper::prelude::*;\nfn taper_cell() {{ {cell}");
+    let _ = items(database, &text, text.len());
 }
 
 fn items(database: &mut Database, text: &str, offset: usize) -> Option<Vec<CompletionItem>> {

@@ -1,8 +1,9 @@
 //! rust-analyzer as a library: completes names in a cell that is being written, and shows documentation.
 //!
 //! It reads the sources of Rust's library and of the packages whose types a cell can see, which takes seconds. That is not
-//! on the path of a cell: a thread of its own loads them at a low priority once no cell begins or ends for a while, or for
-//! the first request.
+//! on the path of a cell: a thread of its own loads them at a low priority once no cell begins or ends for a while, also
+//! before the first cell, or for the first request. A front end drops a list that comes late, so a request for
+//! completions waits a moment only.
 //!
 //! - [`packages`] lists the packages; [`database`] loads their sources;
 //! - [`source`] puts a cell between the items and the variables of earlier cells, and maps positions;
@@ -15,6 +16,7 @@ mod packages;
 mod source;
 
 use crate::heap::Heap;
+use completion::FIRST;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use database::Database;
 pub(crate) use hover::Hover;
@@ -37,11 +39,14 @@ const QUIET: Duration = Duration::from_secs(1);
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// How long a request waits: the sources may have to be loaded first, on a slow machine.
+/// How long a request for documentation waits: the sources may have to be loaded first, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a request waits while the thread is still busy with an earlier request, which had no answer in time.
-const AFTER_A_LATE_ONE: Duration = Duration::from_millis(500);
+/// How long a request for completions waits. JupyterLab drops a list that comes after a second.
+const PATIENCE_WHILE_TYPING: Duration = Duration::from_millis(500);
+
+/// While the thread is still busy with an earlier request, which had no answer in time, a request waits this part of it.
+const AFTER_A_LATE_ONE: u32 = 5;
 
 /// A handle of the thread that analyses. The thread ends when the handle is dropped.
 pub(crate) struct Analysis {
@@ -85,15 +90,30 @@ impl Analysis {
         }
     }
 
-    /// Returns the completions at the byte `cursor` of the cell.
-    pub(crate) fn complete(&self, source: Source, cursor: usize) -> Completions {
-        let found = self.ask(move |database| completion::at(database, &source, cursor));
-        found.unwrap_or_else(|| Completions::none(cursor))
+    /// Returns the completions at the byte `cursor` of the cell; `None` while nothing is loaded yet.
+    pub(crate) fn complete(&self, source: Source, cursor: usize) -> Option<Completions> {
+        let work = move |database: &mut Database| {
+            let found = completion::at(database, &source, cursor);
+            Some(found.unwrap_or_else(|| Completions::none(cursor)))
+        };
+        self.ask(PATIENCE_WHILE_TYPING, work)
+    }
+
+    /// Loads everything, and prepares the first completions of a user.
+    pub(crate) fn prepare(&self) {
+        self.ask(PATIENCE, |database| {
+            FIRST
+                .iter()
+                .for_each(|cell| completion::prepare(database, cell));
+            Some(())
+        });
     }
 
     /// Returns what is known about the name at the byte `cursor` of the cell.
     pub(crate) fn hover(&self, source: Source, cursor: usize) -> Option<Hover> {
-        self.ask(move |database| hover::at(database, &source, cursor))
+        self.ask(PATIENCE, move |database| {
+            hover::at(database, &source, cursor)
+        })
     }
 
     /// Notes that a cell begins or ends.
@@ -108,6 +128,7 @@ impl Analysis {
 
     fn ask<T: Send + 'static>(
         &self,
+        patience: Duration,
         work: impl FnOnce(&mut Database) -> Option<T> + Send + 'static,
     ) -> Option<T> {
         let (sender, answer) = bounded(1);
@@ -116,8 +137,8 @@ impl Analysis {
         };
         self.messages.send(Message::Ask(Box::new(ask))).ok()?;
         let patience = match self.is_late.load(Ordering::Relaxed) {
-            true => AFTER_A_LATE_ONE,
-            false => PATIENCE,
+            true => patience / AFTER_A_LATE_ONE,
+            false => patience,
         };
         let answer = answer.recv_timeout(patience);
         if matches!(answer, Err(RecvTimeoutError::Timeout)) {
@@ -134,56 +155,65 @@ fn serve(
 ) {
     let heap = Heap::start();
     let mut database: Option<Database> = None;
-    let mut is_wanted = false;
+    // How many first completions are still to be prepared.
+    let mut unprepared = FIRST.len();
     loop {
-        let message = match is_wanted && database.is_none() {
-            true => messages.recv_timeout(QUIET),
-            false => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let message = match (&database, unprepared) {
+            (_, 0) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (None, _) => messages.recv_timeout(QUIET),
+            (Some(_), _) => messages.recv_timeout(Duration::ZERO),
         };
         let is_work = !matches!(message, Ok(Message::Cell));
         let _busy = is_work.then(|| heap.busy());
         match message {
-            Ok(Message::Cell) => is_wanted = true,
-            Ok(Message::Reload) => database = None,
+            Ok(Message::Cell) => {}
+            Ok(Message::Reload) => {
+                database = None;
+                unprepared = FIRST.len();
+            }
             Ok(Message::Ask(answer)) => {
                 if database.is_none() {
-                    database = load(packages, false);
+                    database = load(packages);
                 }
                 // Where rust-analyzer panics, the request has no answer.
                 let _ = catch_unwind(AssertUnwindSafe(|| answer(database.as_mut())));
                 is_late.store(false, Ordering::Relaxed);
             }
-            Err(RecvTimeoutError::Timeout) => {
-                database = load(packages, true);
-                is_wanted = false;
-            }
+            Err(RecvTimeoutError::Timeout) => match &mut database {
+                Some(database) => {
+                    unprepared -= 1;
+                    in_background(|| completion::prepare(database, FIRST[unprepared]));
+                }
+                None => {
+                    database = in_background(|| load(packages)).flatten();
+                    if database.is_none() {
+                        // It would not succeed the next time either.
+                        unprepared = 0;
+                    }
+                }
+            },
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-/// Loads the packages. In the background, a cell that begins meanwhile goes first.
-fn load(
-    packages: &(impl Fn() -> Option<Packages> + Sync),
-    in_background: bool,
-) -> Option<Database> {
-    let load = || {
-        if in_background {
-            let_others_go_first();
-        }
-        let mut database = Database::load(&packages()?);
-        if in_background {
-            completion::prepare(&mut database);
-        }
-        Some(database)
-    };
+fn load(packages: &impl Fn() -> Option<Packages>) -> Option<Database> {
+    Some(Database::load(&packages()?))
+}
+
+/// Does something on a thread to which cells go first. The priority of this thread could not be raised again.
+fn in_background<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
-        thread.spawn_scoped(scope, load).ok()?.join().ok()?
+        let work = || {
+            let_others_go_first();
+            work()
+        };
+        thread.spawn_scoped(scope, work).ok()?.join().ok()
     })
 }
 
-/// Sets a low priority for this thread. It cannot be raised again.
+/// Sets a low priority for this thread.
 fn let_others_go_first() {
     // On other systems, the priority is the process's.
     #[cfg(target_os = "linux")]

@@ -188,12 +188,26 @@ fn the_library_of_rust_is_known() {
 fn requests_are_answered_after_a_panic_and_without_packages() {
     let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
     let analysis = Analysis::with(|| Some(Packages::default()));
-    assert_eq!(analysis.ask::<()>(|_| panic!("in rust-analyzer")), None);
+    let panics = |_: &mut Database| -> Option<()> { panic!("in rust-analyzer") };
+    assert_eq!(analysis.ask(PATIENCE, panics), None);
     let found = analysis.complete(cells.source("kettle.lit"), 10);
+    let found = found.expect("it is loaded");
     assert_eq!((found.start, found.end, found.items.len()), (7, 10, 1));
     let nothing = Analysis::with(|| None);
-    assert_eq!(
-        nothing.complete(cells.source("kettle."), 7),
-        Completions::none(7)
-    );
+    assert_eq!(nothing.complete(cells.source("kettle."), 7), None);
+}
+
+#[test]
+fn completions_do_not_wait_for_the_sources() {
+    let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
+    let (load, wait) = unbounded::<()>();
+    let analysis = Analysis::with(move || {
+        let _ = wait.recv();
+        Some(Packages::default())
+    });
+    let complete = || analysis.complete(cells.source("kettle.lit"), 10);
+    assert_eq!(complete(), None);
+    drop(load);
+    let found = std::iter::repeat_with(complete).find_map(|found| found);
+    assert_eq!(found.expect("it is loaded").items.len(), 1);
 }

@@ -15,7 +15,7 @@ const CELLS: &str = "ctx";
 
 /// Methods that the chapters call most, the most frequent first.
 #[rustfmt::skip]
-const FREQUENT: &[&str] = &[
+pub(crate) const FREQUENT: &[&str] = &[
     "forward", "shape", "dims", "matmul", "reshape", "fit", "backward", "sum_all", "mean_all", "sqr", "len", "iter",
     "map", "get", "push", "tensor", "clone", "collect", "to_device", "device", "dtype", "item", "to_vec1", "to_vec2",
     "t", "i", "abs", "exp", "sqrt", "sin", "pow", "softmax", "narrow", "unsqueeze", "squeeze", "transpose", "to_scalar",

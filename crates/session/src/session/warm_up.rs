@@ -17,7 +17,7 @@ impl Session {
         for cell in WARM_UP_CELLS {
             let _ = self.run(cell, &mut Silent);
         }
-        let _ = self.engine.complete("Tensor::zero", 12);
+        self.engine.prepare_completions();
         let _ = self.engine.end_process();
     }
 

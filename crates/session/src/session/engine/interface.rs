@@ -123,6 +123,11 @@ pub(crate) trait Engine: Send {
     /// Returns the completions at the byte `cursor`.
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
 
+    /// Does what makes the first completions slow.
+    fn prepare_completions(&mut self) {
+        let _ = self.complete("Tensor::zero", 12);
+    }
+
     /// Adds signatures and documentation to completions of `code`, where [`Self::complete`] has not.
     fn describe(&mut self, _found: &mut Completions, _code: &str) {}
 

@@ -19,11 +19,46 @@ pub(super) fn source(engine: &mut Engine, code: &str) -> Source {
     Source::new(code, |items| engine.surroundings(items))
 }
 
-/// Returns the completions at the byte `cursor`, with signatures.
-pub(super) fn complete(analysis: &Analysis, source: Source, cursor: usize) -> Completions {
-    let mut found = analysis.complete(source, cursor);
+/// Returns the completions at the byte `cursor`, with signatures; `None` while nothing is loaded yet.
+pub(super) fn complete(analysis: &Analysis, source: Source, cursor: usize) -> Option<Completions> {
+    let mut found = analysis.complete(source, cursor)?;
     found.items.iter_mut().for_each(describe);
-    found
+    Some(found)
+}
+
+/// Returns completions of the name at the byte `cursor` from what is known without the analysis.
+pub(super) fn known(engine: &Engine, code: &str, cursor: usize) -> Completions {
+    let before = &code[..cursor];
+    let start = before
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| *c == '_' || c.is_alphanumeric())
+        .last()
+        .map_or(cursor, |(at, _)| at);
+    let name = &before[start..];
+    let is_method = before[..start].ends_with('.');
+    let variables = engine.variables().map(|variable| &*variable.name);
+    let names: Vec<&str> = match is_method {
+        true => completions::FREQUENT.to_vec(),
+        false if before[..start].ends_with(':') => Vec::new(),
+        false => variables.collect(),
+    };
+    let items = names.into_iter().filter(|it| it.starts_with(name));
+    Completions {
+        start,
+        end: cursor,
+        items: items.map(|it| item(it, is_method)).collect(),
+    }
+}
+
+fn item(name: &str, is_method: bool) -> Completion {
+    let kind = if is_method { "function" } else { "instance" };
+    Completion {
+        text: name.to_owned(),
+        kind: kind.to_owned(),
+        label: name.to_owned(),
+        documentation: String::new(),
+    }
 }
 
 fn describe(item: &mut Completion) {

@@ -308,7 +308,12 @@ impl Engine for Own {
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let source = editor::source(&mut self.engine, &blank_out(code, is_option));
-        editor::complete(&self.analysis, source, cursor)
+        let found = editor::complete(&self.analysis, source, cursor);
+        found.unwrap_or_else(|| editor::known(&self.engine, code, cursor))
+    }
+
+    fn prepare_completions(&mut self) {
+        self.analysis.prepare();
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
