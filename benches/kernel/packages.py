@@ -34,7 +34,7 @@ PACKAGES = [
     ("image", '{ version = "0.25", default-features = false, features = ["png", "bmp"] }', "let photo = image::RgbImage::new(4, 4);"),
     ("nalgebra", '"0.34"', "let vector = nalgebra::Vector3::new(1.0, 2.0, 3.0);"),
 ]
-BEFORE = "let t = ones((2, 3), &cpu());\nlet text = String::from(\"kept\");"
+BEFORE = "let t = ones((2, 3));\nlet text = String::from(\"kept\");"
 AFTER = "(t.dims().len(), text.len(), json[\"x\"].as_i64(), digits.is_match(\"1\"), day.to_string(), big.bits(), matrix.sum(), " \
     "bad.to_string(), photo.width(), vector.norm() > 3.0, row.x)"
 

@@ -119,7 +119,7 @@ fn a_package_whose_types_taper_shares_makes_it_compile_again() {
     let why = "Taper was rebuilt, because a new package needs other features of `half`, whose types it shares with \
                Taper. The process in which cells run was restarted; all variables are lost.\n";
     assert!(ran.contains(&out(why)) || uses_evcxr(), "{ran:?}");
-    let ran = session.run("tensor(&[one, one], &cpu()).dims().len()");
+    let ran = session.run("tensor(&[one, one]).dims().len()");
     assert_eq!(ran, [value("1")]);
 }
 
@@ -131,7 +131,7 @@ fn packages_are_added_one_after_the_other() {
         return;
     }
     let mut session = own_session();
-    session.run("let t = ones(2, &cpu());\nlet text = String::from(\"kept\");");
+    session.run("let t = ones(2);\nlet text = String::from(\"kept\");");
     for (package, cell) in [
         (
             "serde = { version = \"1\", features = [\"derive\"] }",
