@@ -185,7 +185,7 @@ class Widgets(WithKernel):
     def test_the_kernel_sends_the_stale_cells(self):
         comm = {"comm_id": "marks", "target_name": "taper.stale", "data": {"cells": ["a", "b"]}}
         opened = self.kernel.wait_for_output(self.send("comm_open", comm), "comm_msg")
-        knows = os.environ.get("TAPER_ENGINE") == "taper"
+        knows = os.environ.get("TAPER_ENGINE") != "evcxr"
         self.assertEqual(opened["content"], {"comm_id": "marks", "data": {"stale": [] if knows else None}})
         for cell, code in [("a", "let width = 1;"), ("b", "width + 1"), ("a", "let width = 2;")]:
             content = {"code": code, "silent": False, "store_history": True}

@@ -190,7 +190,9 @@ fn another_taper_is_announced_and_starts_a_new_process() {
          The process in which cells run was restarted; all variables are lost.\n",
         real.display()
     );
-    assert_eq!(ran, [out(&expected)], "{ran:#?}");
+    // A slow machine shows progress between them.
+    let texts = ran.iter().filter_map(|event| event["text"].as_str());
+    assert_eq!(texts.collect::<String>(), expected, "{ran:#?}");
 }
 
 fn text_of(ran: &[serde_json::Value]) -> &str {

@@ -61,6 +61,7 @@
 //! | `interrupt.rs` | stops a compiler or a cell |
 //! | `compile/` | rustc and the linker |
 //! | `source.rs` | writes a cell's crate, and finds the cell in messages about it |
+//! | `glue.rs` | what that contains besides the cell |
 //! | `repair.rs` | learns from an attempt to compile |
 //! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
 //! | `process/` | the process that runs the cells, from both sides |
@@ -81,6 +82,7 @@ mod engine;
 mod error;
 mod evaluation;
 mod file;
+mod glue;
 mod hook;
 mod interior;
 mod interrupt;

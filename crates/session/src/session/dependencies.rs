@@ -1,13 +1,15 @@
-//! Compiles the packages of `:dep` lines with progress, before evcxr asks for them.
+//! Compiles the packages of `:dep` lines with progress.
 
+use super::engine::Added;
 use super::interrupt::Interrupter;
+use super::{Session, Silent, diagnostics};
 use crate::image;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use taper_evaluator::CellError;
+use std::time::{Duration, Instant, SystemTime};
 use taper_evaluator::event::{Event, MimeBundle};
+use taper_evaluator::{CellError, Front, Stream};
 use taper_host::progress::{Progress, Step, duration};
 
 /// Whether evcxr needs the network to resolve the packages.
@@ -27,6 +29,89 @@ pub(crate) fn refusal(value: Option<OsString>) -> Option<CellError> {
     let message = "`:dep` is switched off here (TAPER_DEP=0). Use what `taper` has, or ask for the package to be allowed.";
     let refused = || super::cell_error("DependencyRefused", message, None);
     (value? == "0").then(refused)
+}
+
+impl Session {
+    /// Compiles the packages of `:dep` lines.
+    pub(super) fn add_packages(
+        &mut self,
+        dependencies: &[(&str, &str)],
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        let library = self.library_modified();
+        let other = dependencies
+            .iter()
+            .find_map(|(name, value)| self.preloaded.other(name, value));
+        if let Some(folder) = &other {
+            let folder = folder.display();
+            front.event(Event::Text {
+                stream: Stream::Stdout,
+                text: format!(
+                    "Loading the crate `taper` of {folder} in place of the installed one.\n"
+                ),
+            });
+        }
+        let interrupter = self.interrupter.clone();
+        let emit = &mut |event| front.event(event);
+        let mut progress = LiveLine::with(emit, &interrupter);
+        let added = self.engine.add_packages(dependencies, &mut progress);
+        progress.finish();
+        if interrupter.is_asked_to_stop() {
+            return Err(diagnostics::error("Interrupted", "", None));
+        }
+        let added = match added {
+            Some(added) => added.map_err(|error| {
+                let names = dependencies.iter().map(|(name, _)| *name);
+                let code: Vec<&str> = names.collect();
+                diagnostics::explain(error, None, &code.join("\n"), &self.names)
+            })?,
+            None => self.prepare(dependencies, front),
+        };
+        if self.library_modified() != library {
+            let why = match (other, added.shared) {
+                (Some(_), _) => "Another Taper was loaded. ".to_owned(),
+                (None, None) => {
+                    "Taper was rebuilt, because a new package needs other features of its dependencies. "
+                        .to_owned()
+                }
+                (None, Some(package)) => format!(
+                    "Taper was rebuilt, because a new package needs other features of `{package}`, whose types it \
+                     shares with Taper. "
+                ),
+            };
+            self.replace_cells_process(&why, front);
+        } else if !added.lost.is_empty() {
+            self.report_packages_changed(&added.lost, front);
+        }
+        Ok(())
+    }
+
+    /// Compiles packages before evcxr does.
+    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) -> Added {
+        let library = self.library_modified();
+        let emit = &mut |event| front.event(event);
+        let network = compile(&self.folder, dependencies, &self.interrupter, emit);
+        let offline = u8::from(network == Network::NotNeeded);
+        let _ = self.run(&format!(":offline {offline}"), &mut Silent);
+        if self.library_modified() != library {
+            // The cells process has loaded the old library, in which the next cell would not find its
+            // functions. evcxr must know the packages first, or it would compile the old library again.
+            let lines = dependencies.iter();
+            let lines: String = lines
+                .map(|(name, value)| format!(":dep {name} = {value}\n"))
+                .collect();
+            let _ = self.run(&lines, &mut Silent);
+        }
+        Added {
+            lost: Vec::new(),
+            shared: None,
+        }
+    }
+
+    /// Returns when the library `taper` was compiled.
+    fn library_modified(&self) -> Option<SystemTime> {
+        std::fs::metadata(&self.library).ok()?.modified().ok()
+    }
 }
 
 /// Compiles the packages into the session's own work directory.

@@ -39,11 +39,10 @@ use crate::relay::Answer;
 use crate::workspace::Workspace;
 pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
-use dependencies::Network;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
 pub(crate) use engine::Start;
-use engine::{Added, Engine, EngineEvent};
+use engine::{Engine, EngineEvent};
 use interrupt::Interrupter;
 use names::{Names, Outcome};
 pub use outcome::error_of;
@@ -53,7 +52,6 @@ use serde_json::Map;
 use source_map::SourceMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
@@ -311,87 +309,6 @@ impl Session {
                 "{why}The process in which cells run was restarted; all variables are lost.\n"
             ),
         });
-    }
-
-    /// Compiles the packages of `:dep` lines.
-    fn add_packages(
-        &mut self,
-        dependencies: &[(&str, &str)],
-        front: &mut dyn Front,
-    ) -> Result<(), CellError> {
-        let library = self.library_modified();
-        let other = dependencies
-            .iter()
-            .find_map(|(name, value)| self.preloaded.other(name, value));
-        if let Some(folder) = &other {
-            let folder = folder.display();
-            front.event(Event::Text {
-                stream: Stream::Stdout,
-                text: format!(
-                    "Loading the crate `taper` of {folder} in place of the installed one.\n"
-                ),
-            });
-        }
-        let interrupter = self.interrupter.clone();
-        let emit = &mut |event| front.event(event);
-        let mut progress = LiveLine::with(emit, &interrupter);
-        let added = self.engine.add_packages(dependencies, &mut progress);
-        progress.finish();
-        if interrupter.is_asked_to_stop() {
-            return Err(diagnostics::error("Interrupted", "", None));
-        }
-        let added = match added {
-            Some(added) => added.map_err(|error| {
-                let names = dependencies.iter().map(|(name, _)| *name);
-                let code: Vec<&str> = names.collect();
-                diagnostics::explain(error, None, &code.join("\n"), &self.names)
-            })?,
-            None => self.prepare(dependencies, front),
-        };
-        if self.library_modified() != library {
-            let why = match (other, added.shared) {
-                (Some(_), _) => "Another Taper was loaded. ".to_owned(),
-                (None, None) => {
-                    "Taper was rebuilt, because a new package needs other features of its dependencies. "
-                        .to_owned()
-                }
-                (None, Some(package)) => format!(
-                    "Taper was rebuilt, because a new package needs other features of `{package}`, whose types it \
-                     shares with Taper. "
-                ),
-            };
-            self.replace_cells_process(&why, front);
-        } else if !added.lost.is_empty() {
-            self.report_packages_changed(&added.lost, front);
-        }
-        Ok(())
-    }
-
-    /// Compiles packages before evcxr does.
-    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) -> Added {
-        let library = self.library_modified();
-        let emit = &mut |event| front.event(event);
-        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, emit);
-        let offline = u8::from(network == Network::NotNeeded);
-        let _ = self.run(&format!(":offline {offline}"), &mut Silent);
-        if self.library_modified() != library {
-            // The cells process has loaded the old library, in which the next cell would not find its
-            // functions. evcxr must know the packages first, or it would compile the old library again.
-            let lines = dependencies.iter();
-            let lines: String = lines
-                .map(|(name, value)| format!(":dep {name} = {value}\n"))
-                .collect();
-            let _ = self.run(&lines, &mut Silent);
-        }
-        Added {
-            lost: Vec::new(),
-            shared: None,
-        }
-    }
-
-    /// Returns when the library `taper` was compiled.
-    fn library_modified(&self) -> Option<SystemTime> {
-        std::fs::metadata(&self.library).ok()?.modified().ok()
     }
 
     fn run_shell(&self, script: &shell::Script, front: &mut dyn Front) -> Result<(), CellError> {

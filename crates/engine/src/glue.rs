@@ -1,0 +1,243 @@
+//! What the engine writes into the statements of a cell, and around them.
+
+use crate::cell::text;
+use crate::cell::{Binding, Parsed, Place, Temporary};
+use crate::compile::SUPPORT;
+use crate::file::{Edit, File, Position, file_of_cell};
+use crate::source::{FUNCTION, Glue, Parts, Used};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Returns the file with the statements of a cell, a block, and what its last lines are for.
+pub(crate) fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
+    let source = parts.source;
+    let items = cell.items.iter().map(|item| &item.range);
+    let others = cell
+        .imports
+        .iter()
+        .map(|(range, _)| range)
+        .chain(&cell.attributes);
+    let others: Vec<Range<usize>> = items.chain(others).cloned().collect();
+    let ranges = text::outside(0..source.len(), &others);
+    let name = file_of_cell(source);
+    let mut file = File::new(name, parts.number, source, &ranges, edits(parts, cell));
+    let mut glue = BTreeMap::new();
+    for (index, (line, kind)) in last_lines(parts, cell).into_iter().enumerate() {
+        let _ = write!(file.text, "\n{line}");
+        glue.insert(file.lines + index + 1, kind);
+    }
+    (file, glue)
+}
+
+/// Returns what is written into the statements. Of what is written at one place, the first is the first.
+fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
+    let mut edits = vec![Edit::insert(0, "{".to_owned())];
+    for binding in &cell.bindings {
+        if parts.frozen.contains(&binding.name) {
+            let freeze = format!(" {} ", freeze(&binding.name));
+            edits.push(Edit::insert(frozen_from(parts, cell, binding), freeze));
+        }
+    }
+    let mut ends = Vec::new();
+    for index in parts.temporaries.iter() {
+        let Some(Temporary { range, is_mutable }) = cell.temporaries.get(*index) else {
+            continue;
+        };
+        let mutable = if *is_mutable { "_mut" } else { "" };
+        let start = format!("(*::{SUPPORT}::freeze_temporary{mutable}(");
+        edits.push(Edit::insert(range.start, start));
+        ends.insert(0, Edit::insert(range.end, "))".to_owned()));
+    }
+    if let Some(tail) = &cell.tail {
+        let show = format!("{{ use ::{SUPPORT}::ByDebug as _; (&(");
+        edits.push(Edit::insert(tail.start, show));
+        ends.push(Edit::insert(tail.end, ")).evcxr_display(); }".to_owned()));
+    }
+    for place in cell.places.iter().filter(|it| is_frozen(parts, cell, it)) {
+        let field = match place.is_field {
+            true => format!("{}: ", place.name),
+            false => String::new(),
+        };
+        edits.push(Edit::insert(place.range.start, field + "(*"));
+        edits.push(Edit::insert(place.range.end, ")".to_owned()));
+    }
+    edits.append(&mut ends);
+    edits
+}
+
+/// Returns from where on a new variable is frozen: until something borrows from it, the cell can change it.
+fn frozen_from(parts: &Parts, cell: &Parsed, binding: &Binding) -> usize {
+    let borrow = parts.borrowed_at.get(&binding.name);
+    let at = borrow.and_then(|place| statement_at(parts, cell, *place));
+    at.filter(|at| *at >= binding.statement)
+        .unwrap_or(binding.statement)
+}
+
+/// Returns whether a variable is a reference to its value at a place where it is named.
+fn is_frozen(parts: &Parts, cell: &Parsed, place: &Place) -> bool {
+    let at = place.range.start;
+    let mut defined = cell.defined.iter().filter(|(name, _)| *name == place.name);
+    let is_earlier = defined.next().is_none_or(|(_, end)| at < *end);
+    if is_earlier {
+        let mut used = parts.used.iter();
+        let used = used.find(|used| used.name == place.name);
+        return used.is_some_and(|used| used.is_frozen || parts.frozen.contains(used.name));
+    }
+    let mut bindings = cell.bindings.iter();
+    let binding = bindings.find(|it| it.name == place.name && parts.frozen.contains(&it.name));
+    binding.is_some_and(|binding| at >= frozen_from(parts, cell, binding))
+}
+
+/// Returns where the statement begins that contains a place.
+fn statement_at(parts: &Parts, cell: &Parsed, place: Position) -> Option<usize> {
+    let position = |at| text::position(parts.source, at);
+    let mut statements = cell.statements.iter();
+    let found = statements.find(|it| position(it.start) <= place && place < position(it.end));
+    found.map(|statement| statement.start)
+}
+
+/// Returns the lines that follow the statements: they keep the new variables.
+fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
+    let mut lines = Vec::new();
+    if parts.cell.is_some() {
+        lines.push((";".to_owned(), Glue::Other));
+    }
+    let kept = cell
+        .bindings
+        .iter()
+        .filter(|it| !parts.used_up.contains(&it.name));
+    for Binding { name, .. } in kept {
+        let kind = format!("{{ #[warn(trivial_casts)] let _ = &{name} as &_; }}");
+        let keep = format!("{kind} ::{SUPPORT}::keep({name:?}, {name});");
+        lines.push((keep, Glue::Keep(name.clone())));
+    }
+    let end = match cell.has_try {
+        true => format!(
+            "::core::result::Result::Ok::<(), {}>(()) }}",
+            failure(parts)
+        ),
+        false => "}".to_owned(),
+    };
+    lines.push((end, Glue::Other));
+    lines
+}
+
+/// Returns the type of what a `?` returns.
+fn failure(parts: &Parts) -> String {
+    match parts.question_mark {
+        Some(_) => "crate::TaperFailure".to_owned(),
+        None => format!("::{SUPPORT}::Failure"),
+    }
+}
+
+/// Returns the definition of that type, where a package receives the errors.
+fn failure_type(parts: &Parts, cell: &Parsed) -> Option<String> {
+    let function = parts.question_mark.filter(|_| cell.has_try)?;
+    Some(format!(
+        "struct TaperFailure; impl ::{SUPPORT}::Failed for TaperFailure {{}} \
+         impl<E: ::core::fmt::Display> ::core::convert::From<E> for TaperFailure {{ \
+         #[track_caller] fn from(error: E) -> Self {{ {function}(error); TaperFailure }} }}"
+    ))
+}
+
+/// Returns the lines of the function that the process calls.
+pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> {
+    let start = format!(
+        "#[unsafe(no_mangle)] pub extern \"C\" fn {FUNCTION}() {{ ::{SUPPORT}::guard(|| {{"
+    );
+    let failure = failure_type(parts, cell).into_iter();
+    let mut lines: Vec<(String, Glue)> = failure
+        .chain([start])
+        .map(|line| (line, Glue::Other))
+        .collect();
+    for Used {
+        name,
+        kind,
+        is_mutable,
+        ..
+    } in &parts.used
+    {
+        let mutable = if *is_mutable {
+            "#[warn(unused_mut)] let mut"
+        } else {
+            "let"
+        };
+        let mut line =
+            format!("{mutable} {name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
+        if parts.frozen.contains(*name) {
+            line += &freeze(name);
+        }
+        lines.push((line, Glue::Take((*name).to_owned())));
+    }
+    let run = run(cell, include);
+    lines.push((format!("let taper_done = {run};"), Glue::Other));
+    for Used { name, .. } in parts
+        .used
+        .iter()
+        .filter(|used| !parts.moved.contains(used.name))
+    {
+        let function = if parts.frozen.contains(*name) {
+            "keep"
+        } else {
+            "put"
+        };
+        let mut put = format!("::{SUPPORT}::{function}({name:?}, {name});");
+        if cell.bindings.iter().any(|binding| binding.name == *name) {
+            // The cell defines it again, unless it fails.
+            put = format!("if !taper_done {{ {put} }}");
+        }
+        lines.push((put, Glue::Put((*name).to_owned())));
+    }
+    lines.push(("}); }".to_owned(), Glue::Other));
+    lines.extend(question(parts, cell, include));
+    lines
+}
+
+/// Returns the call that runs the statements.
+fn run(cell: &Parsed, include: &str) -> String {
+    let call = match (cell.has_try, cell.has_await) {
+        (false, false) => format!("run(|| {include})"),
+        (true, false) => format!("run_fallible(|| {include})"),
+        (false, true) => format!("run_future(async {{ {include} }})"),
+        (true, true) => format!("run_fallible_future(async {{ {include} }})"),
+    };
+    format!("::{SUPPORT}::{call}")
+}
+
+/// Returns a function that is never called. It does not put the variables back, so that rustc says which of them the
+/// statements do not use, where the syntax leaves that in doubt.
+fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> {
+    let is_doubtful = |used: &&Used| !used.is_certain && !parts.frozen.contains(used.name);
+    // What must be unique in a crate cannot be there twice.
+    let is_unique = |word: &str| ["impl", "no_mangle", "export_name"].contains(&word);
+    let contains_unique = cell.mentions.iter().any(|word| is_unique(word));
+    if contains_unique || parts.used.iter().find(is_doubtful).is_none() {
+        return Vec::new();
+    }
+    let mut lines = vec![("fn taper_uses() {".to_owned(), Glue::Question(None))];
+    for used in &parts.used {
+        let Used { name, kind, .. } = used;
+        let lint = if is_doubtful(&used) {
+            "#[warn(unused_variables)] "
+        } else {
+            ""
+        };
+        let mutable = if used.is_mutable { "mut " } else { "" };
+        let mut line = format!(
+            "{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};"
+        );
+        if parts.frozen.contains(*name) {
+            line += &freeze(name);
+        }
+        lines.push((line, Glue::Question(Some((*name).to_owned()))));
+    }
+    let run = run(cell, include);
+    lines.push((format!("let _ = {run}; }}"), Glue::Question(None)));
+    lines
+}
+
+/// Returns a statement that makes a variable a reference to a value that lives until the process ends.
+fn freeze(name: &str) -> String {
+    format!("let {name}: &'static _ = ::{SUPPORT}::freeze({name});")
+}
