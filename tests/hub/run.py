@@ -4,7 +4,7 @@
 
 Installs `packaging/jupyterhub` into FOLDER, which is kept for the next run, and starts it unchanged. The users exist
 in this test's namespaces only, where there is no network. Needs root on Linux, node with npm, and Python with
-venv; otherwise prints what is missing. TAPER is a command that carries its sources. If TAPER_HUB_IMAGE names an exported
+venv; otherwise prints what is missing, and fails if `CI` is set. TAPER is a command that carries its sources. If TAPER_HUB_IMAGE names an exported
 image, it is imported instead of compiled. TAPER_HUB_QUICK leaves out the end of idle servers, which takes two minutes.
 """
 
@@ -35,7 +35,7 @@ def main() -> None:
     missing = [program for program in ("unshare", "useradd", "npm", "bwrap") if not shutil.which(program)]
     if sys.platform != "linux" or os.geteuid() != 0 or missing:
         print(f"skipped: needs root on Linux and {', '.join(missing) or 'the programs of a server'}")
-        return
+        sys.exit(1 if os.environ.get("CI") else 0)
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     command = ["unshare", "--mount", "--propagation=private", sys.executable, __file__, str(taper)]
