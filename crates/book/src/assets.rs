@@ -1,4 +1,5 @@
-//! The files beside the pages: images, notebooks to download, the crate's documentation.
+//! The files beside the pages: images, notebooks to download, the crate's documentation, the texts that the search
+//! finds; and the footer of the pages.
 //!
 //! A second renderer writes these files; mdBook runs it after its own. They cannot be written earlier, because mdBook
 //! first empties the folder of the pages, and it copies only from the folder of the sources, into which we do not
@@ -7,7 +8,7 @@
 use crate::builder::Content;
 use crate::error::Error;
 use crate::paths::copy_tree;
-use crate::{documentation, protocol};
+use crate::{documentation, footer, protocol, search};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,10 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     let context: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
     let own = protocol::field(&context, "destination")?;
     let pages = PathBuf::from(own).with_file_name("html");
-    for (_, page) in protocol::render(&context, &context["book"])?.pages {
+    let rendered = protocol::render(&context, &context["book"])?;
+    search::replace(&pages, &rendered.book)?;
+    footer::add(&pages, &rendered.book.notebooks)?;
+    for (_, page) in rendered.pages {
         for (name, content) in page.files {
             write(&pages.join(name), &content)?;
         }

@@ -104,7 +104,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
         "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{}{}</span></a>\
          <span class=\"chapter-question\">{}</span><span class=\"chapter-time\">{}</span></li>\n",
         encode(&chapter.page),
-        from_home(cover.as_deref()?, &chapter.page),
+        from_home(cover.as_deref()?, &chapter.page).replacen("<img ", "<img loading=\"lazy\" ", 1),
         number
             .map(|number| format!("{number}. "))
             .unwrap_or_default(),

@@ -25,7 +25,8 @@
 //!    from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
 //!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
-//! 5. `assets` writes images, notebooks and the documentation beside the pages.
+//! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and the
+//!    `footer` of the pages.
 //!
 //! [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
@@ -46,6 +47,7 @@ mod chapter;
 mod contrast;
 mod documentation;
 mod error;
+mod footer;
 mod highlight;
 mod home;
 mod html;
@@ -62,6 +64,7 @@ mod page;
 mod paths;
 mod protocol;
 mod sanitise;
+mod search;
 mod serve;
 mod svg;
 mod tags;

@@ -213,6 +213,7 @@ fn files_are_written_beside_the_pages() {
     let mut input = context();
     input["destination"] = json!(folder.path().join("taper"));
     input["book"] = json!({ "items": [chapter("dots", &dots)] });
+    std::fs::create_dir(folder.path().join("html")).expect("the folder that mdBook has written");
     write_files(&input.to_string()).expect("they are written");
     let read = |name: &str| std::fs::read(folder.path().join("html").join(name)).expect(name);
     assert_eq!(read("dots.ipynb"), dots.as_bytes());

@@ -4,7 +4,7 @@
 use crate::book::Book;
 use crate::chapter::Chapter;
 use crate::html::escape;
-use crate::url::encode;
+use crate::url::{decode, encode};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -43,15 +43,7 @@ impl Toolbar {
     pub(crate) fn render(&self, chapter: &Chapter, book: &Book) -> String {
         let notebook = encode(&format!("{}/{}.ipynb", self.folder, chapter.path));
         let mut links = Vec::new();
-        if let Some(lab) = &self.lab {
-            let command = format!("cargo taper lab {}/{}.ipynb", self.folder, chapter.path);
-            let address = format!("{lab}/lab/tree/{notebook}");
-            links.push(link(
-                &address,
-                "Open in JupyterLab",
-                &format!("needs `{command}`"),
-            ));
-        }
+        links.extend(self.lab.as_ref().map(|lab| self.in_lab(lab, &notebook)));
         links.push(download(chapter));
         links.extend(counterpart(chapter, book));
         if let Some(repository) = &self.repository {
@@ -72,6 +64,30 @@ impl Toolbar {
         }
         format!("<p class=\"actions\">{}</p>", links.join("\n"))
     }
+
+    /// Returns the link that opens a notebook in JupyterLab. If that is on the machine of the reader, the link is
+    /// hidden until `run.js` shows it in a book that this machine serves.
+    fn in_lab(&self, lab: &str, notebook: &str) -> String {
+        let address = format!("{lab}/lab/tree/{notebook}");
+        let link = link(
+            &address,
+            "Open in JupyterLab",
+            &format!("needs `cargo taper lab {}`", decode(notebook)),
+        );
+        match is_local(lab) {
+            true => link.replacen("<a ", "<a class=\"local\" hidden ", 1),
+            false => link,
+        }
+    }
+}
+
+/// Returns whether an address leads to the machine of the reader.
+fn is_local(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
+        let rest = host.strip_prefix(local);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    })
 }
 
 /// Returns the link that downloads the notebook. The file beside the page has the page's name; the browser saves it
@@ -129,6 +145,24 @@ fn on_github(address: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_this_machine_are_recognised() {
+        for address in [
+            "http://localhost:8888",
+            "http://127.0.0.1",
+            "http://[::1]:8888/hub",
+        ] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in [
+            "https://hub.example.org",
+            "http://localhost.example.org",
+            "",
+        ] {
+            assert!(!is_local(address), "{address}");
+        }
+    }
 
     #[test]
     fn origins_on_github_are_recognised() {

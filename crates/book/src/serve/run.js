@@ -362,11 +362,19 @@ function addKernelBar() {
         button('Run all', 'Run all cells of this page', async () => run(await withoutSkipped(cells))),
         stopButton,
         button('Restart', 'End the kernel, with all variables', restart),
+        ...openInLab(),
         status);
     bar.setAttribute('role', 'group');
     bar.setAttribute('aria-label', 'Kernel');
     download.closest('.actions').after(bar);
     showKernel('Cells run on this machine. Click into the code to change it; Shift-Enter runs it.');
+}
+
+// The link to a JupyterLab on this machine, which the book hides elsewhere.
+function openInLab() {
+    const links = [...document.querySelectorAll('main .actions a.local')];
+    links.forEach(link => link.hidden = false);
+    return links;
 }
 
 // Waits for a cell that was started before the page was reloaded, and that still runs.
