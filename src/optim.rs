@@ -1,6 +1,6 @@
 //! Optimisers, which update parameters from their gradients, and schedules for the learning rate.
 //!
-//! An optimiser is created for the parameters of one model: `Sgd::new(model.parameters(), 0.1)`. It
+//! An optimiser is created for the parameters of one model: `SGD::new(model.parameters(), 0.1)`. It
 //! holds the parameters themselves, not their values: so it also updates them after the model has
 //! moved to another device, and lazy parameters once they have values.
 //!
@@ -29,7 +29,7 @@ pub(crate) use gradients::{try_accumulate, try_clip, variables};
 pub use rmsprop::RMSprop;
 pub(crate) use schedule::is_better_larger;
 pub use schedule::{LrSchedule, OneCycle, ReduceOnPlateau, Schedule};
-pub use sgd::Sgd;
+pub use sgd::SGD;
 pub(crate) use sgd::plain_sgd;
 
 use crate::error::Result;
@@ -41,7 +41,7 @@ use crate::tensor::{GradStore, Tensor};
 /// use taper::prelude::*;
 ///
 /// let net = Linear::new(2, 1);
-/// let mut optimizer = Sgd::new(net.parameters(), 0.1);
+/// let mut optimizer = SGD::new(net.parameters(), 0.1);
 /// let x = ones((4, 2));
 /// for _ in 0..100 {
 ///     let loss = mse_loss(&net.forward(&x), &full((4, 1), 3.0));
@@ -62,8 +62,8 @@ pub trait Optimizer: Send {
     /// let net = Linear::new(2, 1);
     /// let other = Linear::new(2, 1);
     /// let loss = net.forward(&ones((4, 2))).mean_all();
-    /// Sgd::new(net.parameters(), 0.1).step(&loss.backward());
-    /// let wrong = attempt(|| Sgd::new(other.parameters(), 0.1).step(&loss.backward()));
+    /// SGD::new(net.parameters(), 0.1).step(&loss.backward());
+    /// let wrong = attempt(|| SGD::new(other.parameters(), 0.1).step(&loss.backward()));
     /// assert!(wrong.is_err());
     /// ```
     fn step(&mut self, gradients: &GradStore);

@@ -47,8 +47,8 @@ pub use crate::ops::{
     one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
 };
 pub use crate::optim::{
-    Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau,
-    Schedule, Sgd, accumulate_gradients, clip_gradients,
+    Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, SGD,
+    Schedule, accumulate_gradients, clip_gradients,
 };
 pub use crate::plot::{
     Figure, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram, plot, scatter,

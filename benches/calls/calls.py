@@ -80,7 +80,7 @@ EXTRA = {
         "{ let net = seq![LazyConv2d::new(6, 5).padding(2), LazyBatchNorm2d::new(), ReLU, MaxPool2d::new(2), Conv2d::new(6, 16, 5), Sigmoid, AvgPool2d::new(2), Flatten, Linear::new(400, 120), ReLU, LazyLinear::new(10)]; net.forward(x) }"),
     "Trainer and Classifier, fit": ("data: &Digits",
         "{ let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1); Trainer::new(5).num_gpus(1).fit(&mut model, data) }"),
-    "a loop over minibatches": ("loader: &DataLoader, net: &Sequential, optimizer: &mut Sgd",
+    "a loop over minibatches": ("loader: &DataLoader, net: &Sequential, optimizer: &mut SGD",
         "(|| -> Result<()> { for batch in loader { let Batch { x, y } = batch?; let loss = cross_entropy(&net.forward(&x), &y); optimizer.step(&loss.backward()); } Ok(()) })()"),
     "compose!": ("", "compose![Resize::new(8), ToTensor]"),
     "timeit!": ("x: &Tensor", "timeit!(x.exp())"),

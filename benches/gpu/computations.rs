@@ -190,10 +190,10 @@ fn loss(name: &'static str, loss: impl Fn(&Tensor) -> Tensor + 'static) -> Compu
 /// Returns the parameters after five steps of each optimiser.
 pub(crate) fn optimizers() -> Vec<Computation> {
     vec![
-        optimizer("Sgd", |p| Box::new(Sgd::new(p, 0.1))),
-        optimizer("Sgd with momentum", |p| {
+        optimizer("SGD", |p| Box::new(SGD::new(p, 0.1))),
+        optimizer("SGD with momentum", |p| {
             Box::new(
-                Sgd::new(p, 0.1)
+                SGD::new(p, 0.1)
                     .momentum(0.9)
                     .nesterov(true)
                     .weight_decay(0.01),

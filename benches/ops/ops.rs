@@ -236,7 +236,7 @@ fn optimizer(op: &str, x: &Tensor) -> Work {
     let parameter = Parameter::new(&x.detach());
     let gradients = parameter.tensor().sqr().sum_all().backward();
     let mut optimizer: Box<dyn Optimizer> = match op {
-        "sgd" => Box::new(Sgd::new(vec![parameter], 1e-6)),
+        "sgd" => Box::new(SGD::new(vec![parameter], 1e-6)),
         _ => Box::new(AdamW::new(vec![parameter], 1e-6)),
     };
     Box::new(move || {

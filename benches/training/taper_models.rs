@@ -48,7 +48,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
     let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model);
     let mut optimizer: Box<dyn Optimizer> = match adam {
         true => Box::new(AdamW::new(net.parameters(), 0.001)),
-        false => Box::new(Sgd::new(net.parameters(), 0.01)),
+        false => Box::new(SGD::new(net.parameters(), 0.01)),
     };
     let loss = if y.dtype().is_float() {
         bce_with_logits
@@ -67,7 +67,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
 pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
     let net = lenet();
     net.forward(&x.i(..1));
-    let mut optimizer = Sgd::new(net.parameters(), 0.01);
+    let mut optimizer = SGD::new(net.parameters(), 0.01);
     let loader = DataLoader::new(TensorDataset::new(x, y)?)
         .batch_size(batch)
         .shuffle(true);

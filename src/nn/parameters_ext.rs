@@ -132,7 +132,7 @@ pub trait ParametersExt {
     /// let loss = net.forward(&ones((3, 4))).sqr().mean_all();
     /// let gradients = loss.backward();
     /// assert!(gradients.get(&net.parameter("0.weight").tensor()).is_none());
-    /// Sgd::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
+    /// SGD::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
     /// ```
     fn freeze(&mut self)
     where

@@ -230,7 +230,7 @@ fn step(
         return Err(error::state(
             "the optimiser's parameters have no gradients",
             "the loss does not depend on them",
-            "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
+            "Create the optimiser for the model that computes the loss: SGD::new(model.parameters(), 0.1)",
         ));
     }
     for (i, plan) in plans {

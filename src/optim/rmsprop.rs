@@ -58,7 +58,7 @@ impl RMSprop {
         self
     }
 
-    /// Sets the momentum, which works as in [`Sgd`](super::Sgd), but on the divided gradients.
+    /// Sets the momentum, which works as in [`SGD`](super::SGD), but on the divided gradients.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -23,21 +23,21 @@ optimizer!(
     /// use taper::prelude::*;
     ///
     /// let net = Linear::new(2, 1);
-    /// let optimizer = Sgd::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
+    /// let optimizer = SGD::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
     /// assert_eq!(optimizer.lr(), 0.1);
     /// ```
-    Sgd, SgdRule { momentum: 0.0, dampening: 0.0, nesterov: false }, SgdRule, 0.0,
+    SGD, SgdRule { momentum: 0.0, dampening: 0.0, nesterov: false }, SgdRule, 0.0,
     "no momentum, no weight decay"
 );
 
-impl Sgd {
+impl SGD {
     /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
     /// Polyak, 1964.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9);
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9);
     /// assert!(optimizer.show_text().contains("momentum=0.9"));
     /// ```
     pub fn momentum(mut self, momentum: f64) -> Self {
@@ -51,7 +51,7 @@ impl Sgd {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9).dampening(0.1);
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).dampening(0.1);
     /// assert!(optimizer.show_text().contains("dampening=0.1"));
     /// ```
     pub fn dampening(mut self, dampening: f64) -> Self {
@@ -64,7 +64,7 @@ impl Sgd {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9).nesterov(true);
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).nesterov(true);
     /// assert!(optimizer.show_text().contains("nesterov=true"));
     /// ```
     pub fn nesterov(mut self, nesterov: bool) -> Self {
@@ -124,7 +124,7 @@ impl Rule for SgdRule {
     }
 
     fn kernel(&self, update: Update<'_>) -> ops::StepRule {
-        ops::StepRule::Sgd(ops::SgdStep {
+        ops::StepRule::SGD(ops::SgdStep {
             lr: update.lr,
             momentum: self.momentum,
             share: self.share(update.step),
@@ -150,7 +150,7 @@ impl Rule for SgdRule {
         (update.value - direction * update.lr, vec![buffer])
     }
 }
-/// Returns [`Sgd`] without momentum as a trait object, the default of a model.
+/// Returns [`SGD`] without momentum as a trait object, the default of a model.
 pub(crate) fn plain_sgd(parameters: Vec<Parameter>, lr: f64) -> Box<dyn Optimizer> {
-    Box::new(Sgd::new(parameters, lr))
+    Box::new(SGD::new(parameters, lr))
 }

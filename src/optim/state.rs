@@ -131,7 +131,7 @@ fn scalar_of(state: &State, name: &str) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::nn::{Layer, LazyLinear, Linear, ParametersExt};
-    use crate::optim::{Adam, AdamW, Optimizer, Sgd};
+    use crate::optim::{Adam, AdamW, Optimizer, SGD};
     use crate::tensor::ones;
 
     /// Returns a layer after one step, and the state of its optimiser.
@@ -166,8 +166,8 @@ mod tests {
             what.lines().next().unwrap().to_owned()
         };
         let all = || net.parameters();
-        let sgd = Box::new(Sgd::new(all(), 0.5).momentum(0.9));
-        assert_eq!(refused(sgd, &state), "it has no Sgd.lr");
+        let sgd = Box::new(SGD::new(all(), 0.5).momentum(0.9));
+        assert_eq!(refused(sgd, &state), "it has no SGD.lr");
         assert_eq!(
             refused(Box::new(AdamW::new(all(), 0.5)), &state),
             "it has no AdamW.lr"

@@ -10,8 +10,8 @@ type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
 /// One of each kind, with all state that the kind can have.
 const KINDS: [Make; 8] = [
-    |p| Box::new(Sgd::new(p, 0.1)),
-    |p| Box::new(Sgd::new(p, 0.1).momentum(0.9)),
+    |p| Box::new(SGD::new(p, 0.1)),
+    |p| Box::new(SGD::new(p, 0.1).momentum(0.9)),
     |p| Box::new(Adam::new(p, 0.1)),
     |p| Box::new(AdamW::new(p, 0.1)),
     |p| Box::new(AdamW::new(p, 0.1).amsgrad(true)),
@@ -54,15 +54,15 @@ fn the_parameters_of_another_model_are_refused() {
     let (net, other) = (Linear::new(2, 1), Linear::new(2, 1));
     let loss = net.forward(&ones((1, 2)));
     let gradients = loss.sum_all().backward();
-    let message = refusal(&mut Sgd::new(other.parameters(), 0.1), &gradients);
+    let message = refusal(&mut SGD::new(other.parameters(), 0.1), &gradients);
     assert!(message.contains("have no gradients") && message.lines().count() == 2);
 }
 
 #[test]
 fn optimisers_print_their_settings() {
     assert_eq!(
-        format!("{:?}", Sgd::new(vec![], 0.1).momentum(0.9)),
-        "Sgd(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"
+        format!("{:?}", SGD::new(vec![], 0.1).momentum(0.9)),
+        "SGD(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"
     );
     let adamw = AdamW::new(vec![], 0.1).decay_matrices_only();
     assert_eq!(
@@ -133,8 +133,8 @@ fn a_clone_keeps_its_own_state() {
 #[test]
 fn a_group_takes_over_the_parameters_that_it_shares() {
     let (a, b) = (parameter(&[1.0]), parameter(&[1.0]));
-    let slow = Sgd::new(vec![b.clone()], 0.01);
-    let mut optimizer = Sgd::new(vec![a.clone(), b.clone()], 0.1).add_param_group(slow);
+    let slow = SGD::new(vec![b.clone()], 0.01);
+    let mut optimizer = SGD::new(vec![a.clone(), b.clone()], 0.1).add_param_group(slow);
     optimizer.step(&gradients(&[&a, &b]));
     assert_eq!((values(&a), values(&b)), (vec![0.8], vec![0.98]));
     assert_eq!((optimizer.lr(), optimizer.lrs()), (0.1, vec![0.1, 0.01]));
@@ -178,15 +178,15 @@ fn the_state_of_groups_is_restored_with_their_learning_rates() {
 fn a_setting_out_of_its_range_is_refused() {
     let p = parameter(&[1.0]);
     let all = || vec![p.clone()];
-    let nesterov = || Sgd::new(all(), 0.1).nesterov(true);
+    let nesterov = || SGD::new(all(), 0.1).nesterov(true);
     let wrong: [(Box<dyn Optimizer>, &str); 7] = [
         (
-            Box::new(Sgd::new(all(), f64::NAN)),
-            "Sgd: expected lr of at least 0, found NaN",
+            Box::new(SGD::new(all(), f64::NAN)),
+            "SGD: expected lr of at least 0, found NaN",
         ),
         (
-            Box::new(Sgd::new(all(), 0.1).momentum(-0.9)),
-            "Sgd: expected momentum of at least 0, found -0.9",
+            Box::new(SGD::new(all(), 0.1).momentum(-0.9)),
+            "SGD: expected momentum of at least 0, found -0.9",
         ),
         (
             Box::new(Adam::new(all(), 0.1).betas(0.9, 1.0)),
@@ -202,11 +202,11 @@ fn a_setting_out_of_its_range_is_refused() {
         ),
         (
             Box::new(nesterov()),
-            "Sgd: expected momentum above 0 and no dampening for nesterov(true), found momentum 0 and dampening 0",
+            "SGD: expected momentum above 0 and no dampening for nesterov(true), found momentum 0 and dampening 0",
         ),
         (
             Box::new(nesterov().momentum(0.9).dampening(0.1)),
-            "Sgd: expected momentum above 0 and no dampening for nesterov(true), found momentum 0.9 and dampening 0.1",
+            "SGD: expected momentum above 0 and no dampening for nesterov(true), found momentum 0.9 and dampening 0.1",
         ),
     ];
     for (mut optimizer, want) in wrong {
@@ -262,9 +262,9 @@ fn sums_of_gradients_that_do_not_fit_are_unchanged() {
 #[test]
 fn plain_sgd_keeps_no_state() {
     let p = parameter(&[1.0]);
-    let mut sgd = Sgd::new(vec![p.clone()], 0.1);
+    let mut sgd = SGD::new(vec![p.clone()], 0.1);
     sgd.step(&gradients(&[&p]));
-    assert_eq!(state(&sgd), [("Sgd.lr".to_owned(), vec![0.1])]);
+    assert_eq!(state(&sgd), [("SGD.lr".to_owned(), vec![0.1])]);
 }
 
 /// A mean of squares is 0 in `f16`, and too coarse in `bf16`.

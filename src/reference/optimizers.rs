@@ -10,22 +10,22 @@ type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
 /// The optimiser of each case that `make.py` writes.
 const CASES: [(&str, Make); 23] = [
-    ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
-    ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
+    ("sgd", |p| Box::new(SGD::new(p, 0.1))),
+    ("sgd_clipped", |p| Box::new(SGD::new(p, 0.1))),
     ("sgd_decay", |p| {
-        Box::new(Sgd::new(p, 0.1).weight_decay(0.01))
+        Box::new(SGD::new(p, 0.1).weight_decay(0.01))
     }),
     ("sgd_momentum", |p| {
-        Box::new(Sgd::new(p, 0.1).momentum(0.9).weight_decay(0.01))
+        Box::new(SGD::new(p, 0.1).momentum(0.9).weight_decay(0.01))
     }),
     ("sgd_dampening", |p| {
-        Box::new(Sgd::new(p, 0.1).momentum(0.8).dampening(0.3))
+        Box::new(SGD::new(p, 0.1).momentum(0.8).dampening(0.3))
     }),
     ("sgd_nesterov", |p| {
-        Box::new(Sgd::new(p, 0.1).momentum(0.9).nesterov(true))
+        Box::new(SGD::new(p, 0.1).momentum(0.9).nesterov(true))
     }),
     ("sgd_without", |p| {
-        Box::new(Sgd::new(p, 0.1).momentum(0.9).dampening(0.1))
+        Box::new(SGD::new(p, 0.1).momentum(0.9).dampening(0.1))
     }),
     ("adam", |p| Box::new(Adam::new(p, 0.01))),
     ("adam_settings", |p| {
@@ -81,8 +81,8 @@ const CASES: [(&str, Make); 23] = [
         Box::new(AdamW::new(p, 0.05).weight_decay(0.3).decay_matrices_only())
     }),
     ("sgd_groups", |p| {
-        let second = Sgd::new(p[1..].to_vec(), 0.02).momentum(0.5);
-        Box::new(Sgd::new(p, 0.1).momentum(0.9).add_param_group(second))
+        let second = SGD::new(p[1..].to_vec(), 0.02).momentum(0.5);
+        Box::new(SGD::new(p, 0.1).momentum(0.9).add_param_group(second))
     }),
 ];
 

@@ -2,7 +2,7 @@
 
 use super::{Tensors, assert_close, below, devices, numbers, path, read};
 use crate::nn::*;
-use crate::optim::{Adam, Optimizer, Sgd};
+use crate::optim::{Adam, Optimizer, SGD};
 use crate::seq;
 use candle_core::{Device, Result, safetensors};
 use std::collections::HashMap;
@@ -76,7 +76,7 @@ fn compare(name: &str, device: &Device, net: Sequential, mut optimizer: Box<dyn 
 fn lenet_has_the_loss_curve_of_pytorch() {
     for device in devices() {
         let net = lenet();
-        let optimizer = Sgd::new(net.parameters(), 0.5).momentum(0.9);
+        let optimizer = SGD::new(net.parameters(), 0.5).momentum(0.9);
         compare("lenet", &device, net, Box::new(optimizer));
     }
 }

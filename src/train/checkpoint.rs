@@ -237,7 +237,7 @@ fn no_checkpoint(missing: &str) -> crate::error::Error {
 mod tests {
     use super::*;
     use crate::nn::{LazyLinear, Linear, ParametersExt};
-    use crate::optim::{Adam, AdamW, Sgd};
+    use crate::optim::{Adam, AdamW, SGD};
     use crate::tensor::zeros;
 
     #[test]
@@ -265,14 +265,14 @@ mod tests {
         let weight = |model: &Linear| model.parameter("weight").tensor().to_vec2::<f32>();
         let untouched = || assert_eq!(weight(&other), [[0.0; 3]; 2]);
         let (mut sgd, mut adamw) = (
-            Sgd::new(other.parameters(), 0.1),
+            SGD::new(other.parameters(), 0.1),
             AdamW::new(other.parameters(), 0.1),
         );
         assert!(load(&path, &files::read(&path)?, &cpu, &other, &mut sgd).is_err());
         assert!(load(&path, &files::read(&path)?, &cpu, &other, &mut adamw).is_err());
         untouched();
         let lazy = LazyLinear::new(2);
-        let mut sgd = Sgd::new(lazy.parameters(), 0.1);
+        let mut sgd = SGD::new(lazy.parameters(), 0.1);
         assert!(load(&path, &files::read(&path)?, &cpu, &lazy, &mut sgd).is_err());
         assert!(!lazy.parameter("weight").is_initialized());
 

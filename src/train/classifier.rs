@@ -54,7 +54,7 @@ fn plain() -> Erased<MakeOptimizer> {
 }
 
 impl<N> Classifier<N> {
-    /// Wraps a network, to be trained by plain [`Sgd`](crate::optim::Sgd) with this learning rate.
+    /// Wraps a network, to be trained by plain [`SGD`](crate::optim::SGD) with this learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -77,7 +77,7 @@ impl<N> Classifier<N> {
     ///
     /// let momentum = 0.9;
     /// let model = Classifier::new(Linear::new(2, 3), 0.1)
-    ///     .optimizer(move |parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(momentum)));
+    ///     .optimizer(move |parameters, lr| Box::new(SGD::new(parameters, lr).momentum(momentum)));
     /// assert_eq!(model.configure_optimizers().lr(), 0.1);
     /// ```
     pub fn optimizer(

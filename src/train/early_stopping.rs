@@ -156,7 +156,7 @@ impl EarlyStopping {
 mod tests {
     use super::*;
     use crate::nn::{Parameter, ParametersExt};
-    use crate::optim::Sgd;
+    use crate::optim::SGD;
     use crate::tensor::full;
     use crate::train::Metrics;
     use crate::train::{Epoch, History};
@@ -182,7 +182,7 @@ mod tests {
                 history: &history,
                 step: 0,
                 model: &model,
-                optimizer: &Sgd::new(model.parameters(), 0.1),
+                optimizer: &SGD::new(model.parameters(), 0.1),
                 unfinished: None,
             })?;
         }
@@ -210,7 +210,7 @@ mod tests {
             history: &history,
             step: 0,
             model: &model,
-            optimizer: &Sgd::new(vec![], 0.1),
+            optimizer: &SGD::new(vec![], 0.1),
             unfinished: None,
         });
         flow.unwrap() == Flow::Stop

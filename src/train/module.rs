@@ -29,7 +29,7 @@ use crate::tensor::Tensor;
 ///     }
 ///
 ///     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
-///         Box::new(Sgd::new(self.parameters(), self.lr))
+///         Box::new(SGD::new(self.parameters(), self.lr))
 ///     }
 /// }
 ///
@@ -145,7 +145,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
         self.plot("loss", &self.loss(&y_hat, batch.target()), false);
     }
 
-    /// Creates the optimiser for this model; by default [`Sgd`](crate::optim::Sgd) with the learning rate 0.1.
+    /// Creates the optimiser for this model; by default [`SGD`](crate::optim::SGD) with the learning rate 0.1.
     ///
     /// ```
     /// use taper::prelude::*;

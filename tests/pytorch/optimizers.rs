@@ -57,7 +57,7 @@ fn optimizer(name: &str, a: &Args, parameters: Vec<Parameter>) -> Expressed<Box<
         "AdamW" => adam!(AdamW),
         "SGD" => {
             let optimizer =
-                Sgd::new(parameters, lr.unwrap_or(1e-3)).nesterov(a.flag("nesterov", false)?);
+                SGD::new(parameters, lr.unwrap_or(1e-3)).nesterov(a.flag("nesterov", false)?);
             settings!(optimizer; momentum dampening weight_decay; maximize)
         }
         "RMSprop" => {

@@ -221,7 +221,7 @@ mod tests {
             "*const u8",
             "Box<dyn Fn()>",
             "&'static mut u8",
-            "Sgd",
+            "SGD",
             "Vec<other::Plain<u8>>",
         ] {
             assert!(check(kind), "{kind}");

@@ -2,7 +2,7 @@ use crate::error::attempt;
 use crate::nn::Parameter;
 use crate::ops::testing::variable;
 use crate::ops::*;
-use crate::optim::{Optimizer, Sgd};
+use crate::optim::{Optimizer, SGD};
 use crate::tensor::{Tensor, rand, tensor, with_seed};
 
 fn message_of<T>(compute: impl FnOnce() -> T) -> String {
@@ -31,7 +31,7 @@ fn gradients_of_backward_are_constants() {
 fn a_changed_parameter_is_noticed() {
     let w = Parameter::new(&tensor(&[2.0, 3.0]));
     let changes: [&dyn Fn(); 2] = [&|| w.set(&tensor(&[5.0, 5.0])), &|| {
-        let mut optimizer = Sgd::new(vec![w.clone()], 0.1);
+        let mut optimizer = SGD::new(vec![w.clone()], 0.1);
         optimizer.step(&w.tensor().sqr().sum_all().backward());
     }];
     // A kernel reads the parameter, or a view of it.
@@ -89,7 +89,7 @@ fn two_losses_before_a_step() {
     );
     let product = || (a.tensor() * b.tensor()).sum_all();
     let (first, second) = (product(), product());
-    Sgd::new(vec![a.clone()], 2.0).step(&first.backward());
+    SGD::new(vec![a.clone()], 2.0).step(&first.backward());
     assert!(message_of(|| second.backward()).contains("Compute the loss again"));
 }
 

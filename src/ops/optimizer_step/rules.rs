@@ -58,7 +58,7 @@ pub(crate) struct AdadeltaStep {
 /// A step of an optimiser.
 #[derive(Clone, Copy)]
 pub(crate) enum StepRule {
-    Sgd(SgdStep),
+    SGD(SgdStep),
     Adam(AdamStep),
     RMSprop(RMSpropStep),
     Adagrad(AdagradStep),
@@ -69,8 +69,8 @@ impl StepRule {
     /// Updates `changed`: a chunk of the value, followed by the chunks of the state's tensors.
     pub(super) fn update<T: Element>(self, changed: &mut [&mut [T]], gradient: &[T]) {
         match (self, changed) {
-            (Self::Sgd(rule), [value]) => sgd_chunk(value, gradient, rule),
-            (Self::Sgd(rule), [value, buffer]) => momentum_chunk(value, buffer, gradient, rule),
+            (Self::SGD(rule), [value]) => sgd_chunk(value, gradient, rule),
+            (Self::SGD(rule), [value, buffer]) => momentum_chunk(value, buffer, gradient, rule),
             (Self::Adam(rule), [value, mean, square]) => {
                 adam_chunk(value, mean, square, gradient, rule);
             }

@@ -39,7 +39,7 @@ pub(super) fn optimizer(name: &str, s: &[f64], x: &[Tensor]) -> Outcome {
     }
     match name {
         "SGD" => with_common!(|p, lr| {
-            let optimizer = Sgd::new(p, lr).momentum(own[0]).dampening(own[1]);
+            let optimizer = SGD::new(p, lr).momentum(own[0]).dampening(own[1]);
             optimizer.nesterov(on(2))
         }),
         "Adam" => adam!(Adam),

@@ -194,9 +194,9 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
     ("RandomHorizontalFlip", |v| {
         RandomHorizontalFlip::new().p(v).apply(&image()).map(drop)
     }),
-    ("Sgd", |v| step(|p| Box::new(Sgd::new(p, v)))),
-    ("Sgd::momentum", |v| {
-        step(|p| Box::new(Sgd::new(p, 0.1).momentum(v).dampening(v).weight_decay(v)))
+    ("SGD", |v| step(|p| Box::new(SGD::new(p, v)))),
+    ("SGD::momentum", |v| {
+        step(|p| Box::new(SGD::new(p, 0.1).momentum(v).dampening(v).weight_decay(v)))
     }),
     ("Adam", |v| step(|p| Box::new(Adam::new(p, v)))),
     ("Adam::betas", |v| {

@@ -191,7 +191,7 @@ const NAMES: &[(&str, &str)] = &[
     ("numpy", "the functions of taper need no prefix: `zeros((2, 3))`, `linspace(0.0, 1.0, 5)`."),
     ("nn", "the layers of taper need no prefix: `Linear::new(2, 3)`, `seq![…]`."),
     ("F", "functions of torch are methods or layers here: `x.relu()`, `cross_entropy(&logits, &labels)`."),
-    ("optim", "the optimisers of taper need no prefix: `Sgd::new(model.parameters(), 0.1)`."),
+    ("optim", "the optimisers of taper need no prefix: `SGD::new(model.parameters(), 0.1)`."),
     ("plt", "figures are made with `plot(&x, &[&y])`, without a prefix."),
     ("pd", "there are no data frames here; `:dep polars = \"*\"` adds a package that has them."),
     ("random", "random tensors are `rand((2, 3))` and `randn((2, 3))`; `manual_seed(1)` makes them repeatable."),
