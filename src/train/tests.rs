@@ -281,8 +281,8 @@ fn metrics_over_lists_count_every_example() -> Result<()> {
     for devices in [1, 2, 3] {
         let devices = vec![CPU; devices];
         metric.update(
-            &split_and_load(&labels, &devices)?,
             &split_and_load(&logits, &devices)?,
+            &split_and_load(&labels, &devices)?,
         );
         assert!((metric.get() - 0.6).abs() < 1e-9);
     }
