@@ -95,3 +95,8 @@ function rememberedMachine() {
     }
 }
 showMachine(rememberedMachine());
+
+// The digit reader is on one page only.
+if (document.querySelector('main .digit-reader')) {
+    document.head.append(Object.assign(document.createElement('script'), { src: `${path_to_root}digit-reader.js` }));
+}

@@ -51,7 +51,8 @@ STROKES = {
     9: ["8,6 6,9 3,8 3,5 4,1 7,1 8,6 7,12 6,19"],
 }
 
-IMAGES = """() => [...document.querySelectorAll('main img')].map(i => ({
+# Not those of the home page that are not loaded yet; they are beside the names of their chapters.
+IMAGES = """() => [...document.querySelectorAll('main img:not([loading])')].map(i => ({
     src: i.getAttribute('src'), alt: i.alt, natural: i.naturalWidth, width: i.width, height: i.height,
     box: [i.getAttribute('width'), i.getAttribute('height')] }))"""
 

@@ -1,5 +1,5 @@
 //! The files beside the pages: images, notebooks to download, the crate's documentation, the texts that the search
-//! finds; and the footer of the pages.
+//! finds; and what the pages lack.
 //!
 //! A second renderer writes these files; mdBook runs it after its own. They cannot be written earlier, because mdBook
 //! first empties the folder of the pages, and it copies only from the folder of the sources, into which we do not
@@ -8,7 +8,7 @@
 use crate::builder::Content;
 use crate::error::Error;
 use crate::paths::copy_tree;
-use crate::{documentation, footer, protocol, search};
+use crate::{documentation, finish, protocol, search};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     let pages = PathBuf::from(own).with_file_name("html");
     let rendered = protocol::render(&context, &context["book"])?;
     search::replace(&pages, &rendered.book)?;
-    footer::add(&pages, &rendered.book.notebooks)?;
+    finish::pages(&pages, &rendered.book.notebooks)?;
     for (_, page) in rendered.pages {
         for (name, content) in page.files {
             write(&pages.join(name), &content)?;

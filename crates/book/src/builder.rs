@@ -10,12 +10,15 @@ use crate::image::Image;
 use crate::url::encode;
 use std::path::PathBuf;
 
+/// The size of a cover in bytes. The home page has one for each chapter.
+const MAX_COVER: usize = 8_000;
+
 /// A page, the files to which it points, and what is wrong with the notebook.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// The HTML. It has no blank line, so it is also valid as a block of HTML in markdown.
     pub(crate) html: String,
-    /// The page's last image, which represents the chapter on the home page.
+    /// The page's last image that is not too large, which represents the chapter on the home page.
     pub(crate) cover: Option<String>,
     /// The files with their paths below the folder of the pages.
     pub(crate) files: Vec<(String, Content)>,
@@ -83,6 +86,7 @@ impl<'a> PageBuilder<'a> {
     /// Adds an image; returns the element that shows it.
     pub(crate) fn image(&mut self, image: Image, alt: &str) -> String {
         let (width, height) = image.size;
+        let is_small = image.bytes.len() <= MAX_COVER;
         let address = match self.has_images_inside {
             true => image.data_url(),
             false => self.image_file(image),
@@ -92,7 +96,9 @@ impl<'a> PageBuilder<'a> {
             escape(&address),
             escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
         );
-        self.page.cover = Some(element.clone());
+        if is_small || self.page.cover.is_none() {
+            self.page.cover = Some(element.clone());
+        }
         element
     }
 

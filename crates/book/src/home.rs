@@ -104,7 +104,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
         "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{}{}</span></a>\
          <span class=\"chapter-question\">{}</span><span class=\"chapter-time\">{}</span></li>\n",
         encode(&chapter.page),
-        from_home(cover.as_deref()?, &chapter.page).replacen("<img ", "<img loading=\"lazy\" ", 1),
+        from_home(&decoration(cover.as_deref()?), &chapter.page),
         number
             .map(|number| format!("{number}. "))
             .unwrap_or_default(),
@@ -112,6 +112,18 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
         escape(&question),
         time.unwrap_or_default(),
     ))
+}
+
+/// Returns the figure as part of a link whose text says where it leads: it is loaded when it comes into view, and
+/// not read aloud.
+fn decoration(figure: &str) -> String {
+    let parts = figure
+        .split_once(" alt=\"")
+        .and_then(|(before, rest)| Some((before, rest.split_once('"')?.1)));
+    parts.map_or_else(
+        || figure.to_owned(),
+        |(before, after)| format!("{before} alt=\"\" loading=\"lazy\"{after}"),
+    )
 }
 
 /// Returns the figure of a page with the path of its file relative to the home page.
@@ -297,6 +309,13 @@ mod tests {
             html.contains("<span class=\"chapter-name\">1. Intro</span>"),
             "{html}"
         );
+    }
+
+    #[test]
+    fn a_figure_beside_a_name_is_a_decoration() {
+        let figure = "<img src=\"a.svg\" alt=\"y over x\" width=\"6\" height=\"4\">";
+        let expected = "<img src=\"a.svg\" alt=\"\" loading=\"lazy\" width=\"6\" height=\"4\">";
+        assert_eq!(decoration(figure), expected);
     }
 
     #[test]

@@ -25,8 +25,8 @@
 //!    from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
 //!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
-//! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and the
-//!    `footer` of the pages.
+//! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
+//!    lets `finish` add to the pages what mdBook leaves out.
 //!
 //! [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
@@ -47,7 +47,7 @@ mod chapter;
 mod contrast;
 mod documentation;
 mod error;
-mod footer;
+mod finish;
 mod highlight;
 mod home;
 mod html;

@@ -1,36 +1,48 @@
-//! The footer of the pages: the version of Taper from which they are built.
+//! What mdBook's pages lack: a footer with the version of Taper from which they are built, and, if a page has formulae,
+//! their style sheet.
 
 use crate::error::Error;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Adds the footer to all pages in a folder. It is added after mdBook's search has read the pages.
-pub(crate) fn add(pages: &Path, sources: &Path) -> Result<(), Error> {
+/// Finishes all pages in a folder, after mdBook's search has read them.
+pub(crate) fn pages(folder: &Path, sources: &Path) -> Result<(), Error> {
     let footer = format!("<footer class=\"version\">{}</footer>\n", version(sources));
-    add_below(pages, &footer)
+    pages_below(folder, "", &footer)
 }
 
-fn add_below(folder: &Path, footer: &str) -> Result<(), Error> {
+/// Finishes the pages in a folder, from which the path `up` leads to the folder of all pages.
+fn pages_below(folder: &Path, up: &str, footer: &str) -> Result<(), Error> {
     for entry in fs::read_dir(folder)
         .map_err(Error::io("reading", folder))?
         .flatten()
     {
         let path = entry.path();
         if path.is_dir() {
-            add_below(&path, footer)?;
+            pages_below(&path, &format!("../{up}"), footer)?;
         } else if path
             .extension()
             .is_some_and(|extension| extension == "html")
         {
             let page = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-            if let Some((before, after)) = page.rsplit_once("</main>") {
-                fs::write(&path, format!("{before}{footer}</main>{after}"))
-                    .map_err(Error::io("writing", &path))?;
+            if let Some(page) = finished(&page, up, footer) {
+                fs::write(&path, page).map_err(Error::io("writing", &path))?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns the finished page, unless it is no page with a text.
+fn finished(page: &str, up: &str, footer: &str) -> Option<String> {
+    let (before, after) = page.rsplit_once("</main>")?;
+    let page = format!("{before}{footer}</main>{after}");
+    if !page.contains("class=\"katex") {
+        return Some(page);
+    }
+    let style = format!("<link rel=\"stylesheet\" href=\"{up}fonts/katex.css\">\n</head>");
+    Some(page.replacen("</head>", &style, 1))
 }
 
 /// Returns the version, with the commit of the sources if they are a clone: `Taper 0.1.0, f8cae02 of 2026-11-25`.
@@ -59,7 +71,7 @@ mod tests {
             fs::write(page(name), "<main>\nText\n</main>\n<nav></nav>").expect("a page");
         }
         fs::write(page("toc.html"), "<ol></ol>").expect("a page");
-        add(folder.path(), folder.path()).expect("they are written");
+        pages(folder.path(), folder.path()).expect("they are written");
         let version = concat!("Taper ", env!("CARGO_PKG_VERSION"));
         let expected = format!(
             "<main>\nText\n<footer class=\"version\">{version}</footer>\n</main>\n<nav></nav>"
