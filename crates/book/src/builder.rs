@@ -13,6 +13,9 @@ use std::path::PathBuf;
 /// The size of a cover in bytes. The home page has one for each chapter.
 const MAX_COVER: usize = 8_000;
 
+/// The width in pixels from which the labels of a figure are too small on a telephone; there, the figure is scrolled.
+const WIDE: u32 = 480;
+
 /// A page, the files to which it points, and what is wrong with the notebook.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
@@ -91,8 +94,12 @@ impl<'a> PageBuilder<'a> {
             true => image.data_url(),
             false => self.image_file(image),
         };
+        let wide = match width >= WIDE {
+            true => " class=\"wide\"",
+            false => "",
+        };
         let element = format!(
-            "<img src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
+            "<img{wide} src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
             escape(&address),
             escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
         );

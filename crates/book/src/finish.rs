@@ -84,4 +84,16 @@ mod tests {
             "<ol></ol>"
         );
     }
+    #[test]
+    fn only_pages_with_formulae_load_their_style() {
+        let page = |text: &str| format!("<head></head><main>{text}</main>");
+        let formula = page("<span class=\"katex\">x</span>");
+        let expected = "<head><link rel=\"stylesheet\" href=\"../fonts/katex.css\">\n</head>";
+        assert!(
+            finished(&formula, "../", "")
+                .expect("a page")
+                .starts_with(expected)
+        );
+        assert_eq!(finished(&page("x"), "", ""), Some(page("x")));
+    }
 }

@@ -1,17 +1,21 @@
 //! mdBook, the program that builds the site: a pinned version in Taper's cache.
 
 use crate::error::Error;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::lock::Lock;
 use taper_host::process;
-use taper_host::progress::{Progress, duration};
+use taper_host::progress::{Progress, Step, at_the_same_speed, duration};
 use taper_host::toolchain;
 
 /// The version for which the theme in `book/theme` is written.
 const VERSION: &str = "0.5.4";
+
+/// About how many packages cargo compiles for it.
+const PACKAGES: usize = 190;
 
 /// Installs mdBook unless it is installed; returns the path of the program.
 ///
@@ -38,29 +42,36 @@ pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf, Error> {
 fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<(), Error> {
     let start = Instant::now();
     progress.line(&format!(
-        "Installing mdBook {VERSION} (cargo install). \
-         This takes about four minutes on two cores, once."
+        "Installing mdBook {VERSION} (cargo install), once. \
+         It takes about four minutes on two cores, longer when they are busy."
     ));
     let (target, root) = (folder.join("target"), folder.join("root"));
     let toolchain = toolchain::get().map_err(Error::host)?;
     let mut cargo = process::supervised(&toolchain.cargo).map_err(Error::host)?;
     cargo
         .env("PATH", toolchain.search_path())
+        .env("CARGO_TERM_COLOR", "never")
         .args(["install", "mdbook", "--version", VERSION])
-        .args(["--locked", "--quiet", "--force", "--root"])
+        .args(["--locked", "--force", "--root"])
         .arg(&root)
         .arg("--target-dir")
         .arg(&target)
         .current_dir(folder)
-        .stdin(Stdio::null());
-    let output = cargo.output().map_err(|source| Error::Start {
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    let start_error = |source| Error::Start {
         program: "cargo",
         source,
-    })?;
-    if !output.status.success() {
+    };
+    let mut child = cargo.spawn().map_err(start_error)?;
+    let said = child
+        .stderr
+        .take()
+        .map(|said| show(BufReader::new(said), start, progress));
+    if !child.wait().map_err(start_error)?.success() {
         return Err(Error::Install {
             version: VERSION,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            stderr: said.unwrap_or_default(),
         });
     }
     std::fs::rename(root.join("bin/mdbook"), program)
@@ -71,6 +82,29 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
     Ok(())
 }
 
+/// Shows which package cargo is compiling; returns everything else that cargo prints.
+fn show(said: impl BufRead, start: Instant, progress: &mut dyn Progress) -> String {
+    let (mut rest, mut done) = (String::new(), 0);
+    for line in said.lines().map_while(Result::ok) {
+        let Some(package) = line.trim_start().strip_prefix("Compiling ") else {
+            rest += &format!("{line}\n");
+            continue;
+        };
+        let elapsed = start.elapsed();
+        progress.step(&Step {
+            verb: "Compiling",
+            name: package.split(' ').next().unwrap_or_default().to_owned(),
+            done,
+            total: PACKAGES.max(done),
+            unit: "",
+            elapsed,
+            remaining: at_the_same_speed(done, PACKAGES, elapsed),
+        });
+        done += 1;
+    }
+    rest
+}
+
 /// Returns the command that starts mdBook, without arguments; in it, the program `taper` renders the notebooks.
 pub fn command(program: &Path, taper: &Path) -> Command {
     let taper = format!("'{}' mdbook", taper.display());
@@ -79,4 +113,31 @@ pub fn command(program: &Path, taper: &Path) -> Command {
         .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &taper)
         .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{taper} render"));
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records the steps.
+    #[derive(Default)]
+    struct Shown(Vec<String>);
+
+    impl Progress for Shown {
+        fn line(&mut self, _text: &str) {}
+
+        fn step(&mut self, step: &Step) {
+            self.0
+                .push(format!("{} {} {}", step.verb, step.done, step.name));
+        }
+    }
+
+    #[test]
+    fn each_package_that_cargo_compiles_is_shown() {
+        let said = "    Updating crates.io index\n   Compiling serde v1.0.1\nwarning: old\n   Compiling mdbook v0.5.4\n";
+        let mut shown = Shown::default();
+        let rest = show(said.as_bytes(), Instant::now(), &mut shown);
+        assert_eq!(shown.0, ["Compiling 0 serde", "Compiling 1 mdbook"]);
+        assert_eq!(rest, "    Updating crates.io index\nwarning: old\n");
+    }
 }
