@@ -104,7 +104,15 @@ impl<'a> Graph<'a> {
     /// Returns `taper` and all that it needs, with their features.
     pub(super) fn below_taper(&self) -> HashMap<PackageId, BTreeSet<String>> {
         let taper = self.root.deps.iter().filter(|used| used.name == "taper");
-        let reached = self.reached(taper.map(|used| &used.pkg)).into_keys();
+        let reached = self.reached(taper.map(|used| &used.pkg));
+        self.features(reached.into_keys())
+    }
+
+    /// Returns the features of packages.
+    pub(super) fn features<'b>(
+        &self,
+        of: impl Iterator<Item = &'b PackageId>,
+    ) -> HashMap<PackageId, BTreeSet<String>> {
         let features = |id: &PackageId| {
             let features = self
                 .nodes
@@ -113,7 +121,7 @@ impl<'a> Graph<'a> {
                 .flat_map(|node| &node.features);
             features.map(ToString::to_string).collect()
         };
-        reached.map(|id| (id.clone(), features(id))).collect()
+        of.map(|id| (id.clone(), features(id))).collect()
     }
 
     /// Returns the packages below `taper` that are not as they were compiled.

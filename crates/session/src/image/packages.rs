@@ -8,6 +8,10 @@
 //! and one that needs more is compiled a second time, under another name in the same target directory, and only the added
 //! packages use it.
 //!
+//! What was added earlier stays as it is compiled, with its variables, even if a later package enables a feature of one
+//! that it uses: the later package gets a copy of its own. Only if it uses an added package itself, that one is compiled
+//! again, since the user may pass values from the one to the other.
+//!
 //! Where a cell passes values of such a package to `taper`, two of it would be two types: see [`SHARED`]. Only then is
 //! `taper` compiled again.
 //!
@@ -50,6 +54,16 @@ pub(crate) struct Packages {
     kept: Option<PathBuf>,
     /// `taper` and all below it, as they are compiled; `None` until a package is added.
     below_taper: Option<Features>,
+    groups: Vec<Group>,
+}
+
+/// Packages that were added and compiled together.
+struct Group {
+    added: BTreeSet<PackageId>,
+    /// The features of these and of all that they need.
+    features: Features,
+    /// What cells can name, with the files.
+    packages: Vec<(String, Vec<PathBuf>)>,
 }
 
 /// What was compiled.
@@ -73,6 +87,7 @@ impl Packages {
             image: image.unwrap_or_default(),
             work: work.to_owned(),
             below_taper: None,
+            groups: Vec::new(),
         }
     }
 
@@ -109,26 +124,46 @@ impl Packages {
         };
         let shared = all.into_iter().find(is_affected);
         let shared = shared.map(|id| graph.name(id).to_owned());
-        let manifest = manifest(&self.work, &graph, below, with_taper)?;
+        let (added, left) = regroup(std::mem::take(&mut self.groups), &graph, with_taper);
+        self.groups = left;
+        if added.is_empty() && !with_taper {
+            return Ok(self.compiled(shared));
+        }
+        let mut features: Features = below.clone();
+        features.extend(self.groups.iter().flat_map(|group| group.features.clone()));
+        let added_ids: BTreeSet<PackageId> = added.iter().map(|id| (*id).clone()).collect();
+        let reached = graph.reached(added.into_iter());
+        let own = graph.features(reached.keys().copied());
+        let manifest = manifest(&self.work, &graph, &added_ids, &features, with_taper)?;
         let beside = self.work.join(BESIDE);
         write_crate(&self.work, &beside, &manifest)?;
         let named = graph.named();
         if !with_taper {
-            let left: BTreeSet<_> = graph.reached(graph.added()).into_keys().cloned().collect();
+            let left: BTreeSet<_> = reached.into_keys().cloned().collect();
             leave(&mut metadata, &left);
         }
         let mut files = files(build_beside(&beside, &metadata, progress)?)?;
         if with_taper {
             *below = now;
         }
-        self.keep();
-        Ok(Compiled {
+        self.groups.push(Group {
             packages: named
                 .into_iter()
                 .filter_map(|(name, id)| Some((name, files.remove(&id)?)))
                 .collect(),
+            added: added_ids,
+            features: own,
+        });
+        self.keep();
+        Ok(self.compiled(shared))
+    }
+
+    fn compiled(&self, shared: Option<String>) -> Compiled {
+        let packages = self.groups.iter().flat_map(|group| group.packages.clone());
+        Compiled {
+            packages: packages.collect(),
             shared,
-        })
+        }
     }
 
     /// Keeps what was compiled for later sessions. Without, they compile it again.
@@ -150,6 +185,41 @@ impl Packages {
             }
         };
         let _ = keep();
+    }
+}
+
+/// Returns the packages to compile together, which are new or must share types with new ones, and the groups that stay.
+fn regroup<'a>(
+    mut groups: Vec<Group>,
+    graph: &Graph<'a>,
+    with_taper: bool,
+) -> (BTreeSet<&'a PackageId>, Vec<Group>) {
+    // The source of a package in a folder may have changed.
+    let is_same = |id: &PackageId, group: &Group| {
+        let now = graph.features(std::iter::once(id));
+        graph.registered(id).is_some() && now.get(id) == group.features.get(id)
+    };
+    let is_old = |id: &&PackageId| {
+        let mut groups = groups.iter();
+        groups.any(|group| group.added.contains(id) && is_same(id, group))
+    };
+    let mut new: BTreeSet<&PackageId> = graph.added().filter(|id| !is_old(id)).collect();
+    loop {
+        let reached = graph.reached(new.iter().copied());
+        let is_affected = |id: &&PackageId, group: &Group| {
+            let below = graph.reached(std::iter::once(*id));
+            below.into_keys().any(|below| !is_same(below, group))
+        };
+        let joins = |group: &Group| {
+            let added = graph.added().filter(|id| group.added.contains(id));
+            let mut used = added.filter(|id| with_taper || reached.contains_key(id));
+            used.any(|id| with_taper || is_affected(&id, group))
+        };
+        let Some(index) = groups.iter().position(joins) else {
+            return (new, groups);
+        };
+        let joined = groups.remove(index);
+        new.extend(graph.added().filter(|id| joined.added.contains(id)));
     }
 }
 
@@ -189,7 +259,13 @@ fn leave(metadata: &mut Metadata, left: &BTreeSet<PackageId>) {
 }
 
 /// Returns the manifest of the crate beside.
-fn manifest(work: &Path, graph: &Graph, below: &Features, with_taper: bool) -> Result<String> {
+fn manifest(
+    work: &Path,
+    graph: &Graph,
+    added: &BTreeSet<PackageId>,
+    compiled: &Features,
+    with_taper: bool,
+) -> Result<String> {
     let file = work.join("Cargo.toml");
     let text = std::fs::read_to_string(&file).on_file("read", &file)?;
     let mut manifest: toml::Table = text.parse().map_err(Error::toml("Cargo.toml"))?;
@@ -205,11 +281,19 @@ fn manifest(work: &Path, graph: &Graph, below: &Features, with_taper: bool) -> R
         tables[0] = named;
     }
     if !with_taper {
-        tables[0].remove("taper");
-        for (id, places) in graph.reached(graph.added()) {
-            if let Some(features) = below.get(id) {
-                pin(&mut tables, graph, id, features, places);
-            }
+        let added = || graph.added().filter(|id| added.contains(id));
+        let names: BTreeSet<&str> = added().map(|id| graph.name(id)).collect();
+        tables[0].retain(|key, value| {
+            let package = value.get("package").and_then(toml::Value::as_str);
+            names.contains(package.unwrap_or(key))
+        });
+        let reached = graph.reached(added());
+        let features = graph.features(reached.keys().copied());
+        for (id, places) in reached
+            .into_iter()
+            .filter(|(id, _)| compiled.contains_key(id))
+        {
+            pin(&mut tables, graph, id, &features[id], places);
         }
     }
     for (name, table) in ["dependencies", "build-dependencies"].iter().zip(tables) {
