@@ -16,13 +16,14 @@ from functions import export_functions
 from modules import export_modules
 from optimizers import export_optimizers
 from samples import Exporter
+from schedules import export_schedules
 
 warnings.filterwarnings("ignore")
 
 
 def main():
     exporter = Exporter()
-    for export in (export_functions, export_modules, export_optimizers):
+    for export in (export_functions, export_modules, export_optimizers, export_schedules):
         export(exporter)
     exporter.store.write(sys.argv[1], exporter.samples)
     print(len(exporter.samples), "samples")

@@ -1,4 +1,4 @@
-//! PyTorch's own test samples, run through Taper's public functions, methods, layers and optimisers.
+//! PyTorch's own test samples, run through Taper's public functions, methods, layers, optimisers and schedules.
 //!
 //! export.py writes `samples.gz`: inputs, arguments, outputs and gradients, which PyTorch computed in double precision.
 //! Each sample runs in `f64` (a tolerance of 1e-9 of the tensor's largest value) and `f32` (2e-5), and where its values
@@ -12,6 +12,7 @@ mod networks;
 mod optimizers;
 mod reductions;
 mod samples;
+mod schedules;
 mod sequences;
 mod shapes;
 mod table;
@@ -25,8 +26,8 @@ use taper::error::{self, Problem};
 use taper::{Tensor, attempt};
 
 /// The least number of samples that are run and compared, and of inputs that PyTorch refuses.
-const COMPARED: usize = 5800;
-const REFUSED: usize = 80;
+const COMPARED: usize = 6200;
+const REFUSED: usize = 90;
 
 /// What became of a sample.
 pub(crate) enum Outcome {
@@ -201,6 +202,9 @@ fn run(sample: &Json, inputs: &Sample, dtype: DType) -> Expressed<Vec<Tensor>> {
     let name = sample["op"].as_str().unwrap();
     if let Some(name) = name.strip_prefix("optim.") {
         return optimizers::run(name, inputs);
+    }
+    if let Some(name) = name.strip_prefix("lr_scheduler.") {
+        return schedules::run(name, inputs);
     }
     if let Some(layer) = name
         .strip_prefix("nn.")

@@ -1,6 +1,7 @@
 """The samples of optimisers: settings, and what five steps make of two parameters."""
 
 import inspect
+import itertools
 
 import torch
 from torch.testing._internal.common_optimizers import optim_db
@@ -10,6 +11,21 @@ from tables import OPTIMIZERS
 
 STEPS = 5
 
+# Two values of each argument that Taper has, besides PyTorch's own samples; all combinations are run.
+ADAM = {"lr": [1e-3, 0.05], "betas": [(0.9, 0.999), (0.5, 0.8)], "eps": [1e-8, 1e-3], "weight_decay": [0.0, 0.2],
+        "amsgrad": [False, True], "maximize": [False, True]}
+SETTINGS = {
+    "Adadelta": {"lr": [1.0, 0.1], "rho": [0.9, 0.5], "eps": [1e-6, 1e-2], "weight_decay": [0.0, 0.2], "maximize": [False, True]},
+    "Adagrad": {"lr": [0.01, 0.3], "lr_decay": [0.0, 0.2], "initial_accumulator_value": [0.0, 0.5], "eps": [1e-10, 1e-2],
+                "weight_decay": [0.0, 0.2], "maximize": [False, True]},
+    "Adam": ADAM,
+    "AdamW": ADAM,
+    "RMSprop": {"lr": [0.01], "alpha": [0.99, 0.5], "eps": [1e-8, 1e-2], "weight_decay": [0.0, 0.2], "momentum": [0.0, 0.7],
+                "centered": [False, True], "maximize": [False, True]},
+    "SGD": {"lr": [0.1], "momentum": [0.0, 0.7], "dampening": [0.0, 0.3], "weight_decay": [0.0, 0.2], "nesterov": [False, True],
+            "maximize": [False, True]},
+}
+
 
 def export_optimizers(exporter):
     for info in optim_db:
@@ -17,7 +33,11 @@ def export_optimizers(exporter):
         if cls.__name__ not in OPTIMIZERS:
             continue
         for sample in info.optim_inputs_func("cpu"):
-            export_optimizer(exporter, cls, sample)
+            export_optimizer(exporter, cls, sample.kwargs)
+        for values_of in itertools.product(*SETTINGS[cls.__name__].values()):
+            args = dict(zip(SETTINGS[cls.__name__], values_of))
+            if not args.get("nesterov") or args["momentum"] > 0 and args["dampening"] == 0:
+                export_optimizer(exporter, cls, args)
         for error in info.optim_error_inputs_func("cpu", torch.float64):
             sample = error.optimizer_error_input
             # Others are about Python's types and names of parameters.
@@ -38,9 +58,9 @@ def gradients():
             for step in range(STEPS) for name, x in values().items()}
 
 
-def export_optimizer(exporter, cls, sample):
+def export_optimizer(exporter, cls, kwargs):
     defaults = {name: p.default for name, p in inspect.signature(cls.__init__).parameters.items()}
-    args = without_defaults(sample.kwargs, defaults)
+    args = without_defaults(kwargs, defaults)
     args = {k: v.item() if k == "lr" and isinstance(v, torch.Tensor) else v for k, v in args.items()}
     # How PyTorch computes the step, not which.
     args = {k: v for k, v in args.items() if k not in ("foreach", "fused", "capturable", "differentiable")}

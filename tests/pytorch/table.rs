@@ -49,7 +49,8 @@ fn page(samples: &Samples, outcomes: &[Outcome]) -> String {
     }
     let mut text = format!(
         "# PyTorch's test samples in Taper\n\n\
-         PyTorch {} tests each function, layer and optimiser with sample inputs. Taper runs those of what it has:\n\
+         PyTorch {} tests each function, layer and optimiser with sample inputs. Taper runs those of what it has, and\n\
+         combinations of settings for optimisers and schedules, which PyTorch computed as well:\n\
          {equal} samples have equal values and gradients, {refused} inputs that PyTorch refuses are refused, and {} samples\n\
          need an argument that Taper does not have. `tests/pytorch` contains the samples and writes this page.\n\n\
          | PyTorch | samples | equal | refused | not expressible |\n|:--|--:|--:|--:|:--|\n",
