@@ -18,7 +18,7 @@ mod communicator;
 mod mpi;
 mod place;
 #[cfg(test)]
-pub(crate) mod threads;
+pub(crate) mod testing;
 mod world;
 
 pub(crate) use communicator::Communicator;

@@ -4,10 +4,10 @@
 //! its GPU when a kernel is first used. The tests execute the PTX in an emulator.
 
 mod columns;
-#[cfg(test)]
-mod emulator;
 #[cfg(any(feature = "cuda", test))]
 mod keep;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use columns::Columns;
 #[cfg(feature = "cuda")]

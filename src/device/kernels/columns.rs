@@ -125,7 +125,7 @@ impl CustomOp1 for Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::emulator::{Memory, Value, run};
+    use super::super::testing::{Memory, Value, run};
     use super::*;
     use crate::tensor::{Tensor, rand, randint, with_seed};
     use candle_core::{DType, WithDType};

@@ -90,7 +90,7 @@ impl candle_core::CustomOp1 for Keep {
 
 #[cfg(test)]
 mod tests {
-    use super::super::emulator::{Memory, run};
+    use super::super::testing::{Memory, run};
     use super::*;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha12Rng;

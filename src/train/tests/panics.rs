@@ -1,7 +1,7 @@
 //! Trainings in which the model, a metric or a callback panics because a shape does not fit.
 
 use super::*;
-use crate::distributed::threads;
+use crate::distributed::testing as threads;
 use crate::tensor::{is_grad_enabled, ones, zeros};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Trainings that several ranks share; here ranks are threads.
 
 use super::*;
-use crate::distributed::{Communicator, threads};
+use crate::distributed::{Communicator, testing as threads};
 use crate::tensor::{is_grad_enabled, ones};
 use std::sync::{Arc, Mutex};
 
