@@ -80,6 +80,9 @@
 // The code from the derive macros contains `::taper::…`; this makes that path valid in this crate too.
 extern crate self as taper;
 
+#[macro_use]
+mod tables;
+
 pub use candle_core;
 pub use candle_nn;
 

@@ -139,14 +139,10 @@ impl Default for Timer {
 }
 
 impl Timer {
-    pub fn with_loops(mut self, loops: usize) -> Self {
-        self.loops = Some(loops.max(1));
-        self
-    }
+    setters! {
+        pub fn with_loops(self, loops: usize): self.loops = Some(loops.max(1));
 
-    pub fn with_runs(mut self, runs: usize) -> Self {
-        self.runs = runs.max(1);
-        self
+        pub fn with_runs(self, runs: usize): self.runs = runs.max(1);
     }
 
     /// Ends a run, and returns how often the code is repeated in the next one, if there is one.

@@ -58,95 +58,79 @@ impl<B: BatchData> DataLoader<B> {
         DataLoader { dataset, any }
     }
 
-    /// Sets the number of examples in a batch. With 0, iterating over the loader returns an error.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
-    /// assert_eq!(DataLoader::new(data).batch_size(10).num_batches(), 7);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn batch_size(mut self, examples: usize) -> Self {
-        self.any.batch_size = examples;
-        self
-    }
+    setters! {
+        /// Sets the number of examples in a batch. With 0, iterating over the loader returns an error.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
+        /// assert_eq!(DataLoader::new(data).batch_size(10).num_batches(), 7);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn batch_size(self, examples: usize): self.any.batch_size = examples;
 
-    /// Sets whether each loop takes the examples in a new random order. The order follows
-    /// [`manual_seed`](crate::tensor::manual_seed).
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// manual_seed(1);
-    /// let numbers = arange(0, 5);
-    /// let data = TensorDataset::new(numbers.clone(), numbers)?;
-    /// let loader = DataLoader::new(data).batch_size(5).shuffle(true);
-    /// let batch = loader.into_iter().next().expect("one batch")?;
-    /// assert_ne!(batch.x.to_vec1::<i64>(), [0, 1, 2, 3, 4]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn shuffle(mut self, shuffle: bool) -> Self {
-        self.any.shuffle = shuffle;
-        self
-    }
+        /// Sets whether each loop takes the examples in a new random order. The order follows
+        /// [`manual_seed`](crate::tensor::manual_seed).
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// manual_seed(1);
+        /// let numbers = arange(0, 5);
+        /// let data = TensorDataset::new(numbers.clone(), numbers)?;
+        /// let loader = DataLoader::new(data).batch_size(5).shuffle(true);
+        /// let batch = loader.into_iter().next().expect("one batch")?;
+        /// assert_ne!(batch.x.to_vec1::<i64>(), [0, 1, 2, 3, 4]);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn shuffle(self, shuffle: bool): self.any.shuffle = shuffle;
 
-    /// Sets the sampler, which chooses the examples of each loop and their order.
-    ///
-    /// [`Sampler`] has an example.
-    pub fn sampler(mut self, sampler: impl Sampler + 'static) -> Self {
-        self.any.choose(Arc::new(sampler));
-        self
-    }
+        /// Sets the sampler, which chooses the examples of each loop and their order.
+        ///
+        /// [`Sampler`] has an example.
+        pub fn sampler(self, sampler: impl Sampler + 'static): self.any.choose(Arc::new(sampler));
 
-    /// Sets whether to leave out the last batch if it is smaller than the others.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
-    /// assert_eq!(DataLoader::new(data).drop_last(true).num_batches(), 2);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn drop_last(mut self, drop_last: bool) -> Self {
-        self.any.drop_last = drop_last;
-        self
-    }
+        /// Sets whether to leave out the last batch if it is smaller than the others.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
+        /// assert_eq!(DataLoader::new(data).drop_last(true).num_batches(), 2);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn drop_last(self, drop_last: bool): self.any.drop_last = drop_last;
 
-    /// Sets how many batches a thread prepares while the loop works on another one; 0 for none. The
-    /// batches are the same in any case.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
-    /// let loader = DataLoader::new(data).prefetch(4);
-    /// assert_eq!(loader.into_iter().count(), 3);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn prefetch(mut self, batches: usize) -> Self {
-        self.any.prefetch = batches;
-        self
-    }
+        /// Sets how many batches a thread prepares while the loop works on another one; 0 for none. The
+        /// batches are the same in any case.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = TensorDataset::new(zeros((70, 2)), zeros(70))?;
+        /// let loader = DataLoader::new(data).prefetch(4);
+        /// assert_eq!(loader.into_iter().count(), 3);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn prefetch(self, batches: usize): self.any.prefetch = batches;
 
-    /// Moves the batches to a device; without it, they stay on the device of the data set. The
-    /// thread that prepares them also moves them, while the loop computes.
-    ///
-    /// [`Trainer::fit`](crate::train::Trainer::fit) moves the batches to its own device.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let device = try_gpu(0);
-    /// let data = TensorDataset::new(zeros((9, 2)), zeros(9))?;
-    /// for batch in &DataLoader::new(data).to_device(&device) {
-    ///     assert!(batch?.x.device().same_device(&device));
-    /// }
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn to_device(mut self, device: &Device) -> Self {
-        self.any.device = Some(device.clone());
-        self
+        /// Moves the batches to a device; without it, they stay on the device of the data set. The
+        /// thread that prepares them also moves them, while the loop computes.
+        ///
+        /// [`Trainer::fit`](crate::train::Trainer::fit) moves the batches to its own device.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let device = try_gpu(0);
+        /// let data = TensorDataset::new(zeros((9, 2)), zeros(9))?;
+        /// for batch in &DataLoader::new(data).to_device(&device) {
+        ///     assert!(batch?.x.device().same_device(&device));
+        /// }
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn to_device(self, device: &Device): self.any.device = Some(device.clone());
     }
 
     /// Returns the number of batches in one loop.

@@ -143,15 +143,4 @@ macro_rules! data_module {
     };
 }
 
-/// Defines builder methods that set the field of the same name: `batch_size(images: usize);`.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $field:ident($value:ident: $type:ty);)*) => {$(
-        $(#[$doc])*
-        pub fn $field(mut self, $value: $type) -> Self {
-            self.$field = $value;
-            self
-        }
-    )*};
-}
-
-pub(super) use {data_module, loaders_here, setters};
+pub(super) use {data_module, loaders_here};

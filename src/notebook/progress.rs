@@ -64,30 +64,26 @@ pub struct Progress<I> {
 }
 
 impl<I> Progress<I> {
-    /// Sets a text in front of the bar.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let squares: Vec<u32> = progress(0..4).description("squares").map(|x| x * x).collect();
-    /// assert_eq!(squares, [0, 1, 4, 9]);
-    /// ```
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.description = text.into();
-        self
-    }
+    setters! {
+        /// Sets a text in front of the bar.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let squares: Vec<u32> = progress(0..4).description("squares").map(|x| x * x).collect();
+        /// assert_eq!(squares, [0, 1, 4, 9]);
+        /// ```
+        pub fn description(self, text: impl Into<String>): self.description = text.into();
 
-    /// Sets the number of items, if the iterator does not know it.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let odd = (0..10).filter(|x| x % 2 == 1);
-    /// assert_eq!(progress(odd).total(5).count(), 5);
-    /// ```
-    pub fn total(mut self, items: usize) -> Self {
-        self.total = Some(items);
-        self
+        /// Sets the number of items, if the iterator does not know it.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let odd = (0..10).filter(|x| x % 2 == 1);
+        /// assert_eq!(progress(odd).total(5).count(), 5);
+        /// ```
+        pub fn total(self, items: usize): self.total = Some(items);
     }
 }
 

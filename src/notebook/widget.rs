@@ -49,44 +49,37 @@ pub fn slider(label: impl Into<String>, range: RangeInclusive<f64>) -> Slider {
 }
 
 impl Slider {
-    /// Sets the distance between two values; the default is a hundredth of the range.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let epochs = slider("epochs", 1.0..=10.0).step(1.0).value(3.0);
-    /// assert_eq!(epochs.get(), 3.0);
-    /// ```
-    pub fn step(mut self, step: f64) -> Self {
-        self.step = Some(step);
-        self
-    }
+    setters! {
+        /// Sets the distance between two values; the default is a hundredth of the range.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let epochs = slider("epochs", 1.0..=10.0).step(1.0).value(3.0);
+        /// assert_eq!(epochs.get(), 3.0);
+        /// ```
+        pub fn step(self, step: f64): self.step = Some(step);
 
-    /// Sets the value at which the slider starts.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(slider("momentum", 0.0..=1.0).value(0.9).get(), 0.9);
-    /// ```
-    pub fn value(mut self, value: f64) -> Self {
-        self.value = Some(value.clamp(self.range.0, self.range.1));
-        self
-    }
+        /// Sets the value at which the slider starts.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(slider("momentum", 0.0..=1.0).value(0.9).get(), 0.9);
+        /// ```
+        pub fn value(self, value: f64): self.value = Some(value.clamp(self.range.0, self.range.1));
 
-    /// Makes the scale of the slider logarithmic (equal distances are equal ratios), as for a learning rate.
-    /// Without a [`value`](Self::value), the slider then starts at the geometric mean of the range. Both ends of
-    /// the range must be positive, otherwise the slider stays linear.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let lr = slider("lr", 1e-4..=1.0).log();
-    /// assert!((lr.get() - 0.01).abs() < 1e-9);
-    /// ```
-    pub fn log(mut self) -> Self {
-        self.is_log = self.range.0 > 0.0;
-        self
+        /// Makes the scale of the slider logarithmic (equal distances are equal ratios), as for a learning rate.
+        /// Without a [`value`](Self::value), the slider then starts at the geometric mean of the range. Both ends of
+        /// the range must be positive, otherwise the slider stays linear.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let lr = slider("lr", 1e-4..=1.0).log();
+        /// assert!((lr.get() - 0.01).abs() < 1e-9);
+        /// ```
+        pub fn log(self): self.is_log = self.range.0 > 0.0;
     }
 
     /// Returns the value at which the slider starts.

@@ -4,27 +4,24 @@ use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kern
 use super::engine::dispatch_dtype;
 use super::engine::simd::Element;
 use super::engine::strided::elements;
-use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
-/// Returns the tensor with its elements one after the other in memory: itself, or a copy.
-///
-/// # Panics
-/// If there is not enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); // (2, 3)
-/// let y = contiguous(&x.t()); // (3, 2)
-/// assert!(!x.t().is_contiguous() && y.is_contiguous());
-/// assert_eq!(y.to_vec2::<f32>(), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn contiguous(x: &Tensor) -> Tensor {
-    contiguous_raw(x.raw()).or_raise().into()
+functions! {
+    /// Returns the tensor with its elements one after the other in memory: itself, or a copy.
+    ///
+    /// # Panics
+    /// If there is not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); // (2, 3)
+    /// let y = contiguous(&x.t()); // (3, 2)
+    /// assert!(!x.t().is_contiguous() && y.is_contiguous());
+    /// assert_eq!(y.to_vec2::<f32>(), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
+    /// ```
+    pub fn contiguous(x: &Tensor) => contiguous_raw(x.raw());
 }
 
 /// Computes [`contiguous`].

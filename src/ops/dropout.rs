@@ -2,29 +2,27 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::check;
-use crate::error::{self, OrRaise};
+use crate::error;
 use crate::tensor::{Raw, Tensor, keep_by_example};
 use candle_core::Result;
 use std::fmt::Display;
 
-/// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
-/// value does not change. From Srivastava et al., 2014.
-///
-/// The layer [`Dropout`](crate::nn::Dropout) does so in training mode only.
-///
-/// # Panics
-/// If `p` is not between 0 and 1, or `x` has an integer type.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let y = dropout(&ones(1000), 0.5).to_vec1::<f32>();
-/// assert!(y.iter().all(|y| *y == 0.0 || *y == 2.0));
-/// ```
-#[inline]
-#[track_caller]
-pub fn dropout(x: &Tensor, p: f64) -> Tensor {
-    dropout_as(&"dropout", x.raw(), p).or_raise().into()
+functions! {
+    /// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
+    /// value does not change. From Srivastava et al., 2014.
+    ///
+    /// The layer [`Dropout`](crate::nn::Dropout) does so in training mode only.
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1, or `x` has an integer type.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = dropout(&ones(1000), 0.5).to_vec1::<f32>();
+    /// assert!(y.iter().all(|y| *y == 0.0 || *y == 2.0));
+    /// ```
+    pub fn dropout(x: &Tensor, p: f64) => dropout_as(&"dropout", x.raw(), p);
 }
 
 /// Computes [`dropout`]; errors begin with the name of the caller.

@@ -75,14 +75,67 @@ define_functions! {
     erf erf_as(): Erf, Raw::erf;
 }
 
-/// Returns the sine of each element, in radians.
-///
-/// # Panics
-/// If `x` has an integer type.
-#[inline]
-#[track_caller]
-pub fn sin(x: &Tensor) -> Tensor {
-    sin_of(x.raw()).or_raise().into()
+functions! {
+    /// Returns the sine of each element, in radians.
+    ///
+    /// # Panics
+    /// If `x` has an integer type.
+    pub fn sin(x: &Tensor) => sin_of(x.raw());
+
+    /// Returns the cosine of each element, in radians.
+    ///
+    /// # Panics
+    /// If `x` has an integer type.
+    pub fn cos(x: &Tensor) => cos_of(x.raw());
+
+    /// Returns the absolute value of each element. The gradient at 0 is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(tensor(&[-2.0, 3.0]).abs().to_vec1::<f32>(), [2.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If an integer has no absolute value: `i64::MIN`.
+    pub fn abs(x: &Tensor) => abs_of(x.raw());
+
+    /// Returns the square of each element.
+    ///
+    /// # Panics
+    /// If the square of an integer does not fit into 64 bits.
+    pub fn sqr(x: &Tensor) => sqr_of(x.raw());
+
+    /// Returns −1, 0 or 1: the sign of each element. The gradient is 0.
+    pub fn sign(x: &Tensor) => sign_of(x.raw());
+
+    /// Returns the largest integer that is not above each element. The gradient is 0.
+    pub fn floor(x: &Tensor) => floor_of(x.raw());
+
+    /// Returns the smallest integer that is not below each element. The gradient is 0.
+    pub fn ceil(x: &Tensor) => ceil_of(x.raw());
+
+    /// Returns the nearest integer to each element; halves go to the even one, as in PyTorch. The gradient is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = tensor(&[0.5, 1.5, 2.5, -2.6]).round();
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 2.0, 2.0, -3.0]);
+    /// ```
+    pub fn round(x: &Tensor) => round_of(x.raw());
+
+    /// Returns each element, but at least `low` and at most `high`; if `low` is above `high`, then `high`. NaN
+    /// stays NaN. The gradient is 1 between `low` and `high`, and 0 at the bounds and beyond them.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = tensor(&[-2.0, 0.5, 3.0]).clamp(0, 1);
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.5, 1.0]);
+    /// ```
+    pub fn clamp(x: &Tensor, low: impl Into<Number>, high: impl Into<Number>) =>
+        clamp_of(x.raw(), low.into(), high.into());
 }
 
 fn sin_of(x: &Raw) -> Result<Raw> {
@@ -90,16 +143,6 @@ fn sin_of(x: &Raw) -> Result<Raw> {
         true => apply(&"sin", x, FarSin, Raw::sin),
         false => apply(&"sin", x, Sin, Raw::sin),
     }
-}
-
-/// Returns the cosine of each element, in radians.
-///
-/// # Panics
-/// If `x` has an integer type.
-#[inline]
-#[track_caller]
-pub fn cos(x: &Tensor) -> Tensor {
-    cos_of(x.raw()).or_raise().into()
 }
 
 fn cos_of(x: &Raw) -> Result<Raw> {
@@ -133,38 +176,12 @@ fn is_far(x: &Raw) -> bool {
     }
 }
 
-/// Returns the absolute value of each element. The gradient at 0 is 0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// assert_eq!(tensor(&[-2.0, 3.0]).abs().to_vec1::<f32>(), [2.0, 3.0]);
-/// ```
-///
-/// # Panics
-/// If an integer has no absolute value: `i64::MIN`.
-#[inline]
-#[track_caller]
-pub fn abs(x: &Tensor) -> Tensor {
-    abs_of(x.raw()).or_raise().into()
-}
-
 fn abs_of(x: &Raw) -> Result<Raw> {
     match x.dtype().is_int() {
         true => integers::product(x, &sign_of(x)?)?.to_dtype(x.dtype()),
         // The gradient of Candle's `abs` at 0 is 1.
         false => apply(&"abs", x, Abs, |x| x * x.detach().sign()?),
     }
-}
-
-/// Returns the square of each element.
-///
-/// # Panics
-/// If the square of an integer does not fit into 64 bits.
-#[inline]
-#[track_caller]
-pub fn sqr(x: &Tensor) -> Tensor {
-    sqr_of(x.raw()).or_raise().into()
 }
 
 pub(super) fn sqr_of(x: &Raw) -> Result<Raw> {
@@ -183,13 +200,6 @@ pub(super) fn root_of_squares(caller: &dyn Display, x: &Raw) -> Result<Raw> {
     })
 }
 
-/// Returns −1, 0 or 1: the sign of each element. The gradient is 0.
-#[inline]
-#[track_caller]
-pub fn sign(x: &Tensor) -> Tensor {
-    sign_of(x.raw()).or_raise().into()
-}
-
 fn sign_of(x: &Raw) -> Result<Raw> {
     match x.dtype() {
         DType::I64 => x.gt(0i64)?.to_dtype(DType::I64)? - x.lt(0i64)?.to_dtype(DType::I64)?,
@@ -198,40 +208,12 @@ fn sign_of(x: &Raw) -> Result<Raw> {
     }
 }
 
-/// Returns the largest integer that is not above each element. The gradient is 0.
-#[inline]
-#[track_caller]
-pub fn floor(x: &Tensor) -> Tensor {
-    floor_of(x.raw()).or_raise().into()
-}
-
 fn floor_of(x: &Raw) -> Result<Raw> {
     rounded(&"floor", x, Floor, Raw::floor)
 }
 
-/// Returns the smallest integer that is not below each element. The gradient is 0.
-#[inline]
-#[track_caller]
-pub fn ceil(x: &Tensor) -> Tensor {
-    ceil_of(x.raw()).or_raise().into()
-}
-
 fn ceil_of(x: &Raw) -> Result<Raw> {
     rounded(&"ceil", x, Ceil, Raw::ceil)
-}
-
-/// Returns the nearest integer to each element; halves go to the even one, as in PyTorch. The gradient is 0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let y = tensor(&[0.5, 1.5, 2.5, -2.6]).round();
-/// assert_eq!(y.to_vec1::<f32>(), [0.0, 2.0, 2.0, -3.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn round(x: &Tensor) -> Tensor {
-    round_of(x.raw()).or_raise().into()
 }
 
 fn round_of(x: &Raw) -> Result<Raw> {
@@ -254,21 +236,6 @@ fn rounded(
         true => Ok(x.clone()),
         false => apply(caller, x, function, with_candle),
     }
-}
-
-/// Returns each element, but at least `low` and at most `high`; if `low` is above `high`, then `high`. NaN
-/// stays NaN. The gradient is 1 between `low` and `high`, and 0 at the bounds and beyond them.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let y = tensor(&[-2.0, 0.5, 3.0]).clamp(0, 1);
-/// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.5, 1.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn clamp(x: &Tensor, low: impl Into<Number>, high: impl Into<Number>) -> Tensor {
-    clamp_of(x.raw(), low.into(), high.into()).or_raise().into()
 }
 
 fn clamp_of(x: &Raw, low: Number, high: Number) -> Result<Raw> {

@@ -8,7 +8,7 @@ use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use super::lookup::{check_indices, or_nan};
-use crate::error::{OrRaise, explain};
+use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
@@ -21,28 +21,24 @@ const CHUNK: usize = 1 << 14;
 /// The number of parts into which the table's gradient is divided; each part is one task.
 const PARTS: usize = 32;
 
-/// Returns the rows of a table for token indices.
-///
-/// # Shapes
-/// `tokens` is `(…)`, `weight` is `(tokens, length)`; the output is `(…, length)`.
-///
-/// # Panics
-/// If the indices are not integers, are on another device, or are out of range. On a GPU, an index
-/// out of range does not panic: its row of the result is filled with NaN.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]]); // (3, 2)
-/// let rows = embedding(&tensor(&[2_i64, 0]), &table); // (2, 2)
-/// assert_eq!(rows.to_vec2::<f32>(), [[2.0, 2.1], [0.0, 0.1]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn embedding(tokens: &Tensor, weight: &Tensor) -> Tensor {
-    embedding_as(&"embedding", tokens.raw(), weight.raw())
-        .or_raise()
-        .into()
+functions! {
+    /// Returns the rows of a table for token indices.
+    ///
+    /// # Shapes
+    /// `tokens` is `(…)`, `weight` is `(tokens, length)`; the output is `(…, length)`.
+    ///
+    /// # Panics
+    /// If the indices are not integers, are on another device, or are out of range. On a GPU, an index
+    /// out of range does not panic: its row of the result is filled with NaN.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]]); // (3, 2)
+    /// let rows = embedding(&tensor(&[2_i64, 0]), &table); // (2, 2)
+    /// assert_eq!(rows.to_vec2::<f32>(), [[2.0, 2.1], [0.0, 0.1]]);
+    /// ```
+    pub fn embedding(tokens: &Tensor, weight: &Tensor) => embedding_as(&"embedding", tokens.raw(), weight.raw());
 }
 
 /// Computes [`embedding`]; errors begin with the name of the caller.

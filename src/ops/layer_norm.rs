@@ -9,7 +9,6 @@ use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
-use crate::error::OrRaise;
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::shape::Dim;
 use candle_core::{D, Result};
@@ -25,28 +24,43 @@ const PARTS: usize = 16;
 /// The number of rows of a block, whose gradients are added one after the other.
 const ROWS: usize = 64;
 
-/// Normalises each row of `x` to mean 0 and variance 1, then scales it by `weight` and shifts it by `bias`.
-/// `eps` is added to the variance; 1e-5 is common. From Ba, Kiros and Hinton, 2016.
-///
-/// # Shapes
-/// `x` is `(…, features)`, `weight` and `bias` are `(features,)`; the output has the shape of `x`.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 3.0]]); // (1, 2)
-/// let y = layer_norm(&x, &ones(2), &zeros(2), 0.0); // (1, 2)
-/// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn layer_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Tensor {
-    layer_norm_as(&"layer_norm", x.raw(), weight.raw(), bias.raw(), eps)
-        .or_raise()
-        .into()
+functions! {
+    /// Normalises each row of `x` to mean 0 and variance 1, then scales it by `weight` and shifts it by `bias`.
+    /// `eps` is added to the variance; 1e-5 is common. From Ba, Kiros and Hinton, 2016.
+    ///
+    /// # Shapes
+    /// `x` is `(…, features)`, `weight` and `bias` are `(features,)`; the output has the shape of `x`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 3.0]]); // (1, 2)
+    /// let y = layer_norm(&x, &ones(2), &zeros(2), 0.0); // (1, 2)
+    /// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0]]);
+    /// ```
+    pub fn layer_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) =>
+        layer_norm_as(&"layer_norm", x.raw(), weight.raw(), bias.raw(), eps);
+
+    /// Divides each row of `x` by its root mean square, then scales it by `weight`. `eps` is added to the mean
+    /// square. From Zhang and Sennrich, 2019.
+    ///
+    /// # Shapes
+    /// `x` is `(…, features)`, `weight` is `(features,)`; the output has the shape of `x`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 7.0]]); // (1, 2)
+    /// let y = rms_norm(&x, &ones(2), 0.0); // (1, 2)
+    /// assert!((y.i((0, 1)).item() - 1.4).abs() < 1e-6);
+    /// ```
+    pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) => rms_norm_as(&"rms_norm", x.raw(), weight.raw(), eps);
 }
 
 /// Computes [`layer_norm`]; errors begin with the name of the caller.
@@ -60,30 +74,6 @@ pub(crate) fn layer_norm_as(
     check_features(caller, x, weight)?;
     check::bias(caller, Some(bias), weight)?;
     normalize(&[x, weight, bias], eps)
-}
-
-/// Divides each row of `x` by its root mean square, then scales it by `weight`. `eps` is added to the mean
-/// square. From Zhang and Sennrich, 2019.
-///
-/// # Shapes
-/// `x` is `(…, features)`, `weight` is `(features,)`; the output has the shape of `x`.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 7.0]]); // (1, 2)
-/// let y = rms_norm(&x, &ones(2), 0.0); // (1, 2)
-/// assert!((y.i((0, 1)).item() - 1.4).abs() < 1e-6);
-/// ```
-#[inline]
-#[track_caller]
-pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
-    rms_norm_as(&"rms_norm", x.raw(), weight.raw(), eps)
-        .or_raise()
-        .into()
 }
 
 /// Computes [`rms_norm`]; errors begin with the name of the caller.

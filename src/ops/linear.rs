@@ -8,34 +8,30 @@ use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
 use super::reduce::sums_along;
-use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// Returns `x · weightᵀ + bias` over the last dimension of `x`.
-///
-/// # Shapes
-/// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`. With a weight `(in,)` and a
-/// bias `()`, the output is `(…)`.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let (x, weight) = (tensor(&[[1.0, 2.0]]), tensor(&[[3.0, 4.0]]));
-/// let y = linear(&x, &weight, Some(&ones(1))); // (1, 1)
-/// assert_eq!(y.to_vec2::<f32>(), [[12.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
-    linear_as(&"linear", x.raw(), weight.raw(), bias.map(Tensor::raw))
-        .or_raise()
-        .into()
+functions! {
+    /// Returns `x · weightᵀ + bias` over the last dimension of `x`.
+    ///
+    /// # Shapes
+    /// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`. With a weight `(in,)` and a
+    /// bias `()`, the output is `(…)`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (tensor(&[[1.0, 2.0]]), tensor(&[[3.0, 4.0]]));
+    /// let y = linear(&x, &weight, Some(&ones(1))); // (1, 1)
+    /// assert_eq!(y.to_vec2::<f32>(), [[12.0]]);
+    /// ```
+    pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) =>
+        linear_as(&"linear", x.raw(), weight.raw(), bias.map(Tensor::raw));
 }
 
 /// Computes [`linear`]; errors begin with the name of the caller.

@@ -8,33 +8,31 @@ use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
-use crate::error::{OrRaise, explain};
+use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// Returns the product of two matrices, or of each matrix in `a` with the matrix at the same place in `b`.
-///
-/// # Shapes
-/// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The batch dimensions before the
-/// last two are broadcast, so `b` can be a single matrix. A vector `(depth,)` on the left is a row, on the right a
-/// column; that dimension is removed from the product.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let (a, b) = (ones((6, 2, 3)), ones((6, 3, 4)));
-/// let y = matmul(&a, &b); // (6, 2, 4)
-/// assert_eq!(y.sum_all().item(), 6.0 * 2.0 * 4.0 * 3.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn matmul(a: &Tensor, b: &Tensor) -> Tensor {
-    matmul_as(&"matmul", a.raw(), b.raw()).or_raise().into()
+functions! {
+    /// Returns the product of two matrices, or of each matrix in `a` with the matrix at the same place in `b`.
+    ///
+    /// # Shapes
+    /// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The batch dimensions before the
+    /// last two are broadcast, so `b` can be a single matrix. A vector `(depth,)` on the left is a row, on the right a
+    /// column; that dimension is removed from the product.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (a, b) = (ones((6, 2, 3)), ones((6, 3, 4)));
+    /// let y = matmul(&a, &b); // (6, 2, 4)
+    /// assert_eq!(y.sum_all().item(), 6.0 * 2.0 * 4.0 * 3.0);
+    /// ```
+    pub fn matmul(a: &Tensor, b: &Tensor) => matmul_as(&"matmul", a.raw(), b.raw());
 }
 
 /// Computes [`matmul`]; errors begin with the name of the caller.

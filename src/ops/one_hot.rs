@@ -3,30 +3,28 @@
 use super::check;
 use super::engine::{CpuView, vec_by_chunks, whole_rows};
 use super::lookup::{check_indices, positions};
-use crate::error::{self, OrRaise};
+use crate::error;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use std::mem::MaybeUninit;
 
-/// Returns class indices as rows with a 1 at the index and zeros elsewhere, in `i64`.
-///
-/// # Shapes
-/// Integers `(…)` to `(…, num_classes)`.
-///
-/// # Panics
-/// If the indices are not integers, or, on the CPU, out of range. On a GPU, the row of an index out of range
-/// is zero.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let y = one_hot(&tensor(&[2, 0]), 3); // (2, 3)
-/// assert_eq!(y.to_vec2::<i64>(), [[0, 0, 1], [1, 0, 0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn one_hot(y: &Tensor, num_classes: usize) -> Tensor {
-    one_hot_raw(y.raw(), num_classes).or_raise().into()
+functions! {
+    /// Returns class indices as rows with a 1 at the index and zeros elsewhere, in `i64`.
+    ///
+    /// # Shapes
+    /// Integers `(…)` to `(…, num_classes)`.
+    ///
+    /// # Panics
+    /// If the indices are not integers, or, on the CPU, out of range. On a GPU, the row of an index out of range
+    /// is zero.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = one_hot(&tensor(&[2, 0]), 3); // (2, 3)
+    /// assert_eq!(y.to_vec2::<i64>(), [[0, 0, 1], [1, 0, 0]]);
+    /// ```
+    pub fn one_hot(y: &Tensor, num_classes: usize) => one_hot_raw(y.raw(), num_classes);
 }
 
 fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {

@@ -22,29 +22,62 @@ use max::max_pool;
 use plane::Plane;
 use std::fmt::Display;
 
-/// Returns the maximum of each patch. Of equal elements, the first gets the gradient.
-///
-/// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
-/// `height' = (height + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down, or up in `ceil_mode`. The
-/// batch may be missing.
-///
-/// # Panics
-/// If the settings are invalid, or `x` does not have three or four dimensions, or its images are too small.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
-/// let y = max_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
-/// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
-    max_pool2d_as(&"max_pool2d", x.raw(), settings)
-        .or_raise()
-        .into()
+functions! {
+    /// Returns the maximum of each patch. Of equal elements, the first gets the gradient.
+    ///
+    /// # Shapes
+    /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
+    /// `height' = (height + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down, or up in `ceil_mode`. The
+    /// batch may be missing.
+    ///
+    /// # Panics
+    /// If the settings are invalid, or `x` does not have three or four dimensions, or its images are too small.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
+    /// let y = max_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
+    /// ```
+    pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) => max_pool2d_as(&"max_pool2d", x.raw(), settings);
+
+    /// Returns the mean of each patch. Padding counts as zeros, but not what lies behind it in `ceil_mode`.
+    ///
+    /// # Shapes
+    /// Those of [`max_pool2d`].
+    ///
+    /// # Panics
+    /// As for [`max_pool2d`], and if there is a dilation, or `x` is a tensor of integers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
+    /// let y = avg_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [2.5, 4.5, 10.5, 12.5]);
+    /// ```
+    pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) => avg_pool2d_as(&"avg_pool2d", x.raw(), settings);
+
+    /// Returns images of the given `size`, in which each pixel is the mean of a patch; the patches cover the
+    /// input. Neighbouring patches overlap where `size` does not divide the height or width.
+    ///
+    /// # Shapes
+    /// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair. The batch may
+    /// be missing.
+    ///
+    /// # Panics
+    /// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
+    /// integers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
+    /// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
+    /// ```
+    pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) = adaptive_avg_pool2d_to(x, size.into());
 }
 
 /// Computes [`max_pool2d`]; errors begin with the name of the caller.
@@ -105,29 +138,6 @@ fn maxima_and_indices(x: &Raw, spec: Pool2dSpec) -> Result<(Raw, Raw)> {
     }
 }
 
-/// Returns the mean of each patch. Padding counts as zeros, but not what lies behind it in `ceil_mode`.
-///
-/// # Shapes
-/// Those of [`max_pool2d`].
-///
-/// # Panics
-/// As for [`max_pool2d`], and if there is a dilation, or `x` is a tensor of integers.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
-/// let y = avg_pool2d(&x, Pool2dSpec::new(2)); // (1, 1, 2, 2)
-/// assert_eq!(y.to_vec::<f32>(), [2.5, 4.5, 10.5, 12.5]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Tensor {
-    avg_pool2d_as(&"avg_pool2d", x.raw(), settings)
-        .or_raise()
-        .into()
-}
-
 /// Computes [`avg_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     check::floating(caller, x)?;
@@ -175,30 +185,6 @@ fn empty(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
 /// Returns whether the kernels can compute with `x`; that of max pooling stores indices as `u32`.
 fn suits_kernel(x: &Raw) -> bool {
     has_kernel(&[x]) && x.elem_count() < u32::MAX as usize
-}
-
-/// Returns images of the given `size`, in which each pixel is the mean of a patch; the patches cover the
-/// input. Neighbouring patches overlap where `size` does not divide the height or width.
-///
-/// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair. The batch may
-/// be missing.
-///
-/// # Panics
-/// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
-/// integers.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
-/// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
-/// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) -> Tensor {
-    adaptive_avg_pool2d_to(x, size.into())
 }
 
 #[track_caller]

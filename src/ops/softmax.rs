@@ -18,25 +18,40 @@ use std::mem::MaybeUninit;
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 13;
 
-/// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
-///
-/// # Shapes
-/// Any; the output has the same shape. A scalar has the dimension 0.
-///
-/// # Panics
-/// If there is no such dimension, or `x` is a tensor of integers.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]]); // (2, 2)
-/// assert_eq!(softmax(&x, -1).to_vec2::<f32>()[0], [0.5, 0.5]);
-/// assert_eq!(softmax(&x, 0).i((0, 1)).item(), 0.5);
-/// ```
-#[inline]
-#[track_caller]
-pub fn softmax(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
-    softmax_over(x, dim.into())
+functions! {
+    /// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
+    ///
+    /// # Shapes
+    /// Any; the output has the same shape. A scalar has the dimension 0.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or `x` is a tensor of integers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]]); // (2, 2)
+    /// assert_eq!(softmax(&x, -1).to_vec2::<f32>()[0], [0.5, 0.5]);
+    /// assert_eq!(softmax(&x, 0).i((0, 1)).item(), 0.5);
+    /// ```
+    pub fn softmax(x: &Tensor, dim: impl Into<Axis>) = softmax_over(x, dim.into());
+
+    /// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…).log()` has for
+    /// small probabilities.
+    ///
+    /// # Shapes
+    /// Any; the output has the same shape. A scalar has the dimension 0.
+    ///
+    /// # Panics
+    /// As for [`softmax`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[0.0, 200.0]]); // (1, 2)
+    /// assert_eq!(log_softmax(&x, -1).to_vec2::<f32>(), [[-200.0, 0.0]]);
+    /// ```
+    pub fn log_softmax(x: &Tensor, dim: impl Into<Axis>) = log_softmax_over(x, dim.into());
 }
 
 #[track_caller]
@@ -47,27 +62,6 @@ fn softmax_over(x: &Tensor, dim: Axis) -> Tensor {
 /// Computes [`softmax`]; errors begin with the name of the caller.
 pub(crate) fn softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw> {
     along(caller, x, dim, false)
-}
-
-/// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…).log()` has for
-/// small probabilities.
-///
-/// # Shapes
-/// Any; the output has the same shape. A scalar has the dimension 0.
-///
-/// # Panics
-/// As for [`softmax`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[0.0, 200.0]]); // (1, 2)
-/// assert_eq!(log_softmax(&x, -1).to_vec2::<f32>(), [[-200.0, 0.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn log_softmax(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
-    log_softmax_over(x, dim.into())
 }
 
 #[track_caller]

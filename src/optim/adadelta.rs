@@ -31,30 +31,26 @@ optimizer!(
 );
 
 impl Adadelta {
-    /// Sets the decay rate of the running means of the squared gradient and of the squared change.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = Adadelta::new(vec![], 1.0).rho(0.95);
-    /// assert!(optimizer.show_text().contains("rho=0.95"));
-    /// ```
-    pub fn rho(mut self, rho: f64) -> Self {
-        self.groups.first().rule.rho = rho;
-        self
-    }
+    setters! {
+        /// Sets the decay rate of the running means of the squared gradient and of the squared change.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = Adadelta::new(vec![], 1.0).rho(0.95);
+        /// assert!(optimizer.show_text().contains("rho=0.95"));
+        /// ```
+        pub fn rho(self, rho: f64): self.groups.first().rule.rho = rho;
 
-    /// Sets the value that is added to both means, so that the first step is not 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = Adadelta::new(vec![], 1.0).eps(1e-5);
-    /// assert!(optimizer.show_text().contains("eps=0.00001"));
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.groups.first().rule.eps = eps;
-        self
+        /// Sets the value that is added to both means, so that the first step is not 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = Adadelta::new(vec![], 1.0).eps(1e-5);
+        /// assert!(optimizer.show_text().contains("eps=0.00001"));
+        /// ```
+        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
     }
 }
 

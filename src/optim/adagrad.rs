@@ -32,43 +32,36 @@ optimizer!(
 );
 
 impl Adagrad {
-    /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = Adagrad::new(vec![], 0.01).lr_decay(0.1);
-    /// assert!(optimizer.show_text().contains("lr_decay=0.1"));
-    /// ```
-    pub fn lr_decay(mut self, lr_decay: f64) -> Self {
-        self.groups.first().rule.lr_decay = lr_decay;
-        self
-    }
+    setters! {
+        /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = Adagrad::new(vec![], 0.01).lr_decay(0.1);
+        /// assert!(optimizer.show_text().contains("lr_decay=0.1"));
+        /// ```
+        pub fn lr_decay(self, lr_decay: f64): self.groups.first().rule.lr_decay = lr_decay;
 
-    /// Sets the initial value of the sums of the squared gradients.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = Adagrad::new(vec![], 0.01).initial_accumulator_value(0.1);
-    /// assert!(optimizer.show_text().contains("initial_accumulator_value=0.1"));
-    /// ```
-    pub fn initial_accumulator_value(mut self, value: f64) -> Self {
-        self.groups.first().rule.initial_accumulator_value = value;
-        self
-    }
+        /// Sets the initial value of the sums of the squared gradients.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = Adagrad::new(vec![], 0.01).initial_accumulator_value(0.1);
+        /// assert!(optimizer.show_text().contains("initial_accumulator_value=0.1"));
+        /// ```
+        pub fn initial_accumulator_value(self, value: f64): self.groups.first().rule.initial_accumulator_value = value;
 
-    /// Sets the value that is added to the denominator, so that it is never 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = Adagrad::new(vec![], 0.01).eps(1e-6);
-    /// assert!(optimizer.show_text().contains("eps=0.000001"));
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.groups.first().rule.eps = eps;
-        self
+        /// Sets the value that is added to the denominator, so that it is never 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = Adagrad::new(vec![], 0.01).eps(1e-6);
+        /// assert!(optimizer.show_text().contains("eps=0.000001"));
+        /// ```
+        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
     }
 }
 

@@ -32,57 +32,47 @@ optimizer!(
 );
 
 impl RMSprop {
-    /// Sets the decay rate of the running mean of the squared gradient.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = RMSprop::new(vec![], 0.01).alpha(0.9);
-    /// assert!(optimizer.show_text().contains("alpha=0.9"));
-    /// ```
-    pub fn alpha(mut self, alpha: f64) -> Self {
-        self.groups.first().rule.alpha = alpha;
-        self
-    }
+    setters! {
+        /// Sets the decay rate of the running mean of the squared gradient.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = RMSprop::new(vec![], 0.01).alpha(0.9);
+        /// assert!(optimizer.show_text().contains("alpha=0.9"));
+        /// ```
+        pub fn alpha(self, alpha: f64): self.groups.first().rule.alpha = alpha;
 
-    /// Sets the value that is added to the denominator, so that it is never 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = RMSprop::new(vec![], 0.01).eps(1e-6);
-    /// assert!(optimizer.show_text().contains("eps=0.000001"));
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.groups.first().rule.eps = eps;
-        self
-    }
+        /// Sets the value that is added to the denominator, so that it is never 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = RMSprop::new(vec![], 0.01).eps(1e-6);
+        /// assert!(optimizer.show_text().contains("eps=0.000001"));
+        /// ```
+        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
 
-    /// Sets the momentum, which works as in [`SGD`](super::SGD), but on the divided gradients.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = RMSprop::new(vec![], 0.01).momentum(0.9);
-    /// assert!(optimizer.show_text().contains("momentum=0.9"));
-    /// ```
-    pub fn momentum(mut self, momentum: f64) -> Self {
-        self.groups.first().rule.momentum = momentum;
-        self
-    }
+        /// Sets the momentum, which works as in [`SGD`](super::SGD), but on the divided gradients.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = RMSprop::new(vec![], 0.01).momentum(0.9);
+        /// assert!(optimizer.show_text().contains("momentum=0.9"));
+        /// ```
+        pub fn momentum(self, momentum: f64): self.groups.first().rule.momentum = momentum;
 
-    /// Sets whether to divide by the root of the gradient's variance: the square of its running mean is
-    /// subtracted from the running mean of its square. From Graves, 2013.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = RMSprop::new(vec![], 0.01).centered(true);
-    /// assert!(optimizer.show_text().contains("centered=true"));
-    /// ```
-    pub fn centered(mut self, centered: bool) -> Self {
-        self.groups.first().rule.centered = centered;
-        self
+        /// Sets whether to divide by the root of the gradient's variance: the square of its running mean is
+        /// subtracted from the running mean of its square. From Graves, 2013.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = RMSprop::new(vec![], 0.01).centered(true);
+        /// assert!(optimizer.show_text().contains("centered=true"));
+        /// ```
+        pub fn centered(self, centered: bool): self.groups.first().rule.centered = centered;
     }
 }
 

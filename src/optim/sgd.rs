@@ -31,45 +31,38 @@ optimizer!(
 );
 
 impl SGD {
-    /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
-    /// Polyak, 1964.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9);
-    /// assert!(optimizer.show_text().contains("momentum=0.9"));
-    /// ```
-    pub fn momentum(mut self, momentum: f64) -> Self {
-        self.groups.first().rule.momentum = momentum;
-        self
-    }
+    setters! {
+        /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
+        /// Polyak, 1964.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9);
+        /// assert!(optimizer.show_text().contains("momentum=0.9"));
+        /// ```
+        pub fn momentum(self, momentum: f64): self.groups.first().rule.momentum = momentum;
 
-    /// Sets the dampening: the share of each gradient, after the first, that does not enter the
-    /// momentum.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).dampening(0.1);
-    /// assert!(optimizer.show_text().contains("dampening=0.1"));
-    /// ```
-    pub fn dampening(mut self, dampening: f64) -> Self {
-        self.groups.first().rule.dampening = dampening;
-        self
-    }
+        /// Sets the dampening: the share of each gradient, after the first, that does not enter the
+        /// momentum.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).dampening(0.1);
+        /// assert!(optimizer.show_text().contains("dampening=0.1"));
+        /// ```
+        pub fn dampening(self, dampening: f64): self.groups.first().rule.dampening = dampening;
 
-    /// Uses Nesterov momentum, which needs a [`momentum`](Self::momentum) and no dampening. From Nesterov, 1983.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).nesterov(true);
-    /// assert!(optimizer.show_text().contains("nesterov=true"));
-    /// ```
-    pub fn nesterov(mut self, nesterov: bool) -> Self {
-        self.groups.first().rule.nesterov = nesterov;
-        self
+        /// Uses Nesterov momentum, which needs a [`momentum`](Self::momentum) and no dampening. From Nesterov, 1983.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).nesterov(true);
+        /// assert!(optimizer.show_text().contains("nesterov=true"));
+        /// ```
+        pub fn nesterov(self, nesterov: bool): self.groups.first().rule.nesterov = nesterov;
     }
 }
 

@@ -207,96 +207,77 @@ impl Figure {
         self
     }
 
-    /// Sets the title, above the chart.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 2, 3]]).title("growth");
-    /// assert_eq!(figure.show_text().lines().next(), Some("growth: y over x"));
-    /// ```
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.chart.title = title.into();
-        self
-    }
+    setters! {
+        /// Sets the title, above the chart.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 2, 3]]).title("growth");
+        /// assert_eq!(figure.show_text().lines().next(), Some("growth: y over x"));
+        /// ```
+        pub fn title(self, title: impl Into<String>): self.chart.title = title.into();
 
-    /// Sets the label of the horizontal axis.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 2, 3]]).xlabel("epoch").ylabel("loss");
-    /// assert!(figure.show_text().starts_with("loss over epoch"));
-    /// ```
-    pub fn xlabel(mut self, label: impl Into<String>) -> Self {
-        self.chart.x.label = label.into();
-        self
-    }
+        /// Sets the label of the horizontal axis.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 2, 3]]).xlabel("epoch").ylabel("loss");
+        /// assert!(figure.show_text().starts_with("loss over epoch"));
+        /// ```
+        pub fn xlabel(self, label: impl Into<String>): self.chart.x.label = label.into();
 
-    /// Sets the label of the vertical axis; see [`xlabel`](Self::xlabel).
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 2, 3]]).ylabel("loss");
-    /// assert!(figure.show_text().starts_with("loss over x"));
-    /// ```
-    pub fn ylabel(mut self, label: impl Into<String>) -> Self {
-        self.chart.y.label = label.into();
-        self
-    }
+        /// Sets the label of the vertical axis; see [`xlabel`](Self::xlabel).
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 2, 3]]).ylabel("loss");
+        /// assert!(figure.show_text().starts_with("loss over x"));
+        /// ```
+        pub fn ylabel(self, label: impl Into<String>): self.chart.y.label = label.into();
 
-    /// Sets the limits of the horizontal axis, which follow from the data otherwise. Invalid limits are
-    /// ignored: equal ones, and values that are not finite, or not positive on a [`Scale::Log`].
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 2, 3]]).xlim(0, 10).ylim(0, 5);
-    /// assert!(figure.svg().contains(">10</text>")); // the last tick
-    /// ```
-    pub fn xlim(mut self, from: impl Number, to: impl Number) -> Self {
-        self.chart.x.limits = Some((from.to_f64(), to.to_f64()));
-        self
-    }
+        /// Sets the limits of the horizontal axis, which follow from the data otherwise. Invalid limits are
+        /// ignored: equal ones, and values that are not finite, or not positive on a [`Scale::Log`].
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 2, 3]]).xlim(0, 10).ylim(0, 5);
+        /// assert!(figure.svg().contains(">10</text>")); // the last tick
+        /// ```
+        pub fn xlim(self, from: impl Number, to: impl Number): self.chart.x.limits = Some((from.to_f64(), to.to_f64()));
 
-    /// Sets the limits of the vertical axis; see [`xlim`](Self::xlim).
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[0.1, 0.5, 0.9]]).ylim(0, 1);
-    /// assert!(figure.svg().contains(">1.0</text>")); // the highest tick
-    /// ```
-    pub fn ylim(mut self, from: impl Number, to: impl Number) -> Self {
-        self.chart.y.limits = Some((from.to_f64(), to.to_f64()));
-        self
-    }
+        /// Sets the limits of the vertical axis; see [`xlim`](Self::xlim).
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[0.1, 0.5, 0.9]]).ylim(0, 1);
+        /// assert!(figure.svg().contains(">1.0</text>")); // the highest tick
+        /// ```
+        pub fn ylim(self, from: impl Number, to: impl Number): self.chart.y.limits = Some((from.to_f64(), to.to_f64()));
 
-    /// Sets the scale of the horizontal axis; the default is linear.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&[1, 10, 100], &[&[1, 2, 3]]).xscale(Scale::Log);
-    /// assert!(figure.svg().contains(">100</text>")); // the last tick
-    /// ```
-    pub fn xscale(mut self, scale: Scale) -> Self {
-        self.chart.x.scale = scale;
-        self
-    }
+        /// Sets the scale of the horizontal axis; the default is linear.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&[1, 10, 100], &[&[1, 2, 3]]).xscale(Scale::Log);
+        /// assert!(figure.svg().contains(">100</text>")); // the last tick
+        /// ```
+        pub fn xscale(self, scale: Scale): self.chart.x.scale = scale;
 
-    /// Sets the scale of the vertical axis; see [`xscale`](Self::xscale).
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 10, 100]]).yscale(Scale::Log);
-    /// assert!(figure.svg().contains(">100</text>")); // the highest tick
-    /// ```
-    pub fn yscale(mut self, scale: Scale) -> Self {
-        self.chart.y.scale = scale;
-        self
+        /// Sets the scale of the vertical axis; see [`xscale`](Self::xscale).
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 10, 100]]).yscale(Scale::Log);
+        /// assert!(figure.svg().contains(">100</text>")); // the highest tick
+        /// ```
+        pub fn yscale(self, scale: Scale): self.chart.y.scale = scale;
     }
 
     /// Draws a marker on every point of the lines.

@@ -111,43 +111,36 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
 }
 
 impl Heatmap {
-    /// Sets the title, above the heat map.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(3)).title("identity");
-    /// assert!(map.show_text().starts_with("identity: "));
-    /// ```
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = title.into();
-        self
-    }
+    setters! {
+        /// Sets the title, above the heat map.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(3)).title("identity");
+        /// assert!(map.show_text().starts_with("identity: "));
+        /// ```
+        pub fn title(self, title: impl Into<String>): self.title = title.into();
 
-    /// Sets the label of the columns.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(3)).xlabel("keys").ylabel("queries");
-    /// assert!(map.show_text().starts_with("keys over queries: "));
-    /// ```
-    pub fn xlabel(mut self, label: impl Into<String>) -> Self {
-        self.xlabel = label.into();
-        self
-    }
+        /// Sets the label of the columns.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(3)).xlabel("keys").ylabel("queries");
+        /// assert!(map.show_text().starts_with("keys over queries: "));
+        /// ```
+        pub fn xlabel(self, label: impl Into<String>): self.xlabel = label.into();
 
-    /// Sets the label of the rows; see [`xlabel`](Self::xlabel).
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(3)).ylabel("queries");
-    /// assert!(map.svg().contains(">queries</text>"));
-    /// ```
-    pub fn ylabel(mut self, label: impl Into<String>) -> Self {
-        self.ylabel = label.into();
-        self
+        /// Sets the label of the rows; see [`xlabel`](Self::xlabel).
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(3)).ylabel("queries");
+        /// assert!(map.svg().contains(">queries</text>"));
+        /// ```
+        pub fn ylabel(self, label: impl Into<String>): self.ylabel = label.into();
     }
 
     /// Names the rows, which are numbered from 0 otherwise.

@@ -164,30 +164,26 @@ impl ImageGrid {
         self
     }
 
-    /// Sets the number of images in a row; the default is 8.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let grid = show_images(&rand((9, 8, 8))).width(100).columns(3);
-    /// assert!(grid.svg().contains("width=\"324\"")); // with gaps of 6 pixels
-    /// ```
-    pub fn columns(mut self, columns: usize) -> Self {
-        self.columns = columns.max(1);
-        self
-    }
+    setters! {
+        /// Sets the number of images in a row; the default is 8.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let grid = show_images(&rand((9, 8, 8))).width(100).columns(3);
+        /// assert!(grid.svg().contains("width=\"324\"")); // with gaps of 6 pixels
+        /// ```
+        pub fn columns(self, columns: usize): self.columns = columns.max(1);
 
-    /// Sets the width of each image in pixels. The default is twice its own width, from 64 to 160.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let grid = show_images(&rand((1, 8, 8))).width(200);
-    /// assert!(grid.svg().contains("width=\"212\"")); // with gaps of 6 pixels
-    /// ```
-    pub fn width(mut self, pixels: u32) -> Self {
-        self.width = pixels.clamp(8, 1000);
-        self
+        /// Sets the width of each image in pixels. The default is twice its own width, from 64 to 160.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let grid = show_images(&rand((1, 8, 8))).width(200);
+        /// assert!(grid.svg().contains("width=\"212\"")); // with gaps of 6 pixels
+        /// ```
+        pub fn width(self, pixels: u32): self.width = pixels.clamp(8, 1000);
     }
 
     /// Returns the grid as SVG text.

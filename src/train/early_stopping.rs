@@ -56,54 +56,47 @@ impl EarlyStopping {
         }
     }
 
-    /// Sets whether the metric must increase: `mode="max"` in PyTorch Lightning.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let stop = EarlyStopping::new("val_reward", 5).larger_is_better(true);
-    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
-    /// ```
-    pub fn larger_is_better(mut self, larger_is_better: bool) -> Self {
-        self.larger_is_better = larger_is_better;
-        self
-    }
+    setters! {
+        /// Sets whether the metric must increase: `mode="max"` in PyTorch Lightning.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let stop = EarlyStopping::new("val_reward", 5).larger_is_better(true);
+        /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
+        /// ```
+        pub fn larger_is_better(self, larger_is_better: bool): self.larger_is_better = larger_is_better;
 
-    /// Sets how much a metric must improve in order to count as better.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
-    /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
-    /// ```
-    pub fn min_delta(mut self, min_delta: f64) -> Self {
-        self.min_delta = min_delta;
-        self
-    }
+        /// Sets how much a metric must improve in order to count as better.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
+        /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
+        /// ```
+        pub fn min_delta(self, min_delta: f64): self.min_delta = min_delta;
 
-    /// Sets whether the model gets back the parameters and buffers of its best epoch at the end, also if
-    /// all epochs were run. The callback keeps a copy of them; after an error or an interrupt the model
-    /// stays as it is.
-    ///
-    /// A training that is resumed from a checkpoint restores the best epoch since then.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// manual_seed(0);
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 2.0); // it will jump
-    /// let stop = EarlyStopping::new("val_loss", 3).restore_best(true);
-    /// let mut trainer = Trainer::new(20).callback(stop);
-    /// let history = trainer.fit(&mut model, &Digits::new())?;
-    /// let best = history.values("val_loss").into_iter().fold(f64::INFINITY, f64::min);
-    /// let loss = trainer.validate(&model, &Digits::new())?["val_loss"];
-    /// assert!((loss - best).abs() < 1e-6);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn restore_best(mut self, restore: bool) -> Self {
-        self.restore_best = restore;
-        self
+        /// Sets whether the model gets back the parameters and buffers of its best epoch at the end, also if
+        /// all epochs were run. The callback keeps a copy of them; after an error or an interrupt the model
+        /// stays as it is.
+        ///
+        /// A training that is resumed from a checkpoint restores the best epoch since then.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// manual_seed(0);
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 2.0); // it will jump
+        /// let stop = EarlyStopping::new("val_loss", 3).restore_best(true);
+        /// let mut trainer = Trainer::new(20).callback(stop);
+        /// let history = trainer.fit(&mut model, &Digits::new())?;
+        /// let best = history.values("val_loss").into_iter().fold(f64::INFINITY, f64::min);
+        /// let loss = trainer.validate(&model, &Digits::new())?["val_loss"];
+        /// assert!((loss - best).abs() < 1e-6);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn restore_best(self, restore: bool): self.restore_best = restore;
     }
 }
 

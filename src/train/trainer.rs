@@ -94,69 +94,59 @@ impl Trainer {
         }))
     }
 
-    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device. If several
-    /// processes train [together](Self::distributed), each uses `n` GPUs of its own.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let mut trainer = Trainer::new(1).num_gpus(num_gpus().min(1)); // one if there is one
-    /// assert!(trainer.fit(&mut model, &Digits::new()).is_ok());
-    /// ```
-    pub fn num_gpus(mut self, n: usize) -> Self {
-        self.gpus = n;
-        self
-    }
+    setters! {
+        /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device. If several
+        /// processes train [together](Self::distributed), each uses `n` GPUs of its own.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+        /// let mut trainer = Trainer::new(1).num_gpus(num_gpus().min(1)); // one if there is one
+        /// assert!(trainer.fit(&mut model, &Digits::new()).is_ok());
+        /// ```
+        pub fn num_gpus(self, n: usize): self.gpus = n;
 
-    /// Trains on these devices instead of [`num_gpus`](Self::num_gpus); a device may occur in the list twice.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
-    /// trainer.fit(&mut model, &Digits::new())?;
-    /// assert!(trainer.show_text().ends_with("on cpu, cpu"));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn devices(mut self, devices: &[Device]) -> Self {
-        self.chosen = devices.to_vec();
-        self
-    }
+        /// Trains on these devices instead of [`num_gpus`](Self::num_gpus); a device may occur in the list twice.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+        /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
+        /// trainer.fit(&mut model, &Digits::new())?;
+        /// assert!(trainer.show_text().ends_with("on cpu, cpu"));
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn devices(self, devices: &[Device]): self.chosen = devices.to_vec();
 
-    /// Sets the maximum norm of the gradients; larger gradients are scaled down to it. 0 means no limit.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let mut trainer = Trainer::new(1).gradient_clip_val(0.0001);
-    /// let history = trainer.fit(&mut model, &Digits::new())?;
-    /// assert!(history.last("val_loss") > Some(2.0)); // it has hardly moved
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn gradient_clip_val(mut self, max_norm: f64) -> Self {
-        self.clip = max_norm;
-        self
-    }
+        /// Sets the maximum norm of the gradients; larger gradients are scaled down to it. 0 means no limit.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+        /// let mut trainer = Trainer::new(1).gradient_clip_val(0.0001);
+        /// let history = trainer.fit(&mut model, &Digits::new())?;
+        /// assert!(history.last("val_loss") > Some(2.0)); // it has hardly moved
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn gradient_clip_val(self, max_norm: f64): self.clip = max_norm;
 
-    /// Makes one step for every `batches` batches, with the mean gradient of their examples, as if they
-    /// were one batch; at the end of an epoch also for fewer. Dropout and batch normalisation still see
-    /// each batch.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let mut trainer = Trainer::new(1).accumulate_grad_batches(4);
-    /// let history = trainer.fit(&mut model, &Digits::new())?; // of 23 batches
-    /// assert_eq!(history.intervals.last().unwrap().step, 6);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn accumulate_grad_batches(mut self, batches: usize) -> Self {
-        self.accumulate = batches.max(1);
-        self
+        /// Makes one step for every `batches` batches, with the mean gradient of their examples, as if they
+        /// were one batch; at the end of an epoch also for fewer. Dropout and batch normalisation still see
+        /// each batch.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+        /// let mut trainer = Trainer::new(1).accumulate_grad_batches(4);
+        /// let history = trainer.fit(&mut model, &Digits::new())?; // of 23 batches
+        /// assert_eq!(history.intervals.last().unwrap().step, 6);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn accumulate_grad_batches(self, batches: usize): self.accumulate = batches.max(1);
     }
 
     /// Sets the learning rate of each epoch by a schedule.

@@ -1,7 +1,7 @@
 //! Handwritten digits that come with Taper.
 
 use crate::data::TensorDataset;
-use crate::data::module::{data_module, setters};
+use crate::data::module::data_module;
 use crate::error::{self, Result};
 use crate::tensor::{Tensor, with_device};
 use crate::tensor::{permutation, tensor, with_seed};
@@ -77,7 +77,7 @@ impl Digits {
         /// assert_eq!(data.val_dataloader()?.expect("there is one").num_batches(), 1);
         /// # Ok::<(), Error>(())
         /// ```
-        batch_size(digits: usize);
+        pub fn batch_size(self, digits: usize): self.batch_size = digits;
 
         /// Sets the seed that chooses the digits for validation, 0 by default.
         ///
@@ -88,7 +88,7 @@ impl Digits {
         /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>(), other.get(&[0, 1, 2])?.y.to_vec1::<u32>());
         /// # Ok::<(), Error>(())
         /// ```
-        split_seed(seed: u64);
+        pub fn split_seed(self, seed: u64): self.split_seed = seed;
     }
 
     /// Returns all 1,797 digits in the order of the source.

@@ -2,7 +2,7 @@
 
 use super::location::data_folder;
 use crate::data::ImageDataset;
-use crate::data::module::{data_module, setters};
+use crate::data::module::data_module;
 use crate::error::{self, Error, Result};
 use crate::tensor::Tensor;
 use candle_core::{DType, Device, safetensors};
@@ -61,7 +61,7 @@ macro_rules! downloaded {
                 #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
                 /// assert!(format!("{data:?}").contains("batch_size: 256"));
                 /// ```
-                batch_size(images: usize);
+                pub fn batch_size(self, images: usize): self.batch_size = images;
             }
 
             /// Returns the images for training.

@@ -5,7 +5,7 @@ mod render;
 
 use super::location::data_folder;
 use crate::compose;
-use crate::data::module::{loaders_here, setters};
+use crate::data::module::loaders_here;
 use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
@@ -105,7 +105,7 @@ impl Leaves {
         /// # std::fs::remove_dir_all(folder)?;
         /// # Ok::<(), Error>(())
         /// ```
-        num_train(images: usize);
+        pub fn num_train(self, images: usize): self.num_train = images;
 
         /// Sets the number of validation images of each class.
         ///
@@ -118,7 +118,7 @@ impl Leaves {
         /// # std::fs::remove_dir_all(folder)?;
         /// # Ok::<(), Error>(())
         /// ```
-        num_val(images: usize);
+        pub fn num_val(self, images: usize): self.num_val = images;
 
         /// Sets the number of test images of each class.
         ///
@@ -131,7 +131,7 @@ impl Leaves {
         /// # std::fs::remove_dir_all(folder)?;
         /// # Ok::<(), Error>(())
         /// ```
-        num_test(images: usize);
+        pub fn num_test(self, images: usize): self.num_test = images;
 
         /// Sets the seed that fixes the images, 0 by default.
         ///
@@ -144,7 +144,7 @@ impl Leaves {
         /// # std::fs::remove_dir_all(folder)?;
         /// # Ok::<(), Error>(())
         /// ```
-        seed(seed: u64);
+        pub fn seed(self, seed: u64): self.seed = seed;
 
         /// Sets the number of images in a batch.
         ///
@@ -157,7 +157,7 @@ impl Leaves {
         /// # std::fs::remove_dir_all(folder)?;
         /// # Ok::<(), Error>(())
         /// ```
-        batch_size(images: usize);
+        pub fn batch_size(self, images: usize): self.batch_size = images;
     }
 
     /// Returns the folder that contains `train`, `validation` and `test`; draws the images if they are

@@ -2,7 +2,7 @@
 
 use super::drawing::{Color, ImageRng, mix};
 use crate::data::ImageDataset;
-use crate::data::module::{data_module, setters};
+use crate::data::module::data_module;
 use crate::error::Result;
 use crate::tensor::Tensor;
 use candle_core::Device;
@@ -74,7 +74,7 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_train(20).train()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        num_train(images: usize);
+        pub fn num_train(self, images: usize): self.num_train = images;
 
         /// Sets the number of validation images.
         ///
@@ -84,7 +84,7 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_val(20).val()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        num_val(images: usize);
+        pub fn num_val(self, images: usize): self.num_val = images;
 
         /// Sets the number of images in a batch.
         ///
@@ -95,7 +95,7 @@ impl Shapes {
         /// assert_eq!(data.train_dataloader()?.num_batches(), 4);
         /// # Ok::<(), Error>(())
         /// ```
-        batch_size(images: usize);
+        pub fn batch_size(self, images: usize): self.batch_size = images;
 
         /// Sets the seed that fixes the images, 0 by default.
         ///
@@ -106,7 +106,7 @@ impl Shapes {
         /// assert_ne!(first(0)?.x.to_vec::<f32>(), first(1)?.x.to_vec::<f32>());
         /// # Ok::<(), Error>(())
         /// ```
-        seed(seed: u64);
+        pub fn seed(self, seed: u64): self.seed = seed;
     }
 
     /// Draws the training images.

@@ -1,7 +1,7 @@
 //! Examples of a known linear function.
 
 use crate::data::TensorDataset;
-use crate::data::module::{data_module, setters};
+use crate::data::module::data_module;
 use crate::error::{Result, attempt};
 use crate::tensor::{Tensor, with_device};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
@@ -68,7 +68,7 @@ impl SyntheticRegression {
         /// assert_eq!(batch.x.to_vec2::<f32>(), batch.y.to_vec2::<f32>());
         /// # Ok::<(), Error>(())
         /// ```
-        noise(std: f64);
+        pub fn noise(self, std: f64): self.noise = std;
 
         /// Sets the number of training examples.
         ///
@@ -79,7 +79,7 @@ impl SyntheticRegression {
         /// assert_eq!(data.train()?.len(), 10);
         /// # Ok::<(), Error>(())
         /// ```
-        num_train(examples: usize);
+        pub fn num_train(self, examples: usize): self.num_train = examples;
 
         /// Sets the number of validation examples.
         ///
@@ -90,7 +90,7 @@ impl SyntheticRegression {
         /// assert_eq!(data.val()?.len(), 10);
         /// # Ok::<(), Error>(())
         /// ```
-        num_val(examples: usize);
+        pub fn num_val(self, examples: usize): self.num_val = examples;
 
         /// Sets the number of examples in a batch.
         ///
@@ -101,7 +101,7 @@ impl SyntheticRegression {
         /// assert_eq!(data.train_dataloader()?.num_batches(), 10);
         /// # Ok::<(), Error>(())
         /// ```
-        batch_size(examples: usize);
+        pub fn batch_size(self, examples: usize): self.batch_size = examples;
     }
 
     /// Returns the true weights, `(n, 1)`, to compare with the learned ones.

@@ -42,51 +42,44 @@ impl ColorJitter {
         Self::default()
     }
 
-    /// Multiplies the brightness by a random factor from `1 - amount` to `1 + amount`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
-    /// let jittered = ColorJitter::new().brightness(0.2).apply(&image)?;
-    /// assert!((80..=120).contains(&jittered.to_vec3::<u8>()[0][0][0]));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn brightness(mut self, amount: f64) -> Self {
-        self.brightness = amount;
-        self
-    }
+    setters! {
+        /// Multiplies the brightness by a random factor from `1 - amount` to `1 + amount`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
+        /// let jittered = ColorJitter::new().brightness(0.2).apply(&image)?;
+        /// assert!((80..=120).contains(&jittered.to_vec3::<u8>()[0][0][0]));
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn brightness(self, amount: f64): self.brightness = amount;
 
-    /// Multiplies the contrast, the distance of all pixels from the mean grey of the image, by a random
-    /// factor from `1 - amount` to `1 + amount`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
-    /// let jittered = ColorJitter::new().contrast(0.05).apply(&image)?;
-    /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // all of it is the mean
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn contrast(mut self, amount: f64) -> Self {
-        self.contrast = amount;
-        self
-    }
+        /// Multiplies the contrast, the distance of all pixels from the mean grey of the image, by a random
+        /// factor from `1 - amount` to `1 + amount`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
+        /// let jittered = ColorJitter::new().contrast(0.05).apply(&image)?;
+        /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // all of it is the mean
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn contrast(self, amount: f64): self.contrast = amount;
 
-    /// Multiplies the saturation, the distance of each pixel from its own grey, by a random factor from
-    /// `1 - amount` to `1 + amount`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
-    /// let jittered = ColorJitter::new().saturation(0.2).apply(&image)?;
-    /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // grey stays grey
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn saturation(mut self, amount: f64) -> Self {
-        self.saturation = amount;
-        self
+        /// Multiplies the saturation, the distance of each pixel from its own grey, by a random factor from
+        /// `1 - amount` to `1 + amount`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = full((4, 4, 3), 100.0).to_dtype(DType::U8);
+        /// let jittered = ColorJitter::new().saturation(0.2).apply(&image)?;
+        /// assert_eq!(jittered.to_vec3::<u8>(), image.to_vec3::<u8>()); // grey stays grey
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn saturation(self, amount: f64): self.saturation = amount;
     }
 }
 

@@ -139,29 +139,25 @@ impl<B: Backward> CustomOp2 for OnDevice<B> {
     }
 }
 
-/// Computes `compute(x)` without keeping what its backward pass needs, which is computed again then: less memory for
-/// one more forward pass. Random numbers are the same in both. PyTorch's `torch.utils.checkpoint`.
-///
-/// # Panics
-/// As `compute`; and in the backward pass if a parameter has changed since.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let w = Parameter::new(&ones((4, 8)));
-/// let x = ones((3, 4));
-/// let layer = w.clone();
-/// let y = checkpoint(&x, move |x| x.matmul(&layer.tensor()).tanh()); // (3, 8)
-/// let of = |y: Tensor| y.sum_all().backward().of(&w.tensor()).to_vec2::<f32>();
-/// assert_eq!(of(y), of(x.matmul(&w.tensor()).tanh()));
-/// ```
-#[inline]
-#[track_caller]
-pub fn checkpoint(
-    x: &Tensor,
-    compute: impl Fn(&Tensor) -> Tensor + Send + Sync + 'static,
-) -> Tensor {
-    checkpointed(x, Box::new(compute)).or_raise()
+functions! {
+    /// Computes `compute(x)` without keeping what its backward pass needs, which is computed again then: less memory for
+    /// one more forward pass. Random numbers are the same in both. PyTorch's `torch.utils.checkpoint`.
+    ///
+    /// # Panics
+    /// As `compute`; and in the backward pass if a parameter has changed since.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let w = Parameter::new(&ones((4, 8)));
+    /// let x = ones((3, 4));
+    /// let layer = w.clone();
+    /// let y = checkpoint(&x, move |x| x.matmul(&layer.tensor()).tanh()); // (3, 8)
+    /// let of = |y: Tensor| y.sum_all().backward().of(&w.tensor()).to_vec2::<f32>();
+    /// assert_eq!(of(y), of(x.matmul(&w.tensor()).tanh()));
+    /// ```
+    pub fn checkpoint(x: &Tensor, compute: impl Fn(&Tensor) -> Tensor + Send + Sync + 'static) =
+        checkpointed(x, Box::new(compute)).or_raise();
 }
 
 type Compute = Box<dyn Fn(&Tensor) -> Tensor + Send + Sync>;

@@ -54,56 +54,46 @@ impl Conv2dSpec {
         Self::default()
     }
 
-    /// Sets the stride, by which the kernel moves from one output to the next.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
-    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().stride(2)).dims(), [1, 1, 2, 2]);
-    /// ```
-    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
-        self.stride = stride.into();
-        self
-    }
+    setters! {
+        /// Sets the stride, by which the kernel moves from one output to the next.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().stride(2)).dims(), [1, 1, 2, 2]);
+        /// ```
+        pub fn stride(self, stride: impl Into<Pair>): self.stride = stride.into();
 
-    /// Sets the padding: the number of zeros that are added on each side of an image.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
-    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1)).dims(), [1, 1, 5, 5]);
-    /// ```
-    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
-        self.padding = padding.into();
-        self
-    }
+        /// Sets the padding: the number of zeros that are added on each side of an image.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1)).dims(), [1, 1, 5, 5]);
+        /// ```
+        pub fn padding(self, padding: impl Into<Pair>): self.padding = padding.into();
 
-    /// Sets the distance between neighbouring elements of the kernel.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
-    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().dilation(2)).dims(), [1, 1, 1, 1]);
-    /// ```
-    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
-        self.dilation = dilation.into();
-        self
-    }
+        /// Sets the distance between neighbouring elements of the kernel.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().dilation(2)).dims(), [1, 1, 1, 1]);
+        /// ```
+        pub fn dilation(self, dilation: impl Into<Pair>): self.dilation = dilation.into();
 
-    /// Sets the number of groups of channels that are convolved separately.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (x, weight) = (ones((1, 4, 5, 5)), ones((4, 1, 3, 3)));
-    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4)).dims(), [1, 4, 3, 3]);
-    /// ```
-    pub fn groups(mut self, groups: usize) -> Self {
-        self.groups = groups;
-        self
+        /// Sets the number of groups of channels that are convolved separately.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 4, 5, 5)), ones((4, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4)).dims(), [1, 4, 3, 3]);
+        /// ```
+        pub fn groups(self, groups: usize): self.groups = groups;
     }
 
     /// Checks the settings, and that `x` are images that are large enough for `weight`. Returns the

@@ -39,48 +39,41 @@ impl BCEWithLogitsLoss {
         Self::default()
     }
 
-    /// Sets how the losses of the elements become the loss of the batch.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = ones((2, 3));
-    /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::None);
-    /// assert_eq!(loss.forward(&x, &x).dims(), [2, 3]);
-    /// ```
-    pub fn reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
+    setters! {
+        /// Sets how the losses of the elements become the loss of the batch.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = ones((2, 3));
+        /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::None);
+        /// assert_eq!(loss.forward(&x, &x).dims(), [2, 3]);
+        /// ```
+        pub fn reduction(self, reduction: Reduction): self.reduction = reduction;
 
-    /// Sets the factor of each element's loss: any shape that broadcasts to the targets. A mean is divided by the number
-    /// of elements, not by the sum of the weights.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let loss = BCEWithLogitsLoss::new().weight(&tensor(&[1.0, 0.0]));
-    /// let loss = loss.forward(&zeros(2), &ones(2));
-    /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
-    /// ```
-    pub fn weight(mut self, weight: &Tensor) -> Self {
-        self.weight = Some(weight.raw().detach());
-        self
-    }
+        /// Sets the factor of each element's loss: any shape that broadcasts to the targets. A mean is divided by the number
+        /// of elements, not by the sum of the weights.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let loss = BCEWithLogitsLoss::new().weight(&tensor(&[1.0, 0.0]));
+        /// let loss = loss.forward(&zeros(2), &ones(2));
+        /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
+        /// ```
+        pub fn weight(self, weight: &Tensor): self.weight = Some(weight.raw().detach());
 
-    /// Sets the weight of the targets that are 1, for classes of unequal frequency: a value for each class,
-    /// `(classes,)`, or any shape that broadcasts to the targets.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let loss = BCEWithLogitsLoss::new().pos_weight(&tensor(&[3.0]));
-    /// let loss = loss.reduction(Reduction::Sum).forward(&zeros(2), &tensor(&[1.0, 0.0]));
-    /// assert!((loss.item() - 4.0 * 2f64.ln()).abs() < 1e-6);
-    /// ```
-    pub fn pos_weight(mut self, pos_weight: &Tensor) -> Self {
-        self.pos_weight = Some(pos_weight.raw().detach());
-        self
+        /// Sets the weight of the targets that are 1, for classes of unequal frequency: a value for each class,
+        /// `(classes,)`, or any shape that broadcasts to the targets.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let loss = BCEWithLogitsLoss::new().pos_weight(&tensor(&[3.0]));
+        /// let loss = loss.reduction(Reduction::Sum).forward(&zeros(2), &tensor(&[1.0, 0.0]));
+        /// assert!((loss.item() - 4.0 * 2f64.ln()).abs() < 1e-6);
+        /// ```
+        pub fn pos_weight(self, pos_weight: &Tensor): self.pos_weight = Some(pos_weight.raw().detach());
     }
 
     /// Returns the loss of predictions.
@@ -142,25 +135,23 @@ fn fitting(name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
     moved(weight, y.device())?.to_dtype(y.dtype())
 }
 
-/// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
-/// classes, with one logit for each example. Targets are 1 or 0, or a probability.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let loss = bce_with_logits(&tensor(&[0.0]), &tensor(&[1.0]));
-/// assert!((loss.item() - 2f64.ln()).abs() < 1e-6);
-/// ```
-#[inline]
-#[track_caller]
-pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) -> Tensor {
-    BCEWithLogitsLoss::new().forward(y_hat, y)
+functions! {
+    /// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
+    /// classes, with one logit for each example. Targets are 1 or 0, or a probability.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices differ, the types are integers, or the batch is empty.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = bce_with_logits(&tensor(&[0.0]), &tensor(&[1.0]));
+    /// assert!((loss.item() - 2f64.ln()).abs() < 1e-6);
+    /// ```
+    pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) = BCEWithLogitsLoss::new().forward(y_hat, y);
 }
 
 /// `max(x, 0) - x·y + log(1 + exp(-|x|))`, with the first two terms as one product: their difference loses

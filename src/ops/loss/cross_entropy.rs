@@ -13,51 +13,45 @@ use crate::ops::sum_as;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 
-/// Returns the mean cross-entropy of logits, `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
-/// Regression*. [`CrossEntropyLoss`] has further settings.
-///
-/// # Shapes
-/// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`. One example has logits
-/// `(classes,)` and a class index `()`.
-///
-/// # Panics
-/// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
-/// GPU, reading the indices would make every step wait: there, the loss is NaN if one is out of range.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]]); // (2, 2)
-/// let loss = cross_entropy(&logits, &tensor(&[1, 0]));
-/// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
-/// ```
-#[inline]
-#[track_caller]
-pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Tensor {
-    CrossEntropyLoss::new().forward(y_hat, y)
-}
+functions! {
+    /// Returns the mean cross-entropy of logits, `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
+    /// Regression*. [`CrossEntropyLoss`] has further settings.
+    ///
+    /// # Shapes
+    /// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`. One example has logits
+    /// `(classes,)` and a class index `()`.
+    ///
+    /// # Panics
+    /// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
+    /// GPU, reading the indices would make every step wait: there, the loss is NaN if one is out of range.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let logits = tensor(&[[0.0, 0.0], [9.0, -9.0]]); // (2, 2)
+    /// let loss = cross_entropy(&logits, &tensor(&[1, 0]));
+    /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
+    /// ```
+    pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) = CrossEntropyLoss::new().forward(y_hat, y);
 
-/// Returns the mean negative log-likelihood, `-log_p[y]`, of log-probabilities such as those from
-/// [`log_softmax`](crate::ops::log_softmax). [`NLLLoss`] has further settings.
-///
-/// # Shapes
-/// Log-probabilities `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
-///
-/// # Panics
-/// As for [`cross_entropy`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let logits = randn((4, 3)); // (4, 3)
-/// let y = tensor(&[0, 2, 1, 1]);
-/// let loss = nll_loss(&log_softmax(&logits, 1), &y).item();
-/// assert!((loss - cross_entropy(&logits, &y).item()).abs() < 1e-6);
-/// ```
-#[inline]
-#[track_caller]
-pub fn nll_loss(log_p: &Tensor, y: &Tensor) -> Tensor {
-    NLLLoss::new().forward(log_p, y)
+    /// Returns the mean negative log-likelihood, `-log_p[y]`, of log-probabilities such as those from
+    /// [`log_softmax`](crate::ops::log_softmax). [`NLLLoss`] has further settings.
+    ///
+    /// # Shapes
+    /// Log-probabilities `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// As for [`cross_entropy`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let logits = randn((4, 3)); // (4, 3)
+    /// let y = tensor(&[0, 2, 1, 1]);
+    /// let loss = nll_loss(&log_softmax(&logits, 1), &y).item();
+    /// assert!((loss - cross_entropy(&logits, &y).item()).abs() < 1e-6);
+    /// ```
+    pub fn nll_loss(log_p: &Tensor, y: &Tensor) = NLLLoss::new().forward(log_p, y);
 }
 
 macro_rules! class_loss {

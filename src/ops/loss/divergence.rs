@@ -32,26 +32,24 @@ elementwise_loss!(
     } => |loss: &KLDivLoss| Ok::<_, candle_core::Error>(Divergence { log_target: loss.log_target })
 );
 
-/// Returns the mean over all elements of `p · (ln p - ln q)`, where `log_q` are the logarithms of predicted
-/// probabilities, as from [`log_softmax`](crate::ops::log_softmax), and `p` are target probabilities.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let (q, p) = (tensor(&[0.5, 0.5]), tensor(&[1.0, 0.0]));
-/// let loss = kl_div(&q.log(), &p);
-/// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
-/// ```
-#[inline]
-#[track_caller]
-pub fn kl_div(log_q: &Tensor, p: &Tensor) -> Tensor {
-    KLDivLoss::new().forward(log_q, p)
+functions! {
+    /// Returns the mean over all elements of `p · (ln p - ln q)`, where `log_q` are the logarithms of predicted
+    /// probabilities, as from [`log_softmax`](crate::ops::log_softmax), and `p` are target probabilities.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices differ, the types are integers, or the batch is empty.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (q, p) = (tensor(&[0.5, 0.5]), tensor(&[1.0, 0.0]));
+    /// let loss = kl_div(&q.log(), &p);
+    /// assert!((loss.item() - 0.5 * 2f64.ln()).abs() < 1e-6);
+    /// ```
+    pub fn kl_div(log_q: &Tensor, p: &Tensor) = KLDivLoss::new().forward(log_q, p);
 }
 
 #[derive(Clone, Copy)]

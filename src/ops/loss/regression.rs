@@ -80,86 +80,72 @@ elementwise_loss!(
     } => |loss: &SmoothL1Loss| SmoothL1::new(loss.beta)
 );
 
-/// Returns the mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
-/// assert_eq!(loss.item(), 2.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
-    MSELoss::new().forward(y_hat, y)
-}
+functions! {
+    /// Returns the mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices differ, the types are integers, or the batch is empty.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
+    /// assert_eq!(loss.item(), 2.0);
+    /// ```
+    pub fn mse_loss(y_hat: &Tensor, y: &Tensor) = MSELoss::new().forward(y_hat, y);
 
-/// Returns the mean of the absolute differences.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// As for [`mse_loss`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let loss = l1_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
-/// assert_eq!(loss.item(), 1.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Tensor {
-    L1Loss::new().forward(y_hat, y)
-}
+    /// Returns the mean of the absolute differences.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// As for [`mse_loss`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = l1_loss(&tensor(&[1.0, 2.0]), &tensor(&[1.0, 4.0]));
+    /// assert_eq!(loss.item(), 1.0);
+    /// ```
+    pub fn l1_loss(y_hat: &Tensor, y: &Tensor) = L1Loss::new().forward(y_hat, y);
 
-/// Returns the mean of the Huber loss: half the squared difference where the difference is below `delta`,
-/// and linear beyond, so that outliers count less than with [`mse_loss`]. From Huber, 1964.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// As for [`mse_loss`], and if `delta` is not positive.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let loss = huber_loss(&tensor(&[0.0, 0.0]), &tensor(&[0.5, 3.0]), 1.0);
-/// assert_eq!(loss.item(), (0.125 + 2.5) / 2.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Tensor {
-    HuberLoss::new().delta(delta).forward(y_hat, y)
-}
+    /// Returns the mean of the Huber loss: half the squared difference where the difference is below `delta`,
+    /// and linear beyond, so that outliers count less than with [`mse_loss`]. From Huber, 1964.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// As for [`mse_loss`], and if `delta` is not positive.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = huber_loss(&tensor(&[0.0, 0.0]), &tensor(&[0.5, 3.0]), 1.0);
+    /// assert_eq!(loss.item(), (0.125 + 2.5) / 2.0);
+    /// ```
+    pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) = HuberLoss::new().delta(delta).forward(y_hat, y);
 
-/// Returns the mean of the smooth absolute differences: the Huber loss divided by `beta`, so that its slope
-/// is 1 beyond `beta`. For `beta` 0 it is [`l1_loss`]. From Girshick, 2015.
-///
-/// # Shapes
-/// Any, the same for both; the loss is a scalar `()`.
-///
-/// # Panics
-/// As for [`mse_loss`], and if `beta` is negative.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0]), &tensor(&[1.0, 3.0]), 2.0);
-/// assert_eq!(loss.item(), (0.25 + 2.0) / 2.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) -> Tensor {
-    SmoothL1Loss::new().beta(beta).forward(y_hat, y)
+    /// Returns the mean of the smooth absolute differences: the Huber loss divided by `beta`, so that its slope
+    /// is 1 beyond `beta`. For `beta` 0 it is [`l1_loss`]. From Girshick, 2015.
+    ///
+    /// # Shapes
+    /// Any, the same for both; the loss is a scalar `()`.
+    ///
+    /// # Panics
+    /// As for [`mse_loss`], and if `beta` is negative.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0]), &tensor(&[1.0, 3.0]), 2.0);
+    /// assert_eq!(loss.item(), (0.25 + 2.0) / 2.0);
+    /// ```
+    pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) = SmoothL1Loss::new().beta(beta).forward(y_hat, y);
 }
 
 #[derive(Clone, Copy)]

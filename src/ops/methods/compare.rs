@@ -36,25 +36,19 @@ impl Tensor {
         result.or_raise().into()
     }
 
-    /// Returns the elements of `yes` where this mask is not 0, and those of `no` elsewhere. Both are scalars,
-    /// or tensors that are broadcast.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = tensor(&[-1.0, 2.0]); // (2,)
-    /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor {
-        ops::where_cond(self, yes, no)
-    }
+    methods! {
+        /// Returns the elements of `yes` where this mask is not 0, and those of `no` elsewhere. Both are scalars,
+        /// or tensors that are broadcast.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[-1.0, 2.0]); // (2,)
+        /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
+        /// ```
+        pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) = ops::where_cond(self, yes, no);
 
-    /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast.
-    #[inline]
-    #[track_caller]
-    pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor {
-        ops::where_cond(mask, value, self)
+        /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast.
+        pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) = ops::where_cond(mask, value, self);
     }
 }

@@ -7,36 +7,126 @@ use crate::tensor::{
 use candle_core::{DType, Device, WithDType};
 
 impl Tensor {
-    /// Returns the value of a tensor with one element.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[0.0, 0.0]));
-    /// assert_eq!(loss.item(), 2.5);
-    /// ```
-    ///
-    /// # Panics
-    /// If the tensor does not have exactly one element.
-    #[inline]
-    #[track_caller]
-    pub fn item(&self) -> f64 {
-        self.only()
+    methods! {
+        /// Returns the value of a tensor with one element.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let loss = mse_loss(&tensor(&[1.0, 2.0]), &tensor(&[0.0, 0.0]));
+        /// assert_eq!(loss.item(), 2.5);
+        /// ```
+        ///
+        /// # Panics
+        /// If the tensor does not have exactly one element.
+        pub fn item(&self) -> f64 = self.only();
+
+        /// Returns the value of a tensor with one element, in the tensor's own type.
+        ///
+        /// # Panics
+        /// If the tensor does not have exactly one element, or its type is another one.
+        pub fn to_scalar<T: WithDType>(&self) -> T = self.only_element::<T>(self.dtype());
+
+        /// Returns the elements, in the order of their indices.
+        ///
+        /// # Panics
+        /// If the elements have another type.
+        pub fn to_vec<T: WithDType>(&self) -> Vec<T> = {
+            let flat = self.raw().flatten_all();
+            flat.and_then(|x| x.to_vec1()).or_raise()
+        };
+
+        /// Returns the elements of a tensor with one dimension.
+        ///
+        /// # Panics
+        /// If the tensor has another number of dimensions, or the elements have another type.
+        pub fn to_vec1<T: WithDType>(&self) -> Vec<T> = self.raw().to_vec1().or_raise();
+
+        /// Returns the rows of a tensor with two dimensions.
+        ///
+        /// # Panics
+        /// If the tensor has another number of dimensions, or the elements have another type.
+        pub fn to_vec2<T: WithDType>(&self) -> Vec<Vec<T>> = {
+            let (rows, _) = self.raw().dims2().or_raise();
+            parts(&self.to_vec(), rows)
+        };
+
+        /// Returns the matrices of a tensor with three dimensions.
+        ///
+        /// # Panics
+        /// If the tensor has another number of dimensions, or the elements have another type.
+        pub fn to_vec3<T: WithDType>(&self) -> Vec<Vec<Vec<T>>> = {
+            let (matrices, rows, _) = self.raw().dims3().or_raise();
+            let all = parts(&self.to_vec(), matrices * rows);
+            parts(&all, matrices)
+        };
+
+        /// Returns the elements in another type.
+        pub fn to_dtype(&self, dtype: DType) = self.raw().to_dtype(dtype).or_raise().into();
+
+        /// Returns the tensor on a device: itself if it is there already, or else a copy.
+        ///
+        /// # Panics
+        /// If the device does not have enough memory or cannot be reached.
+        pub fn to_device(&self, device: &Device) = moved(self.raw(), device).or_raise().into();
+
+        /// Copies the tensor to `device`, into memory of its own, also when the tensor is there already.
+        ///
+        /// The copy has the same shape and is contiguous. Gradients flow back through it.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = ones((2, 3)); // (2, 3)
+        /// assert!(!x.copy_to(&cpu()).shares_storage_with(&x));
+        /// assert!(x.to_device(&cpu()).shares_storage_with(&x)); // already there
+        /// ```
+        ///
+        /// # Panics
+        /// If the device does not have enough memory or cannot be reached.
+        pub fn copy_to(&self, device: &Device) = copied(self.raw(), device).or_raise().into();
+
+        /// Returns zeros of the same shape and type, on the same device.
+        pub fn zeros_like(&self) = self.raw().zeros_like().or_raise().into();
+        /// Returns ones of the same shape and type, on the same device.
+        pub fn ones_like(&self) = self.raw().ones_like().or_raise().into();
+        /// Returns random values between 0 and 1 of the same shape and type, on the same device.
+        pub fn rand_like(&self) = with_device(self.device(), || rand(self.shape())).to_dtype(self.dtype());
+        /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
+        pub fn randn_like(&self) = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
+        /// Applies one of Candle's modules.
+        pub fn apply(&self, module: &impl candle_core::Module) = module.forward(self.raw()).or_raise().into();
+
+        /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
+        /// does.
+        pub fn backward(&self) -> crate::tensor::GradStore = crate::ops::backward(self);
+
+        /// Returns the gradients of this loss with their graph; see [`backward_graph`](crate::ops::backward_graph).
+        ///
+        /// # Panics
+        /// As [`backward_graph`](crate::ops::backward_graph).
+        pub fn backward_graph(&self) -> crate::tensor::GradStore = crate::ops::backward_graph(self);
+
+        /// Returns this tensor, whose gradient [`of`](crate::tensor::GradStore::of) returns after a backward pass. The loss
+        /// must be computed from what is returned. In PyTorch it changes the tensor itself.
+        ///
+        /// # Panics
+        /// If the tensor was not computed from a parameter.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
+        /// let h = (x * 3.0).retain_grad();
+        /// let gradients = h.sqr().sum_all().backward();
+        /// assert_eq!(gradients.of(&h).to_vec1::<f32>(), [6.0, 12.0]);
+        /// ```
+        pub fn retain_grad(&self) = crate::ops::retain_grad(self);
     }
 
     #[track_caller]
     fn only(&self) -> f64 {
         self.only_element::<f64>(DType::F64)
-    }
-
-    /// Returns the value of a tensor with one element, in the tensor's own type.
-    ///
-    /// # Panics
-    /// If the tensor does not have exactly one element, or its type is another one.
-    #[inline]
-    #[track_caller]
-    pub fn to_scalar<T: WithDType>(&self) -> T {
-        self.only_element::<T>(self.dtype())
     }
 
     #[track_caller]
@@ -59,87 +149,6 @@ impl Tensor {
         }
     }
 
-    /// Returns the elements, in the order of their indices.
-    ///
-    /// # Panics
-    /// If the elements have another type.
-    #[inline]
-    #[track_caller]
-    pub fn to_vec<T: WithDType>(&self) -> Vec<T> {
-        let flat = self.raw().flatten_all();
-        flat.and_then(|x| x.to_vec1()).or_raise()
-    }
-
-    /// Returns the elements of a tensor with one dimension.
-    ///
-    /// # Panics
-    /// If the tensor has another number of dimensions, or the elements have another type.
-    #[inline]
-    #[track_caller]
-    pub fn to_vec1<T: WithDType>(&self) -> Vec<T> {
-        self.raw().to_vec1().or_raise()
-    }
-
-    /// Returns the rows of a tensor with two dimensions.
-    ///
-    /// # Panics
-    /// If the tensor has another number of dimensions, or the elements have another type.
-    #[inline]
-    #[track_caller]
-    pub fn to_vec2<T: WithDType>(&self) -> Vec<Vec<T>> {
-        let (rows, _) = self.raw().dims2().or_raise();
-        parts(&self.to_vec(), rows)
-    }
-
-    /// Returns the matrices of a tensor with three dimensions.
-    ///
-    /// # Panics
-    /// If the tensor has another number of dimensions, or the elements have another type.
-    #[inline]
-    #[track_caller]
-    pub fn to_vec3<T: WithDType>(&self) -> Vec<Vec<Vec<T>>> {
-        let (matrices, rows, _) = self.raw().dims3().or_raise();
-        let all = parts(&self.to_vec(), matrices * rows);
-        parts(&all, matrices)
-    }
-
-    /// Returns the elements in another type.
-    #[inline]
-    #[track_caller]
-    pub fn to_dtype(&self, dtype: DType) -> Tensor {
-        self.raw().to_dtype(dtype).or_raise().into()
-    }
-
-    /// Returns the tensor on a device: itself if it is there already, or else a copy.
-    ///
-    /// # Panics
-    /// If the device does not have enough memory or cannot be reached.
-    #[inline]
-    #[track_caller]
-    pub fn to_device(&self, device: &Device) -> Tensor {
-        moved(self.raw(), device).or_raise().into()
-    }
-
-    /// Copies the tensor to `device`, into memory of its own, also when the tensor is there already.
-    ///
-    /// The copy has the same shape and is contiguous. Gradients flow back through it.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = ones((2, 3)); // (2, 3)
-    /// assert!(!x.copy_to(&cpu()).shares_storage_with(&x));
-    /// assert!(x.to_device(&cpu()).shares_storage_with(&x)); // already there
-    /// ```
-    ///
-    /// # Panics
-    /// If the device does not have enough memory or cannot be reached.
-    #[inline]
-    #[track_caller]
-    pub fn copy_to(&self, device: &Device) -> Tensor {
-        copied(self.raw(), device).or_raise().into()
-    }
-
     /// Returns whether two tensors share their memory, as a view and its origin do.
     pub fn shares_storage_with(&self, other: &Tensor) -> bool {
         storage_address(self.raw()) == storage_address(other.raw())
@@ -153,79 +162,6 @@ impl Tensor {
     /// Returns whether gradients flow through the tensor to a parameter.
     pub fn track_op(&self) -> bool {
         self.raw().track_op()
-    }
-
-    /// Returns zeros of the same shape and type, on the same device.
-    #[inline]
-    #[track_caller]
-    pub fn zeros_like(&self) -> Tensor {
-        self.raw().zeros_like().or_raise().into()
-    }
-
-    /// Returns ones of the same shape and type, on the same device.
-    #[inline]
-    #[track_caller]
-    pub fn ones_like(&self) -> Tensor {
-        self.raw().ones_like().or_raise().into()
-    }
-
-    /// Returns random values between 0 and 1 of the same shape and type, on the same device.
-    #[inline]
-    #[track_caller]
-    pub fn rand_like(&self) -> Tensor {
-        with_device(self.device(), || rand(self.shape())).to_dtype(self.dtype())
-    }
-
-    /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
-    #[inline]
-    #[track_caller]
-    pub fn randn_like(&self) -> Tensor {
-        with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype())
-    }
-
-    /// Applies one of Candle's modules.
-    #[inline]
-    #[track_caller]
-    pub fn apply(&self, module: &impl candle_core::Module) -> Tensor {
-        module.forward(self.raw()).or_raise().into()
-    }
-
-    /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
-    /// does.
-    #[inline]
-    #[track_caller]
-    pub fn backward(&self) -> crate::tensor::GradStore {
-        crate::ops::backward(self)
-    }
-
-    /// Returns the gradients of this loss with their graph; see [`backward_graph`](crate::ops::backward_graph).
-    ///
-    /// # Panics
-    /// As [`backward_graph`](crate::ops::backward_graph).
-    #[inline]
-    #[track_caller]
-    pub fn backward_graph(&self) -> crate::tensor::GradStore {
-        crate::ops::backward_graph(self)
-    }
-
-    /// Returns this tensor, whose gradient [`of`](crate::tensor::GradStore::of) returns after a backward pass. The loss
-    /// must be computed from what is returned. In PyTorch it changes the tensor itself.
-    ///
-    /// # Panics
-    /// If the tensor was not computed from a parameter.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = Parameter::new(&tensor(&[1.0, 2.0])).tensor(); // (2,)
-    /// let h = (x * 3.0).retain_grad();
-    /// let gradients = h.sqr().sum_all().backward();
-    /// assert_eq!(gradients.of(&h).to_vec1::<f32>(), [6.0, 12.0]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn retain_grad(&self) -> Tensor {
-        crate::ops::retain_grad(self)
     }
 
     /// Returns a tensor with these elements, on the [default device](crate::tensor::default_device).

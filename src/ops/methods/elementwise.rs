@@ -56,47 +56,35 @@ impl Tensor {
         silu;
     }
 
-    /// Returns each element rounded to this many decimal places.
-    #[inline]
-    #[track_caller]
-    pub fn round_to(&self, decimals: i32) -> Tensor {
-        let scale = 10f64.powi(decimals);
-        (self * scale).round() / scale
-    }
+    methods! {
+        /// Returns each element rounded to this many decimal places.
+        pub fn round_to(&self, decimals: i32) = {
+            let scale = 10f64.powi(decimals);
+            (self * scale).round() / scale
+        };
+        /// Returns `-x` for each element.
+        pub fn neg(&self) = -self;
+        /// Returns each element to a power: a number, or a tensor that is broadcast.
+        pub fn pow(&self, exponent: impl Into<Operand>) = self.combine(Arithmetic::Pow, exponent.into());
+        /// Returns each element to the power of a number.
+        pub fn powf(&self, exponent: f64) = self.combine(Arithmetic::Pow, Operand::Number(Number::Float(exponent)));
+        /// Returns the larger of each element and another: of a tensor that is broadcast, or a number.
+        pub fn maximum(&self, other: impl Into<Operand>) = self.combine(Arithmetic::Maximum, other.into());
+        /// Returns the smaller of each element and another: of a tensor that is broadcast, or a number.
+        pub fn minimum(&self, other: impl Into<Operand>) = self.combine(Arithmetic::Minimum, other.into());
 
-    /// Returns `-x` for each element.
-    #[inline]
-    #[track_caller]
-    pub fn neg(&self) -> Tensor {
-        -self
-    }
+        /// Returns each element, but at least `low` and at most `high`: scalars, or tensors that are broadcast. At a bound,
+        /// the gradient is 0 for scalars, and for tensors shared with the bound, as in PyTorch.
+        pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) = self.clamped(low.into(), high.into());
 
-    /// Returns each element to a power: a number, or a tensor that is broadcast.
-    #[inline]
-    #[track_caller]
-    pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor {
-        self.combine(Arithmetic::Pow, exponent.into())
-    }
-
-    /// Returns each element to the power of a number.
-    #[inline]
-    #[track_caller]
-    pub fn powf(&self, exponent: f64) -> Tensor {
-        self.combine(Arithmetic::Pow, Operand::Number(Number::Float(exponent)))
-    }
-
-    /// Returns the larger of each element and another: of a tensor that is broadcast, or a number.
-    #[inline]
-    #[track_caller]
-    pub fn maximum(&self, other: impl Into<Operand>) -> Tensor {
-        self.combine(Arithmetic::Maximum, other.into())
-    }
-
-    /// Returns the smaller of each element and another: of a tensor that is broadcast, or a number.
-    #[inline]
-    #[track_caller]
-    pub fn minimum(&self, other: impl Into<Operand>) -> Tensor {
-        self.combine(Arithmetic::Minimum, other.into())
+        /// Returns probabilities along a dimension, as [`softmax`](ops::softmax) does.
+        pub fn softmax(&self, dim: impl Into<Axis>) = ops::softmax(self, dim);
+        /// Returns the logarithm of the softmax, as [`log_softmax`](ops::log_softmax) does.
+        pub fn log_softmax(&self, dim: impl Into<Axis>) = ops::log_softmax(self, dim);
+        /// Returns the matrix product, as [`matmul`](ops::matmul) does.
+        pub fn matmul(&self, other: &Tensor) = ops::matmul(self, other);
+        /// Returns the sums of the elements before and at each index of a dimension.
+        pub fn cumsum(&self, dim: impl Into<Axis>) = ops::cumsum(self, dim);
     }
 
     #[track_caller]
@@ -108,14 +96,6 @@ impl Tensor {
         result.or_raise().into()
     }
 
-    /// Returns each element, but at least `low` and at most `high`: scalars, or tensors that are broadcast. At a bound,
-    /// the gradient is 0 for scalars, and for tensors shared with the bound, as in PyTorch.
-    #[inline]
-    #[track_caller]
-    pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
-        self.clamped(low.into(), high.into())
-    }
-
     #[track_caller]
     fn clamped(&self, low: Operand, high: Operand) -> Tensor {
         if let (Operand::Number(low), Operand::Number(high)) = (&low, &high) {
@@ -123,33 +103,5 @@ impl Tensor {
         }
         self.combine(Arithmetic::Maximum, low)
             .combine(Arithmetic::Minimum, high)
-    }
-
-    /// Returns probabilities along a dimension, as [`softmax`](ops::softmax) does.
-    #[inline]
-    #[track_caller]
-    pub fn softmax(&self, dim: impl Into<Axis>) -> Tensor {
-        ops::softmax(self, dim)
-    }
-
-    /// Returns the logarithm of the softmax, as [`log_softmax`](ops::log_softmax) does.
-    #[inline]
-    #[track_caller]
-    pub fn log_softmax(&self, dim: impl Into<Axis>) -> Tensor {
-        ops::log_softmax(self, dim)
-    }
-
-    /// Returns the matrix product, as [`matmul`](ops::matmul) does.
-    #[inline]
-    #[track_caller]
-    pub fn matmul(&self, other: &Tensor) -> Tensor {
-        ops::matmul(self, other)
-    }
-
-    /// Returns the sums of the elements before and at each index of a dimension.
-    #[inline]
-    #[track_caller]
-    pub fn cumsum(&self, dim: impl Into<Axis>) -> Tensor {
-        ops::cumsum(self, dim)
     }
 }

@@ -7,67 +7,66 @@ use crate::tensor::{Axes, Axis, Indices, Raw, Tensor};
 use candle_core::DType;
 
 impl Tensor {
-    /// Returns a part of the tensor: for each dimension, from the first on, an index, a range, or a
-    /// tensor of indices. Negative indices count from the end. An index removes its dimension.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = arange(0, 12).reshape((3, 4)); // (3, 4)
-    /// assert_eq!(x.i(1).to_vec1::<i64>(), [4, 5, 6, 7]);
-    /// assert_eq!(x.i((.., -1)).to_vec1::<i64>(), [3, 7, 11]);
-    /// assert_eq!(x.i((1.., ..2)).to_vec2::<i64>(), [[4, 5], [8, 9]]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn i(&self, index: impl Indices) -> Tensor {
-        index::select(self, &index.indices())
-    }
+    methods! {
+        /// Returns a part of the tensor: for each dimension, from the first on, an index, a range, or a
+        /// tensor of indices. Negative indices count from the end. An index removes its dimension.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = arange(0, 12).reshape((3, 4)); // (3, 4)
+        /// assert_eq!(x.i(1).to_vec1::<i64>(), [4, 5, 6, 7]);
+        /// assert_eq!(x.i((.., -1)).to_vec1::<i64>(), [3, 7, 11]);
+        /// assert_eq!(x.i((1.., ..2)).to_vec2::<i64>(), [[4, 5], [8, 9]]);
+        /// ```
+        pub fn i(&self, index: impl Indices) = index::select(self, &index.indices());
 
-    /// Returns a view of the tensor at one index of the first dimension.
-    #[inline]
-    #[track_caller]
-    pub fn get(&self, index: usize) -> Tensor {
-        self.i(index)
-    }
+        /// Returns a view of the tensor at one index of the first dimension.
+        pub fn get(&self, index: usize) = self.i(index);
 
-    /// Returns a view of `len` indices of a dimension, from `start` on.
-    #[inline]
-    #[track_caller]
-    pub fn narrow(&self, dim: impl Into<Axis>, start: usize, len: usize) -> Tensor {
-        let dim = dim.into().of(&"narrow", self.raw()).or_raise();
-        index::narrowed(self.raw(), dim, start, len)
-            .or_raise()
-            .into()
-    }
+        /// Returns a view of `len` indices of a dimension, from `start` on.
+        pub fn narrow(&self, dim: impl Into<Axis>, start: usize, len: usize) = {
+            let dim = dim.into().of(&"narrow", self.raw()).or_raise();
+            index::narrowed(self.raw(), dim, start, len)
+                .or_raise()
+                .into()
+        };
+        /// Returns the parts at these indices of a dimension, in their order.
+        pub fn index_select(&self, indices: &Tensor, dim: impl Into<Axis>) = ops::index_select(self, indices, dim);
 
-    /// Returns the parts at these indices of a dimension, in their order.
-    #[inline]
-    #[track_caller]
-    pub fn index_select(&self, indices: &Tensor, dim: impl Into<Axis>) -> Tensor {
-        ops::index_select(self, indices, dim)
-    }
+        /// Returns for each index in `indices` the element at that index of a dimension. All other indices are
+        /// those of the place in `indices`.
+        pub fn gather(&self, indices: &Tensor, dim: impl Into<Axis>) = ops::gather(self, indices, dim);
 
-    /// Returns for each index in `indices` the element at that index of a dimension. All other indices are
-    /// those of the place in `indices`.
-    #[inline]
-    #[track_caller]
-    pub fn gather(&self, indices: &Tensor, dim: impl Into<Axis>) -> Tensor {
-        ops::gather(self, indices, dim)
-    }
+        /// Returns the elements in reverse order along dimensions.
+        pub fn flip(&self, dims: impl Into<Axes>) = ops::flip(self, dims);
+        /// Returns the tensor with zeros added before and after along a dimension.
+        pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) =
+            self.padded(dim.into(), before, after);
 
-    /// Returns the elements in reverse order along dimensions.
-    #[inline]
-    #[track_caller]
-    pub fn flip(&self, dims: impl Into<Axes>) -> Tensor {
-        ops::flip(self, dims)
-    }
+        /// Returns the elements moved by `shift` indices along a dimension; those that leave at one end enter at the
+        /// other.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(arange(0, 4).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
+        /// ```
+        pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) = self.rolled(shift.into(), dim.into());
 
-    /// Returns the tensor with zeros added before and after along a dimension.
-    #[inline]
-    #[track_caller]
-    pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) -> Tensor {
-        self.padded(dim.into(), before, after)
+        /// Returns the indices, as `u32`, that sort the elements along a dimension.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[2.0, 3.0, 1.0]); // (3,)
+        /// assert_eq!(x.argsort(0, false).to_vec1::<u32>(), [2, 0, 1]);
+        /// ```
+        pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) = self.order(dim.into(), descending);
+
+        /// Returns the elements sorted along a dimension, and their indices before, as `u32`.
+        pub fn sort(&self, dim: impl Into<Axis>, descending: bool) -> (Tensor, Tensor) =
+            self.sorted(dim.into(), descending);
     }
 
     #[track_caller]
@@ -84,20 +83,6 @@ impl Tensor {
         ops::cat(&[zeros(before), self.clone(), zeros(after)], dim)
     }
 
-    /// Returns the elements moved by `shift` indices along a dimension; those that leave at one end enter at the
-    /// other.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(arange(0, 4).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) -> Tensor {
-        self.rolled(shift.into(), dim.into())
-    }
-
     #[track_caller]
     fn rolled(&self, shift: i64, dim: Axis) -> Tensor {
         let dim = dim.of(&"roll", self.raw()).or_raise();
@@ -108,20 +93,6 @@ impl Tensor {
         let moved = shift.rem_euclid(size as i64) as usize;
         let end = self.narrow(dim, size - moved, moved);
         ops::cat(&[end, self.narrow(dim, 0, size - moved)], dim)
-    }
-
-    /// Returns the indices, as `u32`, that sort the elements along a dimension.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = tensor(&[2.0, 3.0, 1.0]); // (3,)
-    /// assert_eq!(x.argsort(0, false).to_vec1::<u32>(), [2, 0, 1]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) -> Tensor {
-        self.order(dim.into(), descending)
     }
 
     #[track_caller]
@@ -136,13 +107,6 @@ impl Tensor {
         let rows = self.detach().transpose(dim, -1).contiguous();
         let order = rows.raw().arg_sort_last_dim(!descending).or_raise();
         Tensor::from_raw(order).transpose(dim, -1).contiguous()
-    }
-
-    /// Returns the elements sorted along a dimension, and their indices before, as `u32`.
-    #[inline]
-    #[track_caller]
-    pub fn sort(&self, dim: impl Into<Axis>, descending: bool) -> (Tensor, Tensor) {
-        self.sorted(dim.into(), descending)
     }
 
     #[track_caller]

@@ -55,12 +55,80 @@ impl Tensor {
         self.raw().device()
     }
 
-    /// Returns the size of a dimension.
-    #[inline]
-    #[track_caller]
-    pub fn dim(&self, dim: impl Into<Axis>) -> usize {
-        let dim = dim.into().of(&"dim", self.raw()).or_raise();
-        self.dims()[dim]
+    methods! {
+        /// Returns the size of a dimension.
+        pub fn dim(&self, dim: impl Into<Axis>) -> usize = {
+            let dim = dim.into().of(&"dim", self.raw()).or_raise();
+            self.dims()[dim]
+        };
+
+        /// Returns a view with another shape and the same elements in the same order, or a copy if the tensor
+        /// is not contiguous. One size may be `()`, and is computed: `x.reshape(((), 2))`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = arange(0, 6).reshape((2, ())); // (2, 3)
+        /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
+        /// ```
+        pub fn reshape(&self, shape: impl ShapeWithOneHole) = self.reshaped(shape.into_shape(self.elem_count()));
+
+        /// Returns a view with one dimension.
+        pub fn flatten_all(&self) = self.reshape(self.elem_count());
+
+        /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
+        pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) = {
+            if self.rank() == 0 {
+                return self.reshape(1);
+            }
+            let start = start.into().of(&"flatten", self.raw()).or_raise();
+            let end = end.into().of(&"flatten", self.raw()).or_raise();
+            let flat = ops::contiguous_raw(self.raw()).and_then(|x| x.flatten(start, end));
+            flat.or_raise().into()
+        };
+        /// Returns a view in which the dimensions from `start` on are one.
+        pub fn flatten_from(&self, start: impl Into<Axis>) = self.flatten(start, -1);
+        /// Returns a view in which the dimensions up to `end`, included, are one.
+        pub fn flatten_to(&self, end: impl Into<Axis>) = self.flatten(0, end);
+
+        /// Returns a view with the last two dimensions exchanged; a vector or a scalar itself.
+        pub fn t(&self) = {
+            match self.rank() {
+                0 | 1 => self.clone(),
+                _ => self.transpose(-2, -1),
+            }
+        };
+        /// Returns a view with two dimensions exchanged.
+        pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) =
+            self.exchanged(a.into(), b.into()).or_raise().into();
+        /// Returns a view with the dimensions in this order.
+        pub fn permute(&self, dims: impl Into<Axes>) = self.permuted(dims.into());
+        /// Returns a view without dimensions of size 1: of one, several or all (`..`). Dimensions of another size stay.
+        pub fn squeeze(&self, dims: impl Into<Axes>) = self.squeezed(&dims.into()).or_raise().into();
+
+        /// Returns a view with a new dimension of size 1 before `dim`; −1 adds it at the end.
+        pub fn unsqueeze(&self, dim: impl Into<Axis>) = {
+            let dim = dim.into().of_new(&"unsqueeze", self.raw()).or_raise();
+            self.raw().unsqueeze(dim).or_raise().into()
+        };
+        /// Returns a view with this shape, in which dimensions of size 1 are repeated.
+        pub fn broadcast_as(&self, shape: impl Into<Shape>) = self.broadcast_to(&shape.into());
+        /// Returns the tensor repeated this many times along each dimension.
+        pub fn repeat(&self, times: impl Into<Shape>) = self.repeated(times.into().dims());
+        /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
+        pub fn contiguous(&self) = ops::contiguous(self);
+
+        /// Returns the parts of the tensor along a dimension: at most `chunks`, of equal size except for a smaller last
+        /// one. As in PyTorch, the parts are fewer if their size, rounded up, needs fewer.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let parts = arange(0, 13).chunk(12, 0);
+        /// assert_eq!((parts.len(), parts[0].dim(0), parts[6].dim(0)), (7, 2, 1));
+        /// ```
+        pub fn chunk(&self, chunks: usize, dim: impl Into<Axis>) -> Vec<Tensor> =
+            self.chunked(chunks, dim.into()).or_raise();
     }
 
     sizes! {
@@ -76,77 +144,11 @@ impl Tensor {
         self.raw().is_contiguous()
     }
 
-    /// Returns a view with another shape and the same elements in the same order, or a copy if the tensor
-    /// is not contiguous. One size may be `()`, and is computed: `x.reshape(((), 2))`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = arange(0, 6).reshape((2, ())); // (2, 3)
-    /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn reshape(&self, shape: impl ShapeWithOneHole) -> Tensor {
-        self.reshaped(shape.into_shape(self.elem_count()))
-    }
-
     #[track_caller]
     fn reshaped(&self, shape: Result<Shape>) -> Tensor {
         let shape = shape.map_err(|cause| does_not_fit(self.raw(), &cause));
         let view = shape.and_then(|shape| ops::contiguous_raw(self.raw())?.reshape(shape));
         view.or_raise().into()
-    }
-
-    /// Returns a view with one dimension.
-    #[inline]
-    #[track_caller]
-    pub fn flatten_all(&self) -> Tensor {
-        self.reshape(self.elem_count())
-    }
-
-    /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
-    #[inline]
-    #[track_caller]
-    pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor {
-        if self.rank() == 0 {
-            return self.reshape(1);
-        }
-        let start = start.into().of(&"flatten", self.raw()).or_raise();
-        let end = end.into().of(&"flatten", self.raw()).or_raise();
-        let flat = ops::contiguous_raw(self.raw()).and_then(|x| x.flatten(start, end));
-        flat.or_raise().into()
-    }
-
-    /// Returns a view in which the dimensions from `start` on are one.
-    #[inline]
-    #[track_caller]
-    pub fn flatten_from(&self, start: impl Into<Axis>) -> Tensor {
-        self.flatten(start, -1)
-    }
-
-    /// Returns a view in which the dimensions up to `end`, included, are one.
-    #[inline]
-    #[track_caller]
-    pub fn flatten_to(&self, end: impl Into<Axis>) -> Tensor {
-        self.flatten(0, end)
-    }
-
-    /// Returns a view with the last two dimensions exchanged; a vector or a scalar itself.
-    #[inline]
-    #[track_caller]
-    pub fn t(&self) -> Tensor {
-        match self.rank() {
-            0 | 1 => self.clone(),
-            _ => self.transpose(-2, -1),
-        }
-    }
-
-    /// Returns a view with two dimensions exchanged.
-    #[inline]
-    #[track_caller]
-    pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Tensor {
-        self.exchanged(a.into(), b.into()).or_raise().into()
     }
 
     fn exchanged(&self, a: Axis, b: Axis) -> Result<Raw> {
@@ -161,24 +163,10 @@ impl Tensor {
         x.transpose(a.of(&"transpose", x)?, b.of(&"transpose", x)?)
     }
 
-    /// Returns a view with the dimensions in this order.
-    #[inline]
-    #[track_caller]
-    pub fn permute(&self, dims: impl Into<Axes>) -> Tensor {
-        self.permuted(dims.into())
-    }
-
     #[track_caller]
     fn permuted(&self, dims: Axes) -> Tensor {
         let dims = dims.in_order_of(&"permute", self.raw()).or_raise();
         self.raw().permute(dims).or_raise().into()
-    }
-
-    /// Returns a view without dimensions of size 1: of one, several or all (`..`). Dimensions of another size stay.
-    #[inline]
-    #[track_caller]
-    pub fn squeeze(&self, dims: impl Into<Axes>) -> Tensor {
-        self.squeezed(&dims.into()).or_raise().into()
     }
 
     fn squeezed(&self, dims: &Axes) -> Result<Raw> {
@@ -188,31 +176,9 @@ impl Tensor {
             .try_fold(self.raw().clone(), |x, dim| x.squeeze(*dim))
     }
 
-    /// Returns a view with a new dimension of size 1 before `dim`; −1 adds it at the end.
-    #[inline]
-    #[track_caller]
-    pub fn unsqueeze(&self, dim: impl Into<Axis>) -> Tensor {
-        let dim = dim.into().of_new(&"unsqueeze", self.raw()).or_raise();
-        self.raw().unsqueeze(dim).or_raise().into()
-    }
-
-    /// Returns a view with this shape, in which dimensions of size 1 are repeated.
-    #[inline]
-    #[track_caller]
-    pub fn broadcast_as(&self, shape: impl Into<Shape>) -> Tensor {
-        self.broadcast_to(&shape.into())
-    }
-
     #[track_caller]
     fn broadcast_to(&self, shape: &Shape) -> Tensor {
         self.raw().broadcast_as(shape).or_raise().into()
-    }
-
-    /// Returns the tensor repeated this many times along each dimension.
-    #[inline]
-    #[track_caller]
-    pub fn repeat(&self, times: impl Into<Shape>) -> Tensor {
-        self.repeated(times.into().dims())
     }
 
     #[track_caller]
@@ -227,13 +193,6 @@ impl Tensor {
             };
         }
         repeated
-    }
-
-    /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
-    #[inline]
-    #[track_caller]
-    pub fn contiguous(&self) -> Tensor {
-        ops::contiguous(self)
     }
 
     /// Returns the tensors joined along a dimension, as [`cat`](ops::cat) does.
@@ -262,21 +221,6 @@ impl Tensor {
     fn stacked(tensors: &[&Tensor], dim: Axis) -> Tensor {
         let tensors = tensors.iter().map(|x| x.unsqueeze(dim));
         ops::cat(&tensors.collect::<Vec<_>>(), dim)
-    }
-
-    /// Returns the parts of the tensor along a dimension: at most `chunks`, of equal size except for a smaller last
-    /// one. As in PyTorch, the parts are fewer if their size, rounded up, needs fewer.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let parts = arange(0, 13).chunk(12, 0);
-    /// assert_eq!((parts.len(), parts[0].dim(0), parts[6].dim(0)), (7, 2, 1));
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn chunk(&self, chunks: usize, dim: impl Into<Axis>) -> Vec<Tensor> {
-        self.chunked(chunks, dim.into()).or_raise()
     }
 
     fn chunked(&self, chunks: usize, dim: Axis) -> Result<Vec<Tensor>> {

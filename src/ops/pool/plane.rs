@@ -54,84 +54,68 @@ impl Pool2dSpec {
         }
     }
 
-    /// Sets the stride, by which the kernel moves from one output to the next.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).stride((1, 2)));
-    /// assert_eq!(y.dims(), [1, 1, 3, 2]);
-    /// ```
-    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
-        self.stride = stride.into();
-        self
-    }
+    setters! {
+        /// Sets the stride, by which the kernel moves from one output to the next.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).stride((1, 2)));
+        /// assert_eq!(y.dims(), [1, 1, 3, 2]);
+        /// ```
+        pub fn stride(self, stride: impl Into<Pair>): self.stride = stride.into();
 
-    /// Sets the padding on each side; at most half of the kernel.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).padding(1));
-    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
-    /// ```
-    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
-        self.padding = padding.into();
-        self
-    }
+        /// Sets the padding on each side; at most half of the kernel.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = avg_pool2d(&ones((1, 1, 4, 4)), Pool2dSpec::new(2).padding(1));
+        /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+        /// ```
+        pub fn padding(self, padding: impl Into<Pair>): self.padding = padding.into();
 
-    /// Sets the distance between the elements of a patch, 1 by default. Only max pooling has it.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).stride(1).dilation(2));
-    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
-    /// ```
-    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
-        self.dilation = dilation.into();
-        self
-    }
+        /// Sets the distance between the elements of a patch, 1 by default. Only max pooling has it.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).stride(1).dilation(2));
+        /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+        /// ```
+        pub fn dilation(self, dilation: impl Into<Pair>): self.dilation = dilation.into();
 
-    /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the image, but
-    /// begins within it or its first padding; `false` by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).ceil_mode(true));
-    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
-    /// ```
-    pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
-        self.ceil_mode = ceil_mode;
-        self
-    }
+        /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the image, but
+        /// begins within it or its first padding; `false` by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = max_pool2d(&ones((1, 1, 5, 5)), Pool2dSpec::new(2).ceil_mode(true));
+        /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+        /// ```
+        pub fn ceil_mode(self, ceil_mode: bool): self.ceil_mode = ceil_mode;
 
-    /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let spec = Pool2dSpec::new(2).padding(1).count_include_pad(false);
-    /// let y = avg_pool2d(&ones((1, 1, 2, 2)), spec); // (1, 1, 2, 2)
-    /// assert_eq!(y.to_vec::<f32>(), [1.0; 4]);
-    /// ```
-    pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
-        self.count_include_pad = count_include_pad;
-        self
-    }
+        /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let spec = Pool2dSpec::new(2).padding(1).count_include_pad(false);
+        /// let y = avg_pool2d(&ones((1, 1, 2, 2)), spec); // (1, 1, 2, 2)
+        /// assert_eq!(y.to_vec::<f32>(), [1.0; 4]);
+        /// ```
+        pub fn count_include_pad(self, count_include_pad: bool): self.count_include_pad = count_include_pad;
 
-    /// Sets the number by which average pooling divides the sum of a patch, in place of the number of its elements.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = avg_pool2d(&ones((1, 1, 2, 2)), Pool2dSpec::new(2).divisor_override(1));
-    /// assert_eq!(y.to_vec::<f32>(), [4.0]);
-    /// ```
-    pub fn divisor_override(mut self, divisor: usize) -> Self {
-        self.divisor = Some(divisor);
-        self
+        /// Sets the number by which average pooling divides the sum of a patch, in place of the number of its elements.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = avg_pool2d(&ones((1, 1, 2, 2)), Pool2dSpec::new(2).divisor_override(1));
+        /// assert_eq!(y.to_vec::<f32>(), [4.0]);
+        /// ```
+        pub fn divisor_override(self, divisor: usize): self.divisor = Some(divisor);
     }
 
     /// Returns the rows and columns that a patch covers.

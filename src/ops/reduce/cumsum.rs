@@ -1,7 +1,6 @@
 //! Cumulative sums.
 
 use super::CHUNK;
-use crate::error::OrRaise;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, record};
@@ -18,23 +17,20 @@ use std::mem::MaybeUninit;
 /// The largest number of columns of one task.
 const WIDTH: usize = 256;
 
-/// Returns for each element the sum of the elements up to it along a dimension. Integers are summed exactly,
-/// as `i64`.
-///
-/// # Panics
-/// If there is no such dimension, or a sum of integers does not fit into 64 bits.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[1.0, 2.0, 3.0]); // (3,)
-/// assert_eq!(x.cumsum(0).to_vec1::<f32>(), [1.0, 3.0, 6.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn cumsum(x: &Tensor, dim: impl Into<Axis>) -> Tensor {
-    let dim = dim.into();
-    cumulative(x.raw(), dim).or_raise().into()
+functions! {
+    /// Returns for each element the sum of the elements up to it along a dimension. Integers are summed exactly,
+    /// as `i64`.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or a sum of integers does not fit into 64 bits.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[1.0, 2.0, 3.0]); // (3,)
+    /// assert_eq!(x.cumsum(0).to_vec1::<f32>(), [1.0, 3.0, 6.0]);
+    /// ```
+    pub fn cumsum(x: &Tensor, dim: impl Into<Axis>) => cumulative(x.raw(), dim.into());
 }
 
 fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {

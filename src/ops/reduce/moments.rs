@@ -2,7 +2,6 @@
 
 use super::kernel::squares_along;
 use super::sums::{mean_as, reduced_shape, sum_over};
-use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::ops::elementwise::{root_of_squares, sqr_of};
@@ -13,56 +12,44 @@ use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
 
-/// Returns the variances along dimensions, which are removed from the shape, with `n - 1` in the denominator.
-///
-/// # Panics
-/// If there is no such dimension, or `x` has an integer type.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 3.0], [2.0, 2.0]]); // (2, 2)
-/// assert_eq!(x.var(1).to_vec1::<f32>(), [2.0, 0.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn var(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    let dims = dims.into();
-    variance("var", x.raw(), &dims).or_raise().into()
-}
+functions! {
+    /// Returns the variances along dimensions, which are removed from the shape, with `n - 1` in the denominator.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or `x` has an integer type.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 3.0], [2.0, 2.0]]); // (2, 2)
+    /// assert_eq!(x.var(1).to_vec1::<f32>(), [2.0, 0.0]);
+    /// ```
+    pub fn var(x: &Tensor, dims: impl Into<Axes>) => variance("var", x.raw(), &dims.into());
 
-/// Returns the standard deviations along dimensions, which are removed from the shape, with `n - 1` in the
-/// denominator. The gradient where one is 0 is 0.
-///
-/// # Panics
-/// If there is no such dimension, or `x` has an integer type.
-#[inline]
-#[track_caller]
-pub fn std(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    deviation(x.raw(), &dims.into()).or_raise().into()
+    /// Returns the standard deviations along dimensions, which are removed from the shape, with `n - 1` in the
+    /// denominator. The gradient where one is 0 is 0.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or `x` has an integer type.
+    pub fn std(x: &Tensor, dims: impl Into<Axes>) => deviation(x.raw(), &dims.into());
+
+    /// Returns the Euclidean norms along dimensions, which are removed from the shape: the roots of the sums of
+    /// squares. The gradient where one is 0 is 0.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or `x` has an integer type.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[3.0, 4.0], [0.0, 0.0]]); // (2, 2)
+    /// assert_eq!(x.norm(1).to_vec1::<f32>(), [5.0, 0.0]);
+    /// ```
+    pub fn norm(x: &Tensor, dims: impl Into<Axes>) => norms(x.raw(), &dims.into());
 }
 
 fn deviation(x: &Raw, dims: &Axes) -> Result<Raw> {
     root_of_squares(&"std", &variance("std", x, dims)?)
-}
-
-/// Returns the Euclidean norms along dimensions, which are removed from the shape: the roots of the sums of
-/// squares. The gradient where one is 0 is 0.
-///
-/// # Panics
-/// If there is no such dimension, or `x` has an integer type.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[3.0, 4.0], [0.0, 0.0]]); // (2, 2)
-/// assert_eq!(x.norm(1).to_vec1::<f32>(), [5.0, 0.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn norm(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    let dims = dims.into();
-    norms(x.raw(), &dims).or_raise().into()
 }
 
 fn norms(x: &Raw, dims: &Axes) -> Result<Raw> {

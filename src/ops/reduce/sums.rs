@@ -13,74 +13,52 @@ use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
 
-/// Returns the sums along dimensions, which are removed from the shape.
-///
-/// Integers and masks are summed exactly, as `i64`. Sums of many floating-point numbers keep their digits,
-/// because the values are added in pairs.
-///
-/// # Panics
-/// If there is no such dimension, or the sum of integers does not fit into 64 bits.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// assert_eq!(sum(&x, 0).to_vec1::<f32>(), [4.0, 6.0]);
-/// assert_eq!(sum(&x, (0, 1)).item(), 10.0);
-/// assert_eq!(x.gt(1.5).sum(1).to_vec1::<i64>(), [1, 2]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn sum(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    summed(x, &dims.into(), false)
-}
+functions! {
+    /// Returns the sums along dimensions, which are removed from the shape.
+    ///
+    /// Integers and masks are summed exactly, as `i64`. Sums of many floating-point numbers keep their digits,
+    /// because the values are added in pairs.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or the sum of integers does not fit into 64 bits.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// assert_eq!(sum(&x, 0).to_vec1::<f32>(), [4.0, 6.0]);
+    /// assert_eq!(sum(&x, (0, 1)).item(), 10.0);
+    /// assert_eq!(x.gt(1.5).sum(1).to_vec1::<i64>(), [1, 2]);
+    /// ```
+    pub fn sum(x: &Tensor, dims: impl Into<Axes>) = summed(x, &dims.into(), false);
 
-/// Returns the sums along dimensions, which keep their places with the size 1. See [`sum`].
-#[inline]
-#[track_caller]
-pub fn sum_keepdim(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    summed(x, &dims.into(), true)
-}
+    /// Returns the sums along dimensions, which keep their places with the size 1. See [`sum`].
+    pub fn sum_keepdim(x: &Tensor, dims: impl Into<Axes>) = summed(x, &dims.into(), true);
 
-/// Returns the sum of all elements. See [`sum`].
-#[inline]
-#[track_caller]
-pub fn sum_all(x: &Tensor) -> Tensor {
-    summed(x, &(..).into(), false)
-}
+    /// Returns the sum of all elements. See [`sum`].
+    pub fn sum_all(x: &Tensor) = summed(x, &(..).into(), false);
 
-/// Returns the means along dimensions, which are removed from the shape.
-///
-/// The mean of a mask is the share of its ones, as `f32`.
-///
-/// # Panics
-/// If there is no such dimension, or `x` is a tensor of integers.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// assert_eq!(mean(&x, 0).to_vec1::<f32>(), [2.0, 3.0]);
-/// assert_eq!(x.gt(1.5).mean_all().item(), 0.75);
-/// ```
-#[inline]
-#[track_caller]
-pub fn mean(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    averaged(x, &dims.into(), false)
-}
+    /// Returns the means along dimensions, which are removed from the shape.
+    ///
+    /// The mean of a mask is the share of its ones, as `f32`.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or `x` is a tensor of integers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// assert_eq!(mean(&x, 0).to_vec1::<f32>(), [2.0, 3.0]);
+    /// assert_eq!(x.gt(1.5).mean_all().item(), 0.75);
+    /// ```
+    pub fn mean(x: &Tensor, dims: impl Into<Axes>) = averaged(x, &dims.into(), false);
 
-/// Returns the means along dimensions, which keep their places with the size 1. See [`mean`].
-#[inline]
-#[track_caller]
-pub fn mean_keepdim(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    averaged(x, &dims.into(), true)
-}
+    /// Returns the means along dimensions, which keep their places with the size 1. See [`mean`].
+    pub fn mean_keepdim(x: &Tensor, dims: impl Into<Axes>) = averaged(x, &dims.into(), true);
 
-/// Returns the mean of all elements. See [`mean`].
-#[inline]
-#[track_caller]
-pub fn mean_all(x: &Tensor) -> Tensor {
-    averaged(x, &(..).into(), false)
+    /// Returns the mean of all elements. See [`mean`].
+    pub fn mean_all(x: &Tensor) = averaged(x, &(..).into(), false);
 }
 
 #[track_caller]

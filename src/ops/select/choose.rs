@@ -1,6 +1,5 @@
 //! Elements of one of two tensors, as a mask says.
 
-use crate::error::OrRaise;
 use crate::ops::arithmetic::{operands, recorded_sum, sum_to_shape};
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
@@ -12,21 +11,18 @@ use candle_core::{DType, Device, Result};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Returns the elements of `yes` where the mask is not 0, and those of `no` elsewhere. All three are broadcast;
-/// `yes` and `no` may be scalars.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[-1.0, 2.0]); // (2,)
-/// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn where_cond(mask: &Tensor, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor {
-    of_operands(mask.raw(), yes.into(), no.into())
-        .or_raise()
-        .into()
+functions! {
+    /// Returns the elements of `yes` where the mask is not 0, and those of `no` elsewhere. All three are broadcast;
+    /// `yes` and `no` may be scalars.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[-1.0, 2.0]); // (2,)
+    /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
+    /// ```
+    pub fn where_cond(mask: &Tensor, yes: impl Into<Operand>, no: impl Into<Operand>) =>
+        of_operands(mask.raw(), yes.into(), no.into());
 }
 
 fn of_operands(mask: &Raw, yes: Operand, no: Operand) -> Result<Raw> {

@@ -1,7 +1,6 @@
 //! The elements in reverse order.
 
 use super::CHUNK;
-use crate::error::OrRaise;
 use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -11,19 +10,16 @@ use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Returns the elements in reverse order along dimensions.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// assert_eq!(x.flip(0).to_vec2::<f32>(), [[3.0, 4.0], [1.0, 2.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn flip(x: &Tensor, dims: impl Into<Axes>) -> Tensor {
-    let dims = dims.into();
-    flipped(x.raw(), &dims).or_raise().into()
+functions! {
+    /// Returns the elements in reverse order along dimensions.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// assert_eq!(x.flip(0).to_vec2::<f32>(), [[3.0, 4.0], [1.0, 2.0]]);
+    /// ```
+    pub fn flip(x: &Tensor, dims: impl Into<Axes>) => flipped(x.raw(), &dims.into());
 }
 
 fn flipped(x: &Raw, dims: &Axes) -> Result<Raw> {

@@ -1,7 +1,7 @@
 //! An element of a dimension for each index.
 
 use super::{CHUNK, check_range, check_type, positions};
-use crate::error::{self, OrRaise};
+use crate::error;
 use crate::ops::broadcast::Runs;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
@@ -16,24 +16,21 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns for each index in `indices` the element at that index of a dimension. All other indices are those
-/// of the place in `indices`.
-///
-/// # Panics
-/// If `indices` is larger than `x` in another dimension, or an index is out of range.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// let y = x.gather(&tensor(&[[1], [0]]), 1); // (2, 1)
-/// assert_eq!(y.to_vec2::<f32>(), [[2.0], [3.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn gather(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) -> Tensor {
-    let dim = dim.into();
-    gathered(x.raw(), indices.raw(), dim).or_raise().into()
+functions! {
+    /// Returns for each index in `indices` the element at that index of a dimension. All other indices are those
+    /// of the place in `indices`.
+    ///
+    /// # Panics
+    /// If `indices` is larger than `x` in another dimension, or an index is out of range.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// let y = x.gather(&tensor(&[[1], [0]]), 1); // (2, 1)
+    /// assert_eq!(y.to_vec2::<f32>(), [[2.0], [3.0]]);
+    /// ```
+    pub fn gather(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) => gathered(x.raw(), indices.raw(), dim.into());
 }
 
 fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {

@@ -1,7 +1,7 @@
 //! The parts at some indices of a dimension.
 
 use super::{CHUNK, check_indices, positions};
-use crate::error::{self, OrRaise};
+use crate::error;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
 };
@@ -16,23 +16,21 @@ use std::mem::MaybeUninit;
 /// The largest number of parts into which the gradient is divided; each part is one task.
 const PARTS: usize = 32;
 
-/// Returns the parts at these indices of a dimension, in their order.
-///
-/// # Panics
-/// If the indices are not one row of integers, or one is out of range.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// let y = x.index_select(&tensor(&[1, 1, 0]), 0); // (3, 2)
-/// assert_eq!(y.to_vec2::<f32>(), [[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn index_select(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) -> Tensor {
-    let dim = dim.into();
-    selected(x.raw(), indices.raw(), dim).or_raise().into()
+functions! {
+    /// Returns the parts at these indices of a dimension, in their order.
+    ///
+    /// # Panics
+    /// If the indices are not one row of integers, or one is out of range.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// let y = x.index_select(&tensor(&[1, 1, 0]), 0); // (3, 2)
+    /// assert_eq!(y.to_vec2::<f32>(), [[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]);
+    /// ```
+    pub fn index_select(x: &Tensor, indices: &Tensor, dim: impl Into<Axis>) =>
+        selected(x.raw(), indices.raw(), dim.into());
 }
 
 /// Computes [`index_select`].

@@ -86,58 +86,48 @@ impl OneCycle {
         self
     }
 
-    /// Changes the learning rate linearly instead of along a cosine: PyTorch's
-    /// `anneal_strategy="linear"`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = OneCycle::new(41).pct_start(0.5).div_factor(1.5).linear();
-    /// assert!((schedule.lr(0.3, 0) - 0.2).abs() < 1e-12);
-    /// assert!((schedule.lr(0.3, 39) - schedule.lr(0.3, 40) - 0.3 / 20.5).abs() < 1e-6);
-    /// ```
-    pub fn linear(mut self) -> Self {
-        self.linear = true;
-        self
-    }
+    setters! {
+        /// Changes the learning rate linearly instead of along a cosine: PyTorch's
+        /// `anneal_strategy="linear"`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = OneCycle::new(41).pct_start(0.5).div_factor(1.5).linear();
+        /// assert!((schedule.lr(0.3, 0) - 0.2).abs() < 1e-12);
+        /// assert!((schedule.lr(0.3, 39) - schedule.lr(0.3, 40) - 0.3 / 20.5).abs() < 1e-6);
+        /// ```
+        pub fn linear(self): self.linear = true;
 
-    /// Sets the factor by which the first learning rate is smaller than the largest.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(OneCycle::new(100).div_factor(2.0).lr(0.1, 0), 0.05);
-    /// ```
-    pub fn div_factor(mut self, div_factor: f64) -> Self {
-        self.div_factor = div_factor;
-        self
-    }
+        /// Sets the factor by which the first learning rate is smaller than the largest.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(OneCycle::new(100).div_factor(2.0).lr(0.1, 0), 0.05);
+        /// ```
+        pub fn div_factor(self, div_factor: f64): self.div_factor = div_factor;
 
-    /// Sets the factor by which the last learning rate is smaller than the first.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = OneCycle::new(100).div_factor(2.0).final_div_factor(5.0);
-    /// assert!((schedule.lr(0.1, 99) - 0.01).abs() < 1e-12);
-    /// ```
-    pub fn final_div_factor(mut self, final_div_factor: f64) -> Self {
-        self.final_div_factor = final_div_factor;
-        self
-    }
+        /// Sets the factor by which the last learning rate is smaller than the first.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = OneCycle::new(100).div_factor(2.0).final_div_factor(5.0);
+        /// assert!((schedule.lr(0.1, 99) - 0.01).abs() < 1e-12);
+        /// ```
+        pub fn final_div_factor(self, final_div_factor: f64): self.final_div_factor = final_div_factor;
 
-    /// Sets whether the learning rate decreases in two phases: first back to the first learning rate, in as many
-    /// steps as the increase, then to the last; `false` by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = OneCycle::new(100).three_phase(true);
-    /// assert!((schedule.lr(0.1, 58) - schedule.lr(0.1, 0)).abs() < 1e-12);
-    /// ```
-    pub fn three_phase(mut self, three_phase: bool) -> Self {
-        self.three_phase = three_phase;
-        self
+        /// Sets whether the learning rate decreases in two phases: first back to the first learning rate, in as many
+        /// steps as the increase, then to the last; `false` by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = OneCycle::new(100).three_phase(true);
+        /// assert!((schedule.lr(0.1, 58) - schedule.lr(0.1, 0)).abs() < 1e-12);
+        /// ```
+        pub fn three_phase(self, three_phase: bool): self.three_phase = three_phase;
     }
 }
 

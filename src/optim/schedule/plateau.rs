@@ -93,83 +93,67 @@ impl ReduceOnPlateau {
         self
     }
 
-    /// Sets how many epochs without improvement are allowed: the next one reduces the learning rate.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").patience(1);
-    /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.1);
-    /// assert!(schedule.lr_after(&[0.5, 0.5, 0.5], 0.1, 3) < 0.1);
-    /// ```
-    pub fn patience(mut self, patience: usize) -> Self {
-        self.patience = patience;
-        self
-    }
+    setters! {
+        /// Sets how many epochs without improvement are allowed: the next one reduces the learning rate.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").patience(1);
+        /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.1);
+        /// assert!(schedule.lr_after(&[0.5, 0.5, 0.5], 0.1, 3) < 0.1);
+        /// ```
+        pub fn patience(self, patience: usize): self.patience = patience;
 
-    /// Sets by which share of its best value the metric must improve.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").threshold(0.1).patience(0);
-    /// assert!(schedule.lr_after(&[0.50, 0.46], 0.1, 2) < 0.1); // 8 % are too little
-    /// ```
-    pub fn threshold(mut self, threshold: f64) -> Self {
-        (self.threshold, self.absolute) = (threshold, false);
-        self
-    }
+        /// Sets by which share of its best value the metric must improve.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").threshold(0.1).patience(0);
+        /// assert!(schedule.lr_after(&[0.50, 0.46], 0.1, 2) < 0.1); // 8 % are too little
+        /// ```
+        pub fn threshold(self, threshold: f64): (self.threshold, self.absolute) = (threshold, false);
 
-    /// Sets by how much the metric must improve: PyTorch's `threshold_mode="abs"`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").absolute_threshold(0.1).patience(0);
-    /// assert!(schedule.lr_after(&[0.50, 0.41], 0.1, 2) < 0.1);
-    /// ```
-    pub fn absolute_threshold(mut self, threshold: f64) -> Self {
-        (self.threshold, self.absolute) = (threshold, true);
-        self
-    }
+        /// Sets by how much the metric must improve: PyTorch's `threshold_mode="abs"`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").absolute_threshold(0.1).patience(0);
+        /// assert!(schedule.lr_after(&[0.50, 0.41], 0.1, 2) < 0.1);
+        /// ```
+        pub fn absolute_threshold(self, threshold: f64): (self.threshold, self.absolute) = (threshold, true);
 
-    /// Sets for how many epochs after a reduction an epoch without improvement does not count.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).cooldown(5).factor(0.5);
-    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.05);
-    /// ```
-    pub fn cooldown(mut self, cooldown: usize) -> Self {
-        self.cooldown = cooldown;
-        self
-    }
+        /// Sets for how many epochs after a reduction an epoch without improvement does not count.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).cooldown(5).factor(0.5);
+        /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.05);
+        /// ```
+        pub fn cooldown(self, cooldown: usize): self.cooldown = cooldown;
 
-    /// Sets the smallest learning rate.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).min_lr(0.02);
-    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.02);
-    /// ```
-    pub fn min_lr(mut self, min_lr: f64) -> Self {
-        self.min_lr = min_lr;
-        self
-    }
+        /// Sets the smallest learning rate.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).min_lr(0.02);
+        /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.02);
+        /// ```
+        pub fn min_lr(self, min_lr: f64): self.min_lr = min_lr;
 
-    /// Sets the smallest change of the learning rate: a smaller reduction is ignored.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).eps(1.0);
-    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.1);
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.eps = eps;
-        self
+        /// Sets the smallest change of the learning rate: a smaller reduction is ignored.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).eps(1.0);
+        /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.1);
+        /// ```
+        pub fn eps(self, eps: f64): self.eps = eps;
     }
 
     fn improves(&self, value: f64, best: f64) -> bool {
