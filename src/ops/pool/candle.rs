@@ -37,31 +37,32 @@ fn reduce(views: &[Raw], f: impl Fn(&Raw, &Raw) -> Result<Raw>) -> Result<Raw> {
 /// Elements whose row and column have the same remainders modulo the stride form a phase of the images.
 /// In a phase, the elements of neighbouring patches are next to each other, so a view is a part of a
 /// phase.
-fn views(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Vec<Raw>> {
+pub(super) fn views(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Vec<Raw>> {
     let (n, c, h, w) = x.dims4()?;
     let [out_h, out_w] = spec.output_size([h, w]);
     let x = padded(x, spec.padding, filler)?;
-    let [rows, columns] = spec.kernel.both();
+    let ([rows, columns], [tall, broad]) = (spec.kernel.both(), spec.extent().both());
     // A single patch needs no stride, which may be longer than the image.
-    let step = |outputs: usize, stride: usize, kernel: usize| match outputs {
-        1 => kernel,
+    let step = |outputs: usize, stride: usize, extent: usize| match outputs {
+        1 => extent,
         _ => stride,
     };
-    let down = step(out_h, spec.stride.height, rows);
-    let right = step(out_w, spec.stride.width, columns);
-    let (high, wide) = (out_h + (rows - 1) / down, out_w + (columns - 1) / right);
+    let down = step(out_h, spec.stride.height, tall);
+    let right = step(out_w, spec.stride.width, broad);
+    let (high, wide) = (out_h + (tall - 1) / down, out_w + (broad - 1) / right);
     let x = sized(&sized(&x, 2, high * down, filler)?, 3, wide * right, filler)?;
     let x = x.reshape(&[n, c, high, down, wide, right][..])?;
     let phase = |i: usize| {
-        let (row, column) = (i / right.min(columns), i % right.min(columns));
+        let (row, column) = (i / right.min(broad), i % right.min(broad));
         let x = x.narrow(3, row, 1)?.narrow(5, column, 1)?;
         x.contiguous()?.reshape((n, c, high, wide))
     };
-    let phases = (0..down.min(rows) * right.min(columns)).map(phase);
+    let phases = (0..down.min(tall) * right.min(broad)).map(phase);
     let phases: Vec<Raw> = phases.collect::<Result<_>>()?;
     let view = |i: usize| {
-        let (row, column) = (i / columns, i % columns);
-        let phase = &phases[row % down * right.min(columns) + column % right];
+        let row = i / columns * spec.dilation.height;
+        let column = i % columns * spec.dilation.width;
+        let phase = &phases[row % down * right.min(broad) + column % right];
         let view = phase.narrow(2, row / down, out_h)?;
         view.narrow(3, column / right, out_w)?.contiguous()
     };
@@ -69,7 +70,7 @@ fn views(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Vec<Raw>> {
 }
 
 /// Cuts a dimension, or appends `filler`, so that it has this size.
-fn sized(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
+pub(super) fn sized(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
     match x.dim(dim)? {
         has if has >= size => x.narrow(dim, 0, size)?.contiguous(),
         has => Raw::cat(&[x, &edge(x, dim, size - has, filler)?], dim),
@@ -91,5 +92,9 @@ fn padded(x: &Raw, padding: Pair, filler: f64) -> Result<Raw> {
 fn edge(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
     let mut shape = x.dims().to_vec();
     shape[dim] = size;
-    Raw::zeros(shape, x.dtype(), x.device())? + filler
+    let zeros = Raw::zeros(shape, x.dtype(), x.device())?;
+    match filler == 0.0 {
+        true => Ok(zeros), // integers too
+        false => zeros + filler,
+    }
 }

@@ -1,15 +1,17 @@
 //! Pooling with settings that the kernels do not have.
 
+use super::candle::{sized, views};
 use super::plane::Pool2dSpec;
 use crate::tensor::Raw;
-use candle_core::{DType, Result};
+use candle_core::Result;
 
 /// Appends rows and columns with the value `filler` to images, as far as the last patches of `ceil_mode` reach over the
 /// padding.
 pub(super) fn extended(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Raw> {
     let mut x = x.clone();
     for (i, missing) in missing(&x, spec)?.into_iter().enumerate() {
-        x = appended(&x, 2 + i, missing, filler)?;
+        let size = x.dim(2 + i)? + missing;
+        x = sized(&x, 2 + i, size, filler)?;
     }
     Ok(x)
 }
@@ -79,44 +81,4 @@ pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<(Raw, Raw)> {
         index = larger.where_cond(&place.broadcast_as(max.shape())?.contiguous()?, &index)?;
     }
     Ok((max, index))
-}
-
-/// Returns for each position in a patch the elements there, of all patches.
-fn views(x: &Raw, spec: Pool2dSpec, filler: f64) -> Result<Vec<Raw>> {
-    let (_, _, height, width) = x.dims4()?;
-    let out = spec.output_size([height, width]);
-    let mut x = extended(x, spec, filler)?;
-    for (i, padding) in spec.padding.both().into_iter().enumerate() {
-        let before = filled(&x, 2 + i, padding, filler)?;
-        x = appended(&Raw::cat(&[&before, &x], 2 + i)?, 2 + i, padding, filler)?;
-    }
-    let [rows, columns] = spec.kernel.both();
-    let view = |i: usize| {
-        let mut view = x.clone();
-        for (dim, at) in [i / columns, i % columns].into_iter().enumerate() {
-            let (stride, first) = (spec.stride.both()[dim], at * spec.dilation.both()[dim]);
-            let indices = (0..out[dim]).map(|patch| (first + patch * stride) as u32);
-            let indices = Raw::new(indices.collect::<Vec<_>>(), x.device())?;
-            view = view.contiguous()?.index_select(&indices, 2 + dim)?;
-        }
-        Ok(view)
-    };
-    (0..rows * columns).map(view).collect()
-}
-
-fn appended(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
-    match size {
-        0 => Ok(x.clone()),
-        _ => Raw::cat(&[x, &filled(x, dim, size, filler)?], dim),
-    }
-}
-
-/// Returns the value `filler` in the shape of `x`, except for the size of `dim`.
-fn filled(x: &Raw, dim: usize, size: usize, filler: f64) -> Result<Raw> {
-    let mut shape = x.dims().to_vec();
-    shape[dim] = size;
-    match x.dtype() == DType::U32 {
-        true => Raw::zeros(shape, DType::U32, x.device()),
-        false => Raw::zeros(shape, x.dtype(), x.device())? + filler,
-    }
 }
