@@ -138,174 +138,107 @@ fn read<T: Input>(value: &Value) -> Result<T, Fault> {
     T::read(value).ok_or_else(other)
 }
 
-macro_rules! integers {
-    ($($integer:ty)*) => { $(
-        impl Input for $integer {
-            fn read(value: &Value) -> Option<Self> {
-                let Value::Integer(integer) = value else { return None };
-                (*integer).try_into().ok()
+/// Types of inputs: how each is read from a value.
+macro_rules! inputs {
+    ($([$($generics:tt)*] $type:ty: $value:ident => $read:expr;)*) => {$(
+        impl<$($generics)*> Input for $type {
+            fn read($value: &Value) -> Option<Self> {
+                $read
             }
         }
-        impl Output for $integer {
+    )*};
+}
+
+/// Types of results: how each becomes a value.
+macro_rules! outputs {
+    ($([$($generics:tt)*] $type:ty: $x:ident => $value:expr;)*) => {$(
+        impl<$($generics)*> Output for $type {
             fn value(&self) -> Result<Value, Fault> {
-                let integer = i64::try_from(*self);
-                Ok(integer.map_or(Value::Float(*self as f64), Value::Integer))
+                let $x = self;
+                $value
             }
         }
-    )* };
+    )*};
 }
-integers!(u8 u32 u64 usize i32 i64);
 
-macro_rules! floats {
-    ($($float:ty)*) => { $(
-        impl Input for $float {
-            fn read(value: &Value) -> Option<Self> {
-                value.float().map(|float| float as $float)
-            }
+macro_rules! numbers {
+    (integers $($integer:ty)*; floats $($float:ty)*;) => {$(
+        inputs! {
+            [] $integer: value => match value {
+                Value::Integer(integer) => (*integer).try_into().ok(),
+                _ => None,
+            };
         }
-        impl Output for $float {
-            fn value(&self) -> Result<Value, Fault> {
-                Ok(Value::Float((*self).into()))
-            }
+        outputs! {
+            [] $integer: x => Ok(i64::try_from(*x).map_or(Value::Float(*x as f64), Value::Integer));
         }
-    )* };
+    )* $(
+        inputs! { [] $float: value => value.float().map(|float| float as $float); }
+        outputs! { [] $float: x => Ok(Value::Float((*x).into())); }
+    )*};
 }
-floats!(f32 f64);
-
-impl Input for bool {
-    fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::Bool(value) => Some(*value),
-            _ => None,
-        }
-    }
+numbers! {
+    integers u8 u32 u64 usize i32 i64;
+    floats f32 f64;
 }
 
-impl Output for bool {
-    fn value(&self) -> Result<Value, Fault> {
-        Ok(Value::Bool(*self))
-    }
+inputs! {
+    [] bool: value => match value {
+        Value::Bool(value) => Some(*value),
+        _ => None,
+    };
+    [] String: value => match value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    [T: Input] Vec<T>: value => match value {
+        Value::List(items) => items.iter().map(T::read).collect(),
+        _ => None,
+    };
+    [A: Input, B: Input] (A, B): value => match value {
+        Value::List(items) if items.len() == 2 => Some((A::read(&items[0])?, B::read(&items[1])?)),
+        _ => None,
+    };
+    [] Tensor: value => tensor(value);
 }
 
-impl Input for String {
-    fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
-        }
-    }
-}
-
-impl Output for str {
-    fn value(&self) -> Result<Value, Fault> {
-        Ok(Value::Text(self.to_owned()))
-    }
-}
-
-impl Output for String {
-    fn value(&self) -> Result<Value, Fault> {
-        self.as_str().value()
-    }
-}
-
-impl Output for char {
-    fn value(&self) -> Result<Value, Fault> {
-        Ok(Value::Text(self.to_string()))
-    }
-}
-
-impl<T: Input> Input for Vec<T> {
-    fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::List(items) => items.iter().map(T::read).collect(),
-            _ => None,
-        }
-    }
-}
-
-impl<A: Input, B: Input> Input for (A, B) {
-    fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::List(items) if items.len() == 2 => {
-                Some((A::read(&items[0])?, B::read(&items[1])?))
-            }
-            _ => None,
-        }
-    }
-}
-
-impl<T: Output> Output for [T] {
-    fn value(&self) -> Result<Value, Fault> {
-        let values: Result<_, _> = self.iter().map(Output::value).collect();
-        values.map(Value::List)
-    }
-}
-
-impl<T: Output> Output for Vec<T> {
-    fn value(&self) -> Result<Value, Fault> {
-        self.as_slice().value()
-    }
-}
-
-impl<T: Output, const N: usize> Output for [T; N] {
-    fn value(&self) -> Result<Value, Fault> {
-        self.as_slice().value()
-    }
-}
-
-impl<A: Output, B: Output> Output for (A, B) {
-    fn value(&self) -> Result<Value, Fault> {
-        Ok(Value::List(vec![self.0.value()?, self.1.value()?]))
-    }
-}
-
-impl<A: Output, B: Output, C: Output> Output for (A, B, C) {
-    fn value(&self) -> Result<Value, Fault> {
-        let (a, b, c) = self;
-        Ok(Value::List(vec![a.value()?, b.value()?, c.value()?]))
-    }
-}
-
-impl<T: Output + ?Sized> Output for &T {
-    fn value(&self) -> Result<Value, Fault> {
-        (**self).value()
-    }
-}
-
-impl<T: Output, E: Display> Output for Result<T, E> {
-    fn value(&self) -> Result<Value, Fault> {
-        match self {
-            Ok(value) => value.value(),
-            Err(error) => Err(Fault::Error(error.to_string())),
-        }
-    }
-}
-
-/// A list of integers becomes a tensor of type `i64`, any other of type `f32`.
-impl Input for Tensor {
-    fn read(value: &Value) -> Option<Self> {
-        fn flatten(value: &Value, into: &mut Vec<Value>) {
-            match value {
-                Value::List(items) => items.iter().for_each(|item| flatten(item, into)),
-                other => into.push(other.clone()),
-            }
-        }
-        let (shape, mut elements) = (value.shape()?, Vec::new());
-        flatten(value, &mut elements);
-        if let Some(integers) = Vec::<i64>::read(&Value::List(elements.clone())) {
-            return attempt(|| Tensor::from_vec_on(integers, shape, &Device::Cpu)).ok();
-        }
-        let floats = Vec::<f32>::read(&Value::List(elements))?;
-        attempt(|| Tensor::from_vec_on(floats, shape, &Device::Cpu)).ok()
-    }
-}
-
-impl Output for Tensor {
-    fn value(&self) -> Result<Value, Fault> {
-        let elements = attempt(|| elements(&self.to_device(&Device::Cpu)));
+outputs! {
+    [] bool: x => Ok(Value::Bool(*x));
+    [] str: x => Ok(Value::Text(x.to_owned()));
+    [] String: x => x.as_str().value();
+    [] char: x => Ok(Value::Text(x.to_string()));
+    [T: Output] [T]: x => x.iter().map(Output::value).collect::<Result<_, _>>().map(Value::List);
+    [T: Output] Vec<T>: x => x.as_slice().value();
+    [T: Output, const N: usize] [T; N]: x => x.as_slice().value();
+    [A: Output, B: Output] (A, B): x => Ok(Value::List(vec![x.0.value()?, x.1.value()?]));
+    [A: Output, B: Output, C: Output] (A, B, C): x => Ok(Value::List(vec![x.0.value()?, x.1.value()?, x.2.value()?]));
+    [T: Output + ?Sized] &T: x => (**x).value();
+    [T: Output, E: Display] Result<T, E>: x => match x {
+        Ok(value) => value.value(),
+        Err(error) => Err(Fault::Error(error.to_string())),
+    };
+    [] Tensor: x => {
+        let elements = attempt(|| elements(&x.to_device(&Device::Cpu)));
         let elements = elements.map_err(|error| Fault::Error(error.to_string()))?;
-        Ok(nest(&mut elements.into_iter(), self.dims()))
+        Ok(nest(&mut elements.into_iter(), x.dims()))
+    };
+}
+
+/// Returns nested lists as a tensor: of `i64` if all elements are integers, otherwise of `f32`.
+fn tensor(value: &Value) -> Option<Tensor> {
+    fn flatten(value: &Value, into: &mut Vec<Value>) {
+        match value {
+            Value::List(items) => items.iter().for_each(|item| flatten(item, into)),
+            other => into.push(other.clone()),
+        }
     }
+    let (shape, mut elements) = (value.shape()?, Vec::new());
+    flatten(value, &mut elements);
+    if let Some(integers) = Vec::<i64>::read(&Value::List(elements.clone())) {
+        return attempt(|| Tensor::from_vec_on(integers, shape, &Device::Cpu)).ok();
+    }
+    let floats = Vec::<f32>::read(&Value::List(elements))?;
+    attempt(|| Tensor::from_vec_on(floats, shape, &Device::Cpu)).ok()
 }
 
 fn elements(x: &Tensor) -> Vec<Value> {
