@@ -3,7 +3,6 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct AdadeltaRule {
@@ -68,22 +67,12 @@ impl Rule for AdadeltaRule {
         format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
     }
 
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+    fn step(&self, update: Update) -> ops::StepRule {
         ops::StepRule::Adadelta(ops::AdadeltaStep {
             lr: update.lr,
             rho: self.rho,
             eps: self.eps,
             weight_decay: update.weight_decay,
         })
-    }
-
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
-        let gradient = update.decayed();
-        let mean = |old: &Tensor, new: Tensor| old * self.rho + new * (1.0 - self.rho);
-        let root = |square: &Tensor| (square + self.eps).sqrt();
-        let square = mean(&update.state[0], gradient.sqr());
-        let delta = root(&update.state[1]) / root(&square) * gradient;
-        let change = mean(&update.state[1], delta.sqr());
-        (update.value - delta * update.lr, vec![square, change])
     }
 }

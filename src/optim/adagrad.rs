@@ -3,7 +3,6 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct AdagradRule {
@@ -67,7 +66,7 @@ impl Adagrad {
 
 impl AdagradRule {
     /// Returns the learning rate of this step.
-    fn lr(&self, update: Update<'_>) -> f64 {
+    fn lr(&self, update: Update) -> f64 {
         update.lr / (1.0 + (update.step - 1.0) * self.lr_decay)
     }
 }
@@ -105,18 +104,11 @@ impl Rule for AdagradRule {
         )
     }
 
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+    fn step(&self, update: Update) -> ops::StepRule {
         ops::StepRule::Adagrad(ops::AdagradStep {
             lr: self.lr(update),
             eps: self.eps,
             weight_decay: update.weight_decay,
         })
-    }
-
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
-        let gradient = update.decayed();
-        let sum = &update.state[0] + gradient.sqr();
-        let direction = gradient / (sum.sqrt() + self.eps);
-        (update.value - direction * self.lr(update), vec![sum])
     }
 }

@@ -3,7 +3,6 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use crate::tensor::Tensor;
 
 /// The rule of [`Adam`] and [`AdamW`], which differ in what weight decay acts on.
 #[derive(Clone)]
@@ -48,7 +47,7 @@ impl Rule for AdamRule {
         format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}{amsgrad}")
     }
 
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+    fn step(&self, update: Update) -> ops::StepRule {
         ops::StepRule::Adam(ops::AdamStep {
             step: update.step,
             lr: update.lr,
@@ -57,24 +56,6 @@ impl Rule for AdamRule {
             weight_decay: update.weight_decay,
             decoupled: self.decoupled,
         })
-    }
-
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
-        let (betas, lr, decay) = (self.betas, update.lr, update.weight_decay);
-        let size = lr / (1.0 - betas.0.powf(update.step));
-        let correction = (1.0 - betas.1.powf(update.step)).sqrt();
-        let (value, gradient) = match (decay == 0.0, self.decoupled) {
-            (false, true) => (update.value * (1.0 - lr * decay), update.gradient.clone()),
-            _ => (update.value.clone(), update.decayed()),
-        };
-        let mean = &update.state[0] * betas.0 + &gradient * (1.0 - betas.0);
-        let square = &update.state[1] * betas.1 + gradient.sqr() * (1.0 - betas.1);
-        let mut state = vec![mean, square];
-        if let Some(largest) = update.state.get(2) {
-            state.push(largest.maximum(&state[1]));
-        }
-        let scale = state[state.len() - 1].sqrt() / correction + self.eps;
-        (value - &state[0] * size / scale, state)
     }
 }
 

@@ -48,16 +48,13 @@ impl Group<dyn Rule> {
         }
     }
 
-    fn update<'a>(&self, plan: &'a Plan) -> Update<'a> {
+    fn rule_for(&self, plan: &Plan) -> ops::StepRule {
         let decays = !self.decay_matrices_only || plan.value.rank() >= 2;
-        Update {
-            value: &plan.value,
-            gradient: &plan.gradient,
-            state: &plan.state,
+        self.rule.step(Update {
             lr: self.lr,
             weight_decay: if decays { self.weight_decay } else { 0.0 },
             step: plan.step,
-        }
+        })
     }
 
     /// Prepares the update of a parameter; `None` if it has no gradient. Nothing changes yet.
@@ -100,7 +97,8 @@ impl Group<dyn Rule> {
         };
         let (value, gradient, state) = plan.raw();
         if !ops::has_step_kernel(value, gradient, &state) {
-            plan.new = Some(self.rule.compute(self.update(&plan)));
+            let rule = self.rule_for(&plan);
+            plan.new = Some(rule.of_tensors(&plan.value, &plan.gradient, &plan.state));
         }
         Ok(Some(plan))
     }
@@ -263,7 +261,7 @@ impl Plan {
         let is_copy = self.value.dtype() != self.var.dtype();
         match self.new.take() {
             None => {
-                let rule = group.rule.kernel(group.update(&self));
+                let rule = group.rule_for(&self);
                 let (value, gradient, state) = self.raw();
                 ops::step_in_place(value, gradient, &state, rule)?;
                 if is_copy {

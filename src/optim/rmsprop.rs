@@ -3,7 +3,6 @@
 use super::optimizer;
 use super::rule::{Rule, Update};
 use crate::ops;
-use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct RMSpropRule {
@@ -110,7 +109,7 @@ impl Rule for RMSpropRule {
         )
     }
 
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+    fn step(&self, update: Update) -> ops::StepRule {
         ops::StepRule::RMSprop(ops::RMSpropStep {
             lr: update.lr,
             alpha: self.alpha,
@@ -119,30 +118,5 @@ impl Rule for RMSpropRule {
             centered: self.centered,
             weight_decay: update.weight_decay,
         })
-    }
-
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
-        let gradient = update.decayed();
-        let mean = |old: &Tensor, new: &Tensor| old * self.alpha + new * (1.0 - self.alpha);
-        let mut old = update.state.iter();
-        let mut next = || old.next().expect("as many as the rule needs");
-        let square = mean(next(), &gradient.sqr());
-        let buffer = (self.momentum != 0.0).then(&mut next);
-        let average = self.centered.then(|| mean(next(), &gradient));
-        let spread = match &average {
-            Some(average) => &square - average.sqr(),
-            None => square.clone(),
-        };
-        let direction = gradient / (spread.sqrt() + self.eps);
-        let (direction, buffer) = match buffer {
-            Some(buffer) => {
-                let buffer = buffer * self.momentum + direction;
-                (buffer.clone(), Some(buffer))
-            }
-            None => (direction, None),
-        };
-        let state = [Some(square), buffer, average];
-        let value = update.value - direction * update.lr;
-        (value, state.into_iter().flatten().collect())
     }
 }

@@ -1,7 +1,6 @@
 //! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
 use crate::ops;
-use crate::tensor::Tensor;
 
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
 pub(super) trait Rule: Send + 'static {
@@ -30,32 +29,15 @@ pub(super) trait Rule: Send + 'static {
     /// Formats the settings; `decay` is the weight decay.
     fn print(&self, lr: f64, decay: &str) -> String;
 
-    /// Returns the step for the kernel, which updates value and state in place.
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule;
-
-    /// Returns the new value and the new state.
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>);
+    /// Returns the update rule of a step.
+    fn step(&self, update: Update) -> ops::StepRule;
 }
 
-/// The inputs of an update.
+/// What the settings of a group say about an update.
 #[derive(Clone, Copy)]
-pub(super) struct Update<'a> {
-    pub(super) value: &'a Tensor,
-    pub(super) gradient: &'a Tensor,
-    /// The tensors that the rule needs, in the order of [`Rule::state_names`].
-    pub(super) state: &'a [Tensor],
+pub(super) struct Update {
     pub(super) lr: f64,
     pub(super) weight_decay: f64,
     /// The number of this step of the parameter, from 1. A step without a gradient does not count.
     pub(super) step: f64,
-}
-
-impl Update<'_> {
-    /// Returns the gradient with the weight decay added.
-    pub(super) fn decayed(&self) -> Tensor {
-        match self.weight_decay == 0.0 {
-            true => self.gradient.clone(),
-            false => self.gradient + self.value * self.weight_decay,
-        }
-    }
 }

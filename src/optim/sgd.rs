@@ -4,7 +4,6 @@ use super::rule::{Rule, Update};
 use super::{Optimizer, optimizer};
 use crate::nn::Parameter;
 use crate::ops;
-use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub(super) struct SgdRule {
@@ -116,7 +115,7 @@ impl Rule for SgdRule {
         )
     }
 
-    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+    fn step(&self, update: Update) -> ops::StepRule {
         ops::StepRule::SGD(ops::SgdStep {
             lr: update.lr,
             momentum: self.momentum,
@@ -124,23 +123,6 @@ impl Rule for SgdRule {
             nesterov: self.nesterov,
             weight_decay: update.weight_decay,
         })
-    }
-
-    fn compute(&self, update: Update<'_>) -> (Tensor, Vec<Tensor>) {
-        let gradient = update.decayed();
-        let Some(buffer) = update.state.first() else {
-            return (update.value - gradient * update.lr, vec![]);
-        };
-        let added = match self.share(update.step) {
-            1.0 => gradient.clone(),
-            share => &gradient * share,
-        };
-        let buffer = buffer * self.momentum + added;
-        let direction = match self.nesterov {
-            true => gradient + &buffer * self.momentum,
-            false => buffer.clone(),
-        };
-        (update.value - direction * update.lr, vec![buffer])
     }
 }
 /// Returns [`SGD`] without momentum as a trait object, the default of a model.

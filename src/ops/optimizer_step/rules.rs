@@ -1,6 +1,8 @@
-//! The update rules of the optimisers, for a chunk of elements.
+//! The update rules of the optimisers: each formula once, for the elements of a chunk and for whole tensors.
 
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::tensor::Tensor;
+use std::ops::{Add, Div, Mul, Sub};
 
 /// A step of gradient descent, as in PyTorch's `SGD`.
 #[derive(Clone, Copy)]
@@ -65,184 +67,261 @@ pub(crate) enum StepRule {
     Adadelta(AdadeltaStep),
 }
 
+/// Calls a function with the rule's formula, outside of the loops.
+macro_rules! with_formula {
+    ($rule:expr, $function:ident($($argument:expr),*)) => {
+        match $rule {
+            StepRule::SGD(rule) => $function($($argument,)* rule),
+            StepRule::Adam(rule) => $function($($argument,)* AdamFactors::of(rule)),
+            StepRule::RMSprop(rule) => $function($($argument,)* rule),
+            StepRule::Adagrad(rule) => $function($($argument,)* rule),
+            StepRule::Adadelta(rule) => $function($($argument,)* rule),
+        }
+    };
+}
+
 impl StepRule {
-    /// Updates `changed`: a chunk of the value, followed by the chunks of the state's tensors.
+    /// Updates chunks of the value and of its state, in the order of the optimiser's names.
     pub(super) fn update<T: Element>(self, changed: &mut [&mut [T]], gradient: &[T]) {
-        match (self, changed) {
-            (Self::SGD(rule), [value]) => sgd_chunk(value, gradient, rule),
-            (Self::SGD(rule), [value, buffer]) => momentum_chunk(value, buffer, gradient, rule),
-            (Self::Adam(rule), [value, mean, square]) => {
-                adam_chunk(value, mean, square, gradient, rule);
+        with_formula!(self, update_chunk(changed, gradient))
+    }
+
+    /// Returns the new value and state.
+    pub(crate) fn of_tensors(
+        self,
+        value: &Tensor,
+        gradient: &Tensor,
+        state: &[Tensor],
+    ) -> (Tensor, Vec<Tensor>) {
+        let mut state = state.to_vec();
+        let value = with_formula!(self, new_value(value, gradient, &mut state));
+        (value, state)
+    }
+}
+
+fn new_value(
+    value: &Tensor,
+    gradient: &Tensor,
+    state: &mut [Tensor],
+    formula: impl Formula,
+) -> Tensor {
+    formula.apply(value.clone(), gradient.clone(), state)
+}
+
+multiversion! {
+    fn update_chunk<T: Element, F: Formula>(changed: &mut [&mut [T]], gradient: &[T], formula: F) {
+        match changed {
+            [value] => {
+                for (value, g) in value.iter_mut().zip(gradient) {
+                    *value = formula.apply(*value, *g, &mut []);
+                }
             }
-            (Self::Adam(rule), [value, mean, square, largest]) => {
-                amsgrad_chunk(value, mean, square, largest, gradient, rule);
+            [value, a] => {
+                for ((value, a), g) in value.iter_mut().zip(a.iter_mut()).zip(gradient) {
+                    let mut state = [*a];
+                    *value = formula.apply(*value, *g, &mut state);
+                    [*a] = state;
+                }
             }
-            (Self::RMSprop(rule), [value, square, rest @ ..]) => {
-                let mut rest = rest.iter_mut().map(|chunk| &mut **chunk);
-                let buffer = (rule.momentum != 0.0).then(|| rest.next()).flatten();
-                let mean = rule.centered.then(|| rest.next()).flatten();
-                rmsprop_chunk(value, square, buffer, mean, gradient, rule);
+            [value, a, b] => {
+                let state = a.iter_mut().zip(b.iter_mut());
+                for ((value, (a, b)), g) in value.iter_mut().zip(state).zip(gradient) {
+                    let mut state = [*a, *b];
+                    *value = formula.apply(*value, *g, &mut state);
+                    [*a, *b] = state;
+                }
             }
-            (Self::Adadelta(rule), [value, square, change]) => {
-                adadelta_chunk(value, square, change, gradient, rule);
+            [value, a, b, c] => {
+                let state = a.iter_mut().zip(b.iter_mut()).zip(c.iter_mut());
+                for ((value, ((a, b), c)), g) in value.iter_mut().zip(state).zip(gradient) {
+                    let mut state = [*a, *b, *c];
+                    *value = formula.apply(*value, *g, &mut state);
+                    [*a, *b, *c] = state;
+                }
             }
-            (Self::Adagrad(rule), [value, sum]) => adagrad_chunk(value, sum, gradient, rule),
             _ => unreachable!("the optimiser passes the state that the rule needs"),
         }
     }
 }
 
-multiversion! {
-    fn sgd_chunk<T: Element>(value: &mut [T], gradient: &[T], rule: SgdStep) {
-        let (lr, decay) = (T::of(rule.lr), T::of(rule.weight_decay));
-        for (value, gradient) in value.iter_mut().zip(gradient) {
-            *value += -((*gradient + *value * decay) * lr);
-        }
+/// What a rule computes with: an element, or all elements of a tensor.
+pub(crate) trait Quantity:
+    Clone + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    fn times(&self, factor: f64) -> Self;
+    fn plus(&self, number: f64) -> Self;
+    fn root(&self) -> Self;
+    fn larger(&self, other: &Self) -> Self;
+}
+
+impl<T: Element> Quantity for T {
+    #[inline(always)]
+    fn times(&self, factor: f64) -> Self {
+        *self * T::of(factor)
+    }
+
+    #[inline(always)]
+    fn plus(&self, number: f64) -> Self {
+        *self + T::of(number)
+    }
+
+    #[inline(always)]
+    fn root(&self) -> Self {
+        self.sqrt()
+    }
+
+    #[inline(always)]
+    fn larger(&self, other: &Self) -> Self {
+        if *other > *self { *other } else { *self }
     }
 }
 
-multiversion! {
-    fn momentum_chunk<T: Element>(value: &mut [T], buffer: &mut [T], gradient: &[T], rule: SgdStep) {
-        let [lr, decay, momentum, share] =
-            [rule.lr, rule.weight_decay, rule.momentum, rule.share].map(T::of);
-        for ((value, buffer), gradient) in value.iter_mut().zip(buffer).zip(gradient) {
-            let g = *gradient + *value * decay;
-            *buffer = *buffer * momentum + g * share;
-            let ahead = g + *buffer * momentum;
-            let direction = if rule.nesterov { ahead } else { *buffer };
-            *value += -(direction * lr);
-        }
+impl Quantity for Tensor {
+    fn times(&self, factor: f64) -> Self {
+        self * factor
+    }
+
+    fn plus(&self, number: f64) -> Self {
+        self + number
+    }
+
+    fn root(&self) -> Self {
+        self.sqrt()
+    }
+
+    fn larger(&self, other: &Self) -> Self {
+        self.maximum(other)
     }
 }
 
-/// The factors of Adam's rule in the type of the elements.
+trait Formula: Copy + Send + Sync {
+    /// Returns the new value, and changes the state.
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q;
+}
+
+#[inline(always)]
+fn decayed<Q: Quantity>(value: &Q, gradient: Q, decay: f64) -> Q {
+    match decay == 0.0 {
+        true => gradient,
+        false => gradient + value.times(decay),
+    }
+}
+
+/// Returns the moving mean after a new term.
+#[inline(always)]
+fn mean<Q: Quantity>(old: &Q, new: &Q, share: f64) -> Q {
+    old.times(share) + new.times(1.0 - share)
+}
+
+#[inline(always)]
+fn square<Q: Quantity>(x: &Q) -> Q {
+    x.clone() * x.clone()
+}
+
+impl Formula for SgdStep {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let g = decayed(&value, gradient, self.weight_decay);
+        let Some(buffer) = state.first_mut() else {
+            return value - g.times(self.lr);
+        };
+        *buffer = buffer.times(self.momentum) + g.times(self.share);
+        let direction = match self.nesterov {
+            true => g + buffer.times(self.momentum),
+            false => buffer.clone(),
+        };
+        value - direction.times(self.lr)
+    }
+}
+
+/// What Adam's formula needs of its settings, computed once per step.
 #[derive(Clone, Copy)]
-struct AdamFactors<T> {
-    /// The factor of the value, below 1 for decoupled weight decay.
-    shrink: T,
-    /// The share of the value that is added to the gradient: weight decay that is not decoupled.
-    decay: T,
-    /// The learning rate with the bias correction of the mean.
-    size: T,
-    /// The bias correction of the root of the mean square.
-    correction: T,
-    eps: T,
-    /// The factors of the old and the new value in the running mean of the gradient.
-    first: [T; 2],
-    /// The factors of the old and the new value in the running mean of the squared gradient.
-    second: [T; 2],
+struct AdamFactors {
+    /// The factor of the value, for decoupled weight decay.
+    shrink: f64,
+    decay: f64,
+    /// The learning rate, corrected for the bias of the mean.
+    size: f64,
+    correction: f64,
+    eps: f64,
+    betas: (f64, f64),
 }
 
-impl<T: Element> AdamFactors<T> {
-    fn new(rule: AdamStep) -> Self {
-        let AdamStep {
-            step,
-            lr,
-            betas,
-            weight_decay,
-            ..
-        } = rule;
+impl AdamFactors {
+    fn of(rule: AdamStep) -> Self {
         let (shrink, decay) = match rule.decoupled {
-            true => (1.0 - lr * weight_decay, 0.0),
-            false => (1.0, weight_decay),
+            true => (1.0 - rule.lr * rule.weight_decay, 0.0),
+            false => (1.0, rule.weight_decay),
         };
         Self {
-            shrink: T::of(shrink),
-            decay: T::of(decay),
-            size: T::of(lr / (1.0 - betas.0.powf(step))),
-            correction: T::of(1.0 / (1.0 - betas.1.powf(step)).sqrt()),
-            eps: T::of(rule.eps),
-            first: [betas.0, 1.0 - betas.0].map(T::of),
-            second: [betas.1, 1.0 - betas.1].map(T::of),
+            shrink,
+            decay,
+            size: rule.lr / (1.0 - rule.betas.0.powf(rule.step)),
+            correction: 1.0 / (1.0 - rule.betas.1.powf(rule.step)).sqrt(),
+            eps: rule.eps,
+            betas: rule.betas,
         }
     }
+}
 
-    /// Updates the running means of the gradient and of its square, for one element.
+impl Formula for AdamFactors {
     #[inline(always)]
-    fn update(&self, value: T, mean: &mut T, square: &mut T, gradient: T) {
-        let g = gradient + value * self.decay;
-        *mean = *mean * self.first[0] + g * self.first[1];
-        *square = *square * self.second[0] + g * g * self.second[1];
-    }
-
-    /// Returns the value after the step.
-    #[inline(always)]
-    fn moved(&self, value: T, mean: T, square: T) -> T {
-        let scale = square.sqrt() * self.correction + self.eps;
-        value * self.shrink - mean * self.size / scale
-    }
-}
-
-multiversion! {
-    fn adam_chunk<T: Element>(value: &mut [T], mean: &mut [T], square: &mut [T], gradient: &[T], rule: AdamStep) {
-        let factors = AdamFactors::<T>::new(rule);
-        let all = value.iter_mut().zip(mean).zip(square).zip(gradient);
-        for (((value, mean), square), gradient) in all {
-            factors.update(*value, mean, square, *gradient);
-            *value = factors.moved(*value, *mean, *square);
-        }
-    }
-}
-
-multiversion! {
-    fn amsgrad_chunk<T: Element>(value: &mut [T], mean: &mut [T], square: &mut [T], largest: &mut [T], gradient: &[T], rule: AdamStep) {
-        let factors = AdamFactors::<T>::new(rule);
-        let all = value.iter_mut().zip(mean).zip(square).zip(largest).zip(gradient);
-        for ((((value, mean), square), largest), gradient) in all {
-            factors.update(*value, mean, square, *gradient);
-            *largest = if *square > *largest { *square } else { *largest };
-            *value = factors.moved(*value, *mean, *largest);
-        }
-    }
-}
-
-multiversion! {
-    fn rmsprop_chunk<T: Element>(value: &mut [T], square: &mut [T], buffer: Option<&mut [T]>, mean: Option<&mut [T]>, gradient: &[T], rule: RMSpropStep) {
-        let [lr, decay, eps] = [rule.lr, rule.weight_decay, rule.eps].map(T::of);
-        let [alpha, new, momentum] = [rule.alpha, 1.0 - rule.alpha, rule.momentum].map(T::of);
-        let (mut buffer, mut mean) = (buffer, mean);
-        for (i, ((value, square), gradient)) in value.iter_mut().zip(square).zip(gradient).enumerate() {
-            let g = *gradient + *value * decay;
-            *square = *square * alpha + g * g * new;
-            let spread = match &mut mean {
-                Some(mean) => {
-                    mean[i] = mean[i] * alpha + g * new;
-                    *square - mean[i] * mean[i]
-                }
-                None => *square,
-            };
-            let mut direction = g / (spread.sqrt() + eps);
-            if let Some(buffer) = &mut buffer {
-                direction = buffer[i] * momentum + direction;
-                buffer[i] = direction;
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let g = decayed(&value, gradient, self.decay);
+        state[0] = mean(&state[0], &g, self.betas.0);
+        state[1] = mean(&state[1], &square(&g), self.betas.1);
+        let spread = match state.len() {
+            2 => state[1].clone(),
+            _ => {
+                state[2] = state[2].larger(&state[1]);
+                state[2].clone()
             }
-            *value += -(direction * lr);
-        }
+        };
+        let scale = spread.root().times(self.correction).plus(self.eps);
+        let value = match self.shrink == 1.0 {
+            true => value,
+            false => value.times(self.shrink),
+        };
+        value - state[0].times(self.size) / scale
     }
 }
 
-multiversion! {
-    fn adagrad_chunk<T: Element>(value: &mut [T], sum: &mut [T], gradient: &[T], rule: AdagradStep) {
-        let [lr, decay, eps] = [rule.lr, rule.weight_decay, rule.eps].map(T::of);
-        for ((value, sum), gradient) in value.iter_mut().zip(sum).zip(gradient) {
-            let g = *gradient + *value * decay;
-            *sum += g * g;
-            *value += -(g / (sum.sqrt() + eps) * lr);
+impl Formula for RMSpropStep {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let g = decayed(&value, gradient, self.weight_decay);
+        state[0] = mean(&state[0], &square(&g), self.alpha);
+        let mut spread = state[0].clone();
+        if self.centered {
+            let last = state.len() - 1;
+            state[last] = mean(&state[last], &g, self.alpha);
+            spread = spread - square(&state[last]);
         }
+        let mut direction = g / spread.root().plus(self.eps);
+        if self.momentum != 0.0 {
+            direction = state[1].times(self.momentum) + direction;
+            state[1] = direction.clone();
+        }
+        value - direction.times(self.lr)
     }
 }
 
-multiversion! {
-    fn adadelta_chunk<T: Element>(value: &mut [T], square: &mut [T], change: &mut [T], gradient: &[T], rule: AdadeltaStep) {
-        let [lr, decay, eps] = [rule.lr, rule.weight_decay, rule.eps].map(T::of);
-        let [rho, new] = [rule.rho, 1.0 - rule.rho].map(T::of);
-        let all = value.iter_mut().zip(square).zip(change).zip(gradient);
-        for (((value, square), change), gradient) in all {
-            let g = *gradient + *value * decay;
-            *square = *square * rho + g * g * new;
-            let delta = (*change + eps).sqrt() / (*square + eps).sqrt() * g;
-            *change = *change * rho + delta * delta * new;
-            *value += -(delta * lr);
-        }
+impl Formula for AdagradStep {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let g = decayed(&value, gradient, self.weight_decay);
+        state[0] = state[0].clone() + square(&g);
+        value - (g / state[0].root().plus(self.eps)).times(self.lr)
+    }
+}
+
+impl Formula for AdadeltaStep {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let g = decayed(&value, gradient, self.weight_decay);
+        state[0] = mean(&state[0], &square(&g), self.rho);
+        let delta = state[1].plus(self.eps).root() / state[0].plus(self.eps).root() * g;
+        state[1] = mean(&state[1], &square(&delta), self.rho);
+        value - delta.times(self.lr)
     }
 }
