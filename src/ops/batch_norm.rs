@@ -376,10 +376,6 @@ impl<T: Element> Backward for Back<T> {
         ])
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true, true, false]
-    }
-
     fn keeps(&self) -> [bool; 3] {
         [true, true, false]
     }

@@ -184,10 +184,6 @@ impl Backward for Back {
         Ok(parts)
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let (mut parts, mut start) = ([None, None, None], 0);
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {

@@ -140,10 +140,6 @@ impl<T: Element> Backward for Back<T> {
         Ok([Some(of_weight), None, None])
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let (indices, shape) = (self.indices.clone(), upstream.gradient.dims().to_vec());
         linear(self, upstream, move |weight| {

@@ -249,10 +249,6 @@ impl<T: Element> Backward for Back<T> {
         Ok([of_x.transpose()?, of_weight, of_bias])
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true, true, false]
-    }
-
     fn keeps(&self) -> [bool; 3] {
         [true, true, false]
     }

@@ -3,7 +3,9 @@
 mod columns;
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use super::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
+};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
@@ -217,12 +219,7 @@ impl<T: Element> Backward for Back<T> {
                 gradient_rows(&g[first..], &y[first..], count, out, self.log);
             })
         };
-        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, gradient.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

@@ -91,10 +91,6 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         Ok(gradients)
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        self.keeps()
-    }
-
     fn keeps(&self) -> [bool; 3] {
         [self.saved[0].is_some(), self.saved[1].is_some(), false]
     }

@@ -211,6 +211,10 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true; 3]
+    }
+
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;

@@ -4,7 +4,7 @@ use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, are_tracked, no_second_derivative, record,
+    Backward, Downstream, Recorded, Upstream, are_tracked, no_second_derivative, of_first, record,
 };
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -200,10 +200,6 @@ impl<T: Element> Backward for Back<T> {
         self.saved == Saved::Output
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        self.keeps()
-    }
-
     /// Of GELU and SiLU, the backward pass keeps only the derivative, so this needs memory for the input.
     fn keeps(&self) -> [bool; 3] {
         [self.saved == Saved::Input, false, false]
@@ -249,8 +245,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
+        of_first(of_x, gradient.shape())
     }
 }
 

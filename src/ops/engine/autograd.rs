@@ -28,7 +28,9 @@ mod total;
 mod variables;
 mod views;
 
-pub(in crate::ops) use backward::{Backward, Downstream, Recorded, Upstream, no_second_derivative};
+pub(in crate::ops) use backward::{
+    Backward, Downstream, Recorded, Upstream, no_second_derivative, of_first,
+};
 pub(in crate::ops) use linear::{Form, Third, linear, recorded_as};
 pub(in crate::ops) use node::{Link, Source, link_of, retain};
 pub(in crate::ops) use support::{has_kernel, second_derivatives};

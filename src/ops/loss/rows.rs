@@ -1,6 +1,8 @@
 //! The loss of each row of logits or log-probabilities, from its class.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
+};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
@@ -237,12 +239,7 @@ impl<T: Element> Backward for Rule<T> {
                 }
             })
         };
-        let of_x = Raw::from_vec(of_x, shape, gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        self.keeps()
+        of_first(of_x, shape)
     }
 
     fn keeps(&self) -> [bool; 3] {

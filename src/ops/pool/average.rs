@@ -110,10 +110,6 @@ impl<T: Element> Backward for Back<T> {
         )
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let plane = self.plane;
         linear(self, upstream, move |x| avg_pool::<T>(x, plane))

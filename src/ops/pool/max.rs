@@ -236,10 +236,6 @@ impl<T: Element> Backward for Back<T> {
         })
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let count = self.plane.out_elements();
         let place = |(i, index): (usize, &u32)| i / count * self.plane.elements() + *index as usize;

@@ -3,7 +3,9 @@
 use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, linear, of_first, record,
+};
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -86,12 +88,7 @@ struct Back<T> {
 impl<T: Element> Backward for Back<T> {
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let of_x = sums::<T>(gradient, self.dim, true)?;
-        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, gradient.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

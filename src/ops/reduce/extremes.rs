@@ -9,7 +9,7 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Places, Recorded, Upstream, are_tracked, has_kernel, record,
+    Backward, Downstream, Places, Recorded, Upstream, are_tracked, has_kernel, of_first, record,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -335,6 +335,10 @@ struct BackOfAll<T> {
 }
 
 impl<T: Element> Backward for BackOfAll<T> {
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true; 3]
+    }
+
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(&self.x)?;
         let values = view.as_slice::<T>()?;
@@ -346,8 +350,7 @@ impl<T: Element> Backward for BackOfAll<T> {
                 distribute(&values[first..], self.value, share, out);
             })
         };
-        let of_x = Raw::from_vec(of_x, self.x.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
+        of_first(of_x, self.x.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
@@ -374,6 +377,10 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true; 3]
+    }
+
     fn needs_output(&self) -> bool {
         true
     }
@@ -408,8 +415,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Raw::from_vec(of_x, self.x.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
+        of_first(of_x, self.x.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

@@ -185,10 +185,6 @@ impl Backward for Back {
         Ok([Some(of_x.broadcast_as(&self.shape[..])?), None, None])
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let of_x = upstream.g().reshape(&self.kept[..]) / self.divisor;
         Ok([Some(of_x.broadcast_as(&self.shape[..]).into()), None, None])

@@ -297,6 +297,10 @@ unsafe fn part_of<'a, T>(values: SharedSlice<'a, T>, index: usize, size: usize) 
 }
 
 impl<T: Element> Backward for Run<T> {
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+        [true; 3]
+    }
+
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
         let (gradient, [_, weight_wanted, state_wanted]) = (upstream.gradient, upstream.wanted);
         let Sizes {

@@ -116,10 +116,6 @@ impl<T: Element> Backward for Back<T> {
         Ok([of(0)?, of(1)?, None])
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
-    }
-
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let mask = Tensor::from_raw_ref(&self.mask);
         let of = |i: usize| {

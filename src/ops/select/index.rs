@@ -3,7 +3,7 @@
 use super::{CHUNK, check_indices, positions};
 use crate::error;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -154,12 +154,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Raw::from_vec(of_x, &self.shape[..], gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, &self.shape[..])
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

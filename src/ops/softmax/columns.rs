@@ -2,7 +2,7 @@
 //!
 //! A task copies some columns into scratch memory, row after row, and computes them side by side.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, of_first, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
@@ -172,12 +172,7 @@ impl<T: Element> Backward for Back<T> {
         let of_x = self
             .grid
             .map(inputs, |[g, y]| gradient_block(g, y, self.log));
-        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, gradient.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

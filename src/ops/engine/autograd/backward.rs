@@ -1,9 +1,11 @@
 //! The backward pass of a kernel: constants, or recorded operations.
 
 use crate::error::explain;
+use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{Result, bail};
+use candle_core::shape::ShapeWithOneHole;
+use candle_core::{Device, Result, bail};
 use std::cell::OnceCell;
 
 /// The backward pass of a kernel.
@@ -22,16 +24,17 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
     /// Returns the gradients of the inputs that are [wanted](Upstream::wanted).
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream>;
 
-    /// Returns on the values of which inputs the gradients that are wanted depend. If one of them has changed
-    /// since, the gradients would be wrong.
-    fn reads(&self, _wanted: [bool; 3]) -> [bool; 3] {
-        [true; 3]
-    }
-
     /// Returns which inputs [`recorded`](Backward::recorded) needs, which are kept. If it names only inputs that
     /// [`backward`](Backward::backward) keeps as well, this needs no memory.
     fn keeps(&self) -> [bool; 3] {
         [false; 3]
+    }
+
+    /// Returns on the values of which inputs the gradients that are wanted depend: those that it
+    /// [keeps](Backward::keeps), unless it has another way to save them. If one of them has changed since, the
+    /// gradients would be wrong.
+    fn reads(&self, _wanted: [bool; 3]) -> [bool; 3] {
+        self.keeps()
     }
 
     /// Does what [`backward`](Backward::backward) does with operations that are recorded themselves, so that the
@@ -54,6 +57,15 @@ pub(in crate::ops) fn no_second_derivative(of: &str) -> candle_core::Error {
 
 /// The gradients that a kernel passes on: one for each input that is wanted.
 pub(in crate::ops) type Downstream = [Option<Raw>; 3];
+
+/// Returns the gradient of the first input alone.
+pub(in crate::ops) fn of_first<T: Element>(
+    values: Vec<T>,
+    shape: impl ShapeWithOneHole,
+) -> Result<Downstream> {
+    let of_first = Raw::from_vec(values, shape, &Device::Cpu)?;
+    Ok([Some(of_first), None, None])
+}
 
 /// The arguments of a kernel's backward pass.
 pub(in crate::ops) struct Upstream<'a> {
