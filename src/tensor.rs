@@ -25,7 +25,7 @@ pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, re
 pub(crate) use create::placed;
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use default_device::{default_device, set_default_device, with_device};
-pub(crate) use ext::{copied, moved, storage_address};
+pub(crate) use ext::{base_of, copied, mark_base, moved, storage_address, unmark_base};
 pub(crate) use grad::recorded;
 pub use grad::{GradStore, is_grad_enabled, no_grad};
 pub use index::{Index, Indices};

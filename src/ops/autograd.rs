@@ -11,7 +11,7 @@ pub use custom::{checkpoint, custom_grad};
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::contiguous::{contiguous_raw, copied_in_order};
 use super::engine::autograd::{
-    Link, Source, backward_raw, gradient_of_base, has_kernel, keep, link_of, retain,
+    Link, Source, View, backward_raw, has_kernel, keep, link_of, retain,
 };
 use crate::error::{self, OrRaise, attempt, explain};
 use crate::tensor::{GradStore, Raw, Tensor, storage_address};
@@ -277,12 +277,20 @@ impl Walk {
     fn add(&mut self, source: &Source, gradient: Raw) -> Result<()> {
         match source {
             Source::Constant => Ok(()),
-            Source::Kernel(link) => add_to(&mut self.sums, link.address(), gradient),
-            Source::Tensor(x) if x.is_variable() => add_to(&mut self.gradients, x.id(), gradient),
-            Source::Tensor(view) => {
-                let base = self.base(view)?.clone();
-                match gradient_of_base(&gradient, view, &base)? {
-                    Some(gradient) => self.add(&Source::of(Some(&base)), gradient),
+            Source::Kernel(link, None) => add_to(&mut self.sums, link.address(), gradient),
+            Source::Kernel(link, Some(view)) => {
+                add_to(&mut self.sums, link.address(), view.recorded(&gradient)?)
+            }
+            Source::Tensor(x, Some(view)) => {
+                add_to(&mut self.gradients, x.id(), view.recorded(&gradient)?)
+            }
+            Source::Tensor(x, None) if x.is_variable() => {
+                add_to(&mut self.gradients, x.id(), gradient)
+            }
+            Source::Tensor(x, None) => {
+                let base = self.base(x)?.clone();
+                match View::of(x, &base) {
+                    Some(view) => self.add(&Source::of(Some(&base)), view.recorded(&gradient)?),
                     None => Err(explain(
                         "second derivatives do not flow through a view of a parameter that is not contiguous",
                         "Create the parameter from x.contiguous()",
@@ -296,9 +304,9 @@ impl Walk {
     fn kernel(&self, source: &Source) -> Result<Option<Link>> {
         match source {
             Source::Constant => Ok(None),
-            Source::Kernel(link) => Ok(Some(link.clone())),
-            Source::Tensor(x) if x.is_variable() => Ok(None),
-            Source::Tensor(view) => Ok(link_of(self.base(view)?)),
+            Source::Kernel(link, _) => Ok(Some(link.clone())),
+            Source::Tensor(x, _) if x.is_variable() => Ok(None),
+            Source::Tensor(view, _) => Ok(link_of(self.base(view)?)),
         }
     }
 

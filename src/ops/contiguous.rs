@@ -44,12 +44,12 @@ fn forward<T: Element>(x: &Raw) -> Result<Raw> {
 struct Back;
 
 impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
-        Ok([Some(gradient.clone()), None, None])
+    fn takes_views(&self) -> bool {
+        true
     }
 
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        Ok([Some(gradient.clone()), None, None])
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

@@ -113,11 +113,10 @@ impl GradStore {
 
 /// Returns the values of a variable. Gradients flow to it only outside of [`no_grad`].
 pub(crate) fn recorded(var: Var) -> Tensor {
-    let values = match is_grad_enabled() {
-        true => var.into_inner(),
-        false => var.as_detached_tensor(),
-    };
-    values.into()
+    match is_grad_enabled() {
+        true => Tensor::from(&var),
+        false => var.as_detached_tensor().into(),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The type [`Tensor`].
 
+use super::mark_base;
 use candle_core::Var;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::mem::ManuallyDrop;
@@ -112,6 +113,7 @@ impl From<&Raw> for Tensor {
 impl From<&Var> for Tensor {
     #[inline(never)]
     fn from(var: &Var) -> Self {
+        mark_base(var);
         Self::from_raw(var.deref().clone())
     }
 }

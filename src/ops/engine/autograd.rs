@@ -11,7 +11,8 @@
 //! A kernel whose input is such an output connects its token to the output's token, not to the
 //! output. So Candle sees a chain of tensors of one element, which it walks in the right order, while
 //! the gradients are passed from slot to slot. Any other operation uses the output as the
-//! ordinary tensor that it is; its gradient is then added to the slot as well.
+//! ordinary tensor that it is; its gradient is then added to the slot as well. If the input of a kernel is a view, which
+//! is an operation of Candle's, the token is connected to that of the tensor whose memory the view shares ([`View`]).
 //!
 //! The element that Candle passes along the chain is the number of gradients that were added to a slot.
 //! If the slot itself counts another number, it still holds gradients of another `backward`, which failed or
@@ -36,7 +37,7 @@ pub(in crate::ops) use node::{Link, Source, link_of, retain};
 pub(in crate::ops) use support::{has_kernel, second_derivatives};
 pub use variables::backward;
 pub(in crate::ops) use variables::{backward_raw, changed_parameter, keep, put_id};
-pub(in crate::ops) use views::{Places, gradient_of_base};
+pub(in crate::ops) use views::{Places, View};
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;
@@ -140,7 +141,7 @@ mod tests {
         let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
         let y = sigmoid(&x);
         let left = y.ones_like().unwrap();
-        link_of(&y).unwrap().node.slot.put(left).unwrap();
+        link_of(&y).unwrap().node.slot.put(left, None).unwrap();
         let loss = y.sum_all().unwrap();
         let message = loss.backward().unwrap_err().to_string();
         assert!(message.contains("another backward()"), "{message}");

@@ -35,9 +35,33 @@ pub(in crate::ops) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
     output(&"contiguous", x.dims(), x)?;
     let view = CpuView::of_strided(x)?;
     let values = view.as_slice::<T>()?;
-    let copy = StridedCopy::of(x.dims(), x.stride());
+    let copy = StridedCopy::of(x.dims(), x.stride(), &in_order_of(x.dims()));
     // SAFETY: the blocks cover all indices.
-    Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run(values, out)) })
+    Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run::<T, false>(values, out)) })
+}
+
+/// Adds the elements of a tensor that is not empty to those of `out` at these strides, which must differ for different
+/// elements.
+pub(in crate::ops) fn add_strided<T: Element>(
+    x: &Raw,
+    strides: &[usize],
+    out: &mut [T],
+) -> Result<()> {
+    let view = CpuView::of_strided(x)?;
+    let values = view.as_slice::<T>()?;
+    // SAFETY: `T` and `MaybeUninit<T>` have the same layout, and only elements are written.
+    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
+    StridedCopy::of(x.dims(), x.stride(), strides).run::<T, true>(values, SharedSlice::new(out));
+    Ok(())
+}
+
+/// Returns the strides of a contiguous tensor.
+pub(in crate::ops) fn in_order_of(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; dims.len()];
+    for dim in (1..dims.len()).rev() {
+        strides[dim - 1] = strides[dim] * dims[dim];
+    }
+    strides
 }
 
 /// A dimension of a copy: its size, and the distances from one index to the next in the input (`from`) and in the
@@ -57,9 +81,9 @@ struct StridedCopy {
 }
 
 impl StridedCopy {
-    fn of(dims: &[usize], strides: &[usize]) -> Self {
-        let mut outer = merged(dims, strides);
-        let last = outer.pop();
+    fn of(dims: &[usize], from: &[usize], to: &[usize]) -> Self {
+        let mut outer = merged(dims, from, to);
+        let last = outer.pop_if(|last| last.to == 1);
         let columns = last.unwrap_or(Dimension {
             size: 1,
             from: 1,
@@ -74,7 +98,7 @@ impl StridedCopy {
         let rows = rows.unwrap_or(Dimension {
             size: 1,
             from: 0,
-            to: columns.size,
+            to: 0,
         });
         StridedCopy {
             outer,
@@ -83,7 +107,8 @@ impl StridedCopy {
         }
     }
 
-    fn run<T: Element>(&self, values: &[T], out: SharedSlice<MaybeUninit<T>>) {
+    /// Writes the elements of the output or, with `ADD`, adds to those that are there.
+    fn run<T: Element, const ADD: bool>(&self, values: &[T], out: SharedSlice<MaybeUninit<T>>) {
         let (high, wide) = self.block();
         let (down, across) = (
             self.rows.size.div_ceil(high),
@@ -98,7 +123,7 @@ impl StridedCopy {
                 let (row, column) = (within / across * high, within % across * wide);
                 let (from, to) = self.offsets(matrix);
                 let from = from + row * self.rows.from + column * self.columns.from;
-                self.copy_block(
+                self.copy_block::<T, ADD>(
                     high.min(self.rows.size - row),
                     wide.min(self.columns.size - column),
                     &values[from..],
@@ -133,7 +158,7 @@ impl StridedCopy {
     }
 
     /// Copies a block, which begins with `values` in the input and at index `to` in the output.
-    fn copy_block<T: Element>(
+    fn copy_block<T: Element, const ADD: bool>(
         &self,
         rows: usize,
         columns: usize,
@@ -145,14 +170,15 @@ impl StridedCopy {
         let part = |row, first, count| unsafe { out.part(to + row * self.rows.to + first, count) };
         if self.columns.from == 0 {
             for row in 0..rows {
-                part(row, 0, columns).fill(MaybeUninit::new(values[row * self.rows.from]));
+                let value = std::iter::repeat(&values[row * self.rows.from]);
+                put::<T, ADD>(part(row, 0, columns), value);
             }
             return;
         }
         if self.columns.from == 1 {
             for row in 0..rows {
                 let row_of_input = &values[row * self.rows.from..][..columns];
-                part(row, 0, columns).write_copy_of_slice(row_of_input);
+                put::<T, ADD>(part(row, 0, columns), row_of_input);
             }
             return;
         }
@@ -164,16 +190,14 @@ impl StridedCopy {
                 let values = &values[start..];
                 if self.rows.from == 1 && high == TILE {
                     for (row, values) in self.tile(values, wide).iter().enumerate() {
-                        part(first_row + row, first, wide).write_copy_of_slice(&values[..wide]);
+                        put::<T, ADD>(part(first_row + row, first, wide), values);
                     }
                     continue;
                 }
                 for row in 0..high {
                     let values = &values[row * self.rows.from..];
                     let values = values.iter().step_by(self.columns.from);
-                    for (out, value) in part(first_row + row, first, wide).iter_mut().zip(values) {
-                        out.write(*value);
-                    }
+                    put::<T, ADD>(part(first_row + row, first, wide), values);
                 }
             }
         }
@@ -192,16 +216,31 @@ impl StridedCopy {
     }
 }
 
-/// Returns the dimensions without those of size 1. Adjacent dimensions are merged where the strides of the input
-/// allow it.
-fn merged(dims: &[usize], strides: &[usize]) -> Vec<Dimension> {
+/// Writes values or, with `ADD`, adds them to those that are there.
+#[inline(always)]
+fn put<'a, T: Element, const ADD: bool>(
+    out: &mut [MaybeUninit<T>],
+    values: impl IntoIterator<Item = &'a T>,
+) {
+    for (out, value) in out.iter_mut().zip(values) {
+        match ADD {
+            // SAFETY: what is added to has been initialised.
+            true => unsafe { *out.assume_init_mut() += *value },
+            false => _ = out.write(*value),
+        }
+    }
+}
+
+/// Returns the dimensions without those of size 1, in the order of the output. Adjacent dimensions are merged where the
+/// strides allow it.
+fn merged(dims: &[usize], from: &[usize], to: &[usize]) -> Vec<Dimension> {
+    let mut sorted: Vec<usize> = (0..dims.len()).filter(|dim| dims[*dim] != 1).collect();
+    sorted.sort_by_key(|dim| std::cmp::Reverse(to[*dim]));
     let mut merged: Vec<Dimension> = vec![];
-    let mut to = dims.iter().product::<usize>();
-    for (&size, &from) in dims.iter().zip(strides) {
-        to /= size;
+    for dim in sorted {
+        let (size, from, to) = (dims[dim], from[dim], to[dim]);
         match merged.last_mut() {
-            _ if size == 1 => {}
-            Some(before) if before.from == size * from => {
+            Some(before) if before.from == size * from && before.to == size * to => {
                 *before = Dimension {
                     size: before.size * size,
                     from,

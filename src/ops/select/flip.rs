@@ -1,7 +1,9 @@
 //! The elements in reverse order.
 
 use super::CHUNK;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
+};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -37,6 +39,9 @@ fn forward<T: Element>(x: &Raw, rows: &Rows) -> Result<Raw> {
         element: PhantomData,
     })
 }
+
+/// The elements that are reversed together.
+const BLOCK: usize = 16;
 
 /// The rows that are copied or reversed as a whole: the last dimension that is reversed, or those after it.
 #[derive(Clone)]
@@ -104,12 +109,7 @@ struct Back<T> {
 impl<T: Element> Backward for Back<T> {
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let of_x = self.rows.flipped::<T>(gradient)?;
-        let of_x = Raw::from_vec(of_x, gradient.shape(), gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, gradient.shape())
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
@@ -130,7 +130,15 @@ multiversion! {
                 out.write_copy_of_slice(values);
                 continue;
             }
-            for (out, value) in out.iter_mut().zip(values.iter().rev()) {
+            // Blocks, because short rows are not vectorized otherwise.
+            let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+            let (first, reversed) = values.as_rchunks::<BLOCK>();
+            for (out, block) in blocks.iter_mut().zip(reversed.iter().rev()) {
+                for i in 0..BLOCK {
+                    out[i].write(block[BLOCK - 1 - i]);
+                }
+            }
+            for (out, value) in rest.iter_mut().zip(first.iter().rev()) {
                 out.write(*value);
             }
         }

@@ -4,7 +4,7 @@ use super::{CHUNK, check_range, check_type, positions};
 use crate::error;
 use crate::ops::broadcast::Runs;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -84,20 +84,24 @@ fn forward<T: Element>(x: &Raw, indices: &Raw, dim: usize) -> Result<Raw> {
                 .zip(out.chunks_exact_mut(row));
             let (mut runs, step) = (places.rows_from(first / row), places.step());
             let mut all_fit = true;
+            if places.has_a_row_each() {
+                let of_rows = values[first / row * size..].chunks_exact(size);
+                for ((indices, out), values) in rows.zip(of_rows) {
+                    all_fit &= pick(values, indices, out);
+                }
+                if !all_fit {
+                    is_wrong.store(true, Ordering::Relaxed);
+                }
+                return;
+            }
             for (indices, out) in rows {
                 let values = &values[runs.starts[0]..];
                 runs.advance();
                 if step == 0 {
-                    let values = &values[..size];
-                    for (out, index) in out.iter_mut().zip(indices) {
-                        let value = values.get(*index as usize);
-                        all_fit &= value.is_some();
-                        out.write(value.copied().unwrap_or(T::ZERO));
-                    }
+                    all_fit &= pick(&values[..size], indices, out);
                     continue;
                 }
                 for ((out, index), i) in out.iter_mut().zip(indices).zip(0..) {
-                    // A negative index is a large one without its sign.
                     let fits = (*index as usize) < size;
                     all_fit &= fits;
                     let index = if fits { *index as usize } else { 0 };
@@ -118,6 +122,19 @@ fn forward<T: Element>(x: &Raw, indices: &Raw, dim: usize) -> Result<Raw> {
         places,
         element: PhantomData,
     })
+}
+
+/// Writes the values at the indices; returns whether all are in range.
+#[inline(always)]
+fn pick<T: Element>(values: &[T], indices: &[i64], out: &mut [MaybeUninit<T>]) -> bool {
+    let mut all_fit = true;
+    for (out, index) in out.iter_mut().zip(indices) {
+        // A negative index is a large one without its sign.
+        let value = values.get(*index as usize);
+        all_fit &= value.is_some();
+        out.write(value.copied().unwrap_or(T::ZERO));
+    }
+    all_fit
 }
 
 /// Where the elements are in the contiguous memory of `x`.
@@ -147,6 +164,12 @@ impl Places {
     /// Returns the size of the last dimension of the indices.
     fn row(&self) -> usize {
         self.indices.dims()[self.shape.len() - 1]
+    }
+
+    /// Returns whether each row of the indices is for the row of `x` at the same place.
+    fn has_a_row_each(&self) -> bool {
+        let last = self.shape.len() - 1;
+        self.dim == last && self.indices.dims()[..last] == self.shape[..last]
     }
 
     /// Returns the distance from one element of a row to the next, without the index.
@@ -191,6 +214,19 @@ impl<T: Element> Backward for Back<T> {
                 let out = out.assume_init_mut();
                 let rows: Range<usize> = first / block..(first + out.len()) / block;
                 let last = g.len() / row;
+                if places.has_a_row_each() {
+                    let size = places.shape[places.dim];
+                    let start = first / size * row;
+                    let terms = g[start..]
+                        .chunks_exact(row)
+                        .zip(positions[start..].chunks_exact(row));
+                    for (out, (g, indices)) in out.chunks_exact_mut(size).zip(terms) {
+                        for (g, index) in g.iter().zip(indices) {
+                            out[*index as usize] += *g;
+                        }
+                    }
+                    return;
+                }
                 let mut runs = places.rows_from(rows.start * rows_per_block);
                 for row_index in rows.start * rows_per_block..(rows.end * rows_per_block).min(last)
                 {
@@ -204,12 +240,7 @@ impl<T: Element> Backward for Back<T> {
                 }
             })
         };
-        let of_x = Raw::from_vec(of_x, &places.shape[..], gradient.device())?;
-        Ok([Some(of_x), None, None])
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [false; 3]
+        of_first(of_x, &places.shape[..])
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

@@ -1,11 +1,12 @@
 //! The nodes that a kernel adds to Candle's graph, and what connects them.
 
 use super::backward::{Backward, Downstream, Recorded, Upstream};
-use super::total::total;
+use super::total::Sum;
 use super::variables::{self, changed_parameter};
+use super::views::View;
 use crate::error::explain;
 use crate::ops::engine::strided::in_order;
-use crate::tensor::{Raw, changed_since, changes};
+use crate::tensor::{Raw, base_of, changed_since, changes, mark_base, unmark_base};
 use candle_core::{
     CpuStorage, CustomOp1, CustomOp3, Device, Layout, Result, Shape, Storage, TensorId, bail,
 };
@@ -17,8 +18,10 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 /// The link of each living output of a kernel.
 ///
 /// This is ambient state, because a Candle tensor has no field for such data: the next kernel gets
-/// only the tensor and finds the link by its id. An entry is removed when the output's node is dropped.
-pub(super) static LINKS: LazyLock<Mutex<HashMap<TensorId, Link>>> = LazyLock::new(Mutex::default);
+/// only the tensor and finds the link by its id. An entry is removed when the output's node is dropped. It has the
+/// values too, so that no other tensor gets their memory before the output is [unmarked](unmark_base) as its owner.
+pub(super) static LINKS: LazyLock<Mutex<HashMap<TensorId, (Link, Raw)>>> =
+    LazyLock::new(Mutex::default);
 
 /// What the graph keeps of the output of a kernel: all but its values.
 #[derive(Clone)]
@@ -28,21 +31,23 @@ pub(in crate::ops) struct Link {
 }
 
 pub(in crate::ops) fn link_of(tensor: &Raw) -> Option<Link> {
-    lock(&LINKS).get(&tensor.id()).cloned()
+    let links = lock(&LINKS);
+    links.get(&tensor.id()).map(|(link, _)| link.clone())
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where a gradient of a kernel goes.
+/// Where a gradient of a kernel goes. If the input is a view, it goes to the part of the base that it shows: Candle would
+/// allocate a gradient of the whole tensor for each view.
 pub(in crate::ops) enum Source {
     /// Nowhere: the input is constant.
     Constant,
     /// To the kernel that computed the input.
-    Kernel(Link),
-    /// To a variable, a view, or the result of an operation of Candle's.
-    Tensor(Raw),
+    Kernel(Link, Option<View>),
+    /// To a variable, or the result of an operation of Candle's.
+    Tensor(Raw, Option<View>),
 }
 
 impl Link {
@@ -56,11 +61,24 @@ impl Source {
     pub(in crate::ops) fn of(input: Option<&Raw>) -> Self {
         match input {
             Some(input) if input.track_op() => match link_of(input) {
-                Some(link) => Source::Kernel(link),
-                None => Source::Tensor(input.clone()),
+                Some(link) => Source::Kernel(link, None),
+                None => Source::of_view(input).unwrap_or(Source::Tensor(input.clone(), None)),
             },
             _ => Source::Constant,
         }
+    }
+
+    /// Returns where the gradient of a view goes, if the owner of its memory is known.
+    fn of_view(view: &Raw) -> Option<Self> {
+        let base = base_of(view).filter(|_| !view.is_variable())?;
+        if let Some((link, values)) = lock(&LINKS).get(&base) {
+            let view = View::of(view, values)?.of_different_elements()?;
+            return Some(Source::Kernel(link.clone(), Some(view)));
+        }
+        // A variable, unless another tensor has its memory by now.
+        let variable = view.sorted_nodes().into_iter().find(|x| x.id() == base)?;
+        let view = View::of(view, variable)?.of_different_elements()?;
+        Some(Source::Tensor(variable.clone(), Some(view)))
     }
 }
 
@@ -108,7 +126,7 @@ impl Node {
     pub(in crate::ops) fn check_versions(&self) -> Result<()> {
         let reads = self.op.reads(self.wanted());
         for (source, _) in self.sources.iter().zip(reads).filter(|(_, reads)| *reads) {
-            if let Source::Tensor(input) = source
+            if let Source::Tensor(input, _) = source
                 && changed_since(input, self.recorded_at)
             {
                 return Err(changed_parameter(input));
@@ -127,7 +145,7 @@ thread_local! {
 impl Drop for Node {
     fn drop(&mut self) {
         let inputs = self.inputs.iter_mut().filter_map(Option::take);
-        let mut sources: Vec<Source> = inputs.map(Source::Tensor).collect();
+        let mut sources: Vec<Source> = inputs.map(|x| Source::Tensor(x, None)).collect();
         sources.extend(
             self.sources
                 .each_mut()
@@ -167,8 +185,9 @@ pub(super) fn connect(
 ) -> Result<Raw> {
     let node = Arc::new(node);
     let ends = [0, 1, 2].map(|i| match &node.sources[i] {
-        Source::Kernel(link) => link.token.clone(),
-        _ => inputs.get(i).copied().unwrap_or(inputs[0]).clone(),
+        Source::Kernel(link, _) => link.token.clone(),
+        Source::Tensor(x, _) => x.clone(),
+        Source::Constant => inputs.get(i).copied().unwrap_or(inputs[0]).clone(),
     });
     // An input that is missing is the first once more, whose token takes its place, too.
     let end = |i: usize| if i < inputs.len() { &ends[i] } else { &ends[0] };
@@ -187,10 +206,12 @@ pub(super) fn output_of(link: Link, values: CpuStorage, shape: Shape) -> Result<
     let tensor = link.token.apply_op1(end)?;
     let _ = id.set(tensor.id());
     let _ = link.node.id.set(tensor.id());
+    let values = tensor.detach();
     if link.node.op.needs_output() {
-        lock(&link.node.output).get_or_insert_with(|| tensor.detach());
+        lock(&link.node.output).get_or_insert_with(|| values.clone());
     }
-    lock(&LINKS).insert(tensor.id(), link);
+    mark_base(&values);
+    lock(&LINKS).insert(tensor.id(), (link, values));
     Ok(tensor)
 }
 
@@ -226,16 +247,13 @@ impl Link {
 /// The sum of an output's gradients so far, and their count. The kernel that computed the output
 /// takes them.
 #[derive(Default)]
-pub(super) struct Slot(Mutex<(Option<Raw>, f32)>);
+pub(super) struct Slot(Mutex<(Option<Sum>, f32)>);
 
 impl Slot {
-    /// Adds a gradient; returns the 1 that Candle adds to its count.
-    pub(super) fn put(&self, gradient: Raw) -> Result<Raw> {
+    /// Adds a gradient, or that of a view; returns the 1 that Candle adds to its count.
+    pub(super) fn put(&self, gradient: Raw, view: Option<&View>) -> Result<Raw> {
         let mut slot = lock(&self.0);
-        slot.0 = Some(match slot.0.take() {
-            Some(sum) => total(&sum, &gradient)?,
-            None => gradient,
-        });
+        slot.0 = Some(Sum::add(slot.0.take(), gradient, view)?);
         slot.1 += 1.0;
         Raw::new(&[1f32], &Device::Cpu)
     }
@@ -243,7 +261,7 @@ impl Slot {
     fn take(&self, count: &Raw) -> Result<Raw> {
         let (gradient, have) = std::mem::take(&mut *lock(&self.0));
         match gradient {
-            Some(gradient) if count.to_vec1::<f32>()? == [have] => Ok(gradient.detach()),
+            Some(sum) if count.to_vec1::<f32>()? == [have] => Ok(sum.into_raw().detach()),
             _ => Err(explain(
                 "these gradients are mixed with those of another backward(), which failed or runs at the same time",
                 "Compute the loss again, and call backward() on it once",
@@ -274,9 +292,9 @@ impl CustomOp3 for Token {
 
     fn bwd(
         &self,
-        a: &Raw,
-        b: &Raw,
-        c: &Raw,
+        _: &Raw,
+        _: &Raw,
+        _: &Raw,
         _: &Raw,
         count: &Raw,
     ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
@@ -299,13 +317,17 @@ impl CustomOp3 for Token {
         })?;
         drop(gradient_of_output);
         let [x, y, z] = gradients;
-        let passed = |gradient, input: &Raw, i: usize| match (gradient, &node.sources[i]) {
-            (Some(gradient), Source::Kernel(link)) => link.node.slot.put(gradient).map(Some),
-            (Some(gradient), _) if input.is_variable() => variables::put(input, gradient),
+        let passed = |gradient, i: usize| match (gradient, &node.sources[i]) {
+            (Some(gradient), Source::Kernel(link, view)) => {
+                link.node.slot.put(gradient, view.as_ref()).map(Some)
+            }
+            (Some(gradient), Source::Tensor(x, view)) if x.is_variable() => {
+                variables::put(x, gradient, view.as_ref())
+            }
             (_, Source::Constant) => Ok(None),
             (gradient, _) => Ok(gradient),
         };
-        Ok((passed(x, a, 0)?, passed(y, b, 1)?, passed(z, c, 2)?))
+        Ok((passed(x, 0)?, passed(y, 1)?, passed(z, 2)?))
     }
 }
 
@@ -329,14 +351,17 @@ impl CustomOp1 for Output {
     }
 
     fn bwd(&self, _: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
-        self.node.slot.put(gradient.clone()).map(Some)
+        self.node.slot.put(gradient.clone(), None).map(Some)
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        let link = self.id.get().and_then(|id| lock(&LINKS).remove(id));
+        let entry = self.id.get().and_then(|id| lock(&LINKS).remove(id));
+        if let Some((_, values)) = &entry {
+            unmark_base(values);
+        }
         // Dropping the token may drop other outputs, which take the lock: it must be free by now.
-        drop(link);
+        drop(entry);
     }
 }

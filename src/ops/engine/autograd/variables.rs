@@ -4,15 +4,16 @@
 //! optimiser's step. During [`backward`], the kernels store the gradient here instead.
 
 use super::support::second_derivatives;
-use super::total::total;
+use super::total::Sum;
+use super::views::View;
 use crate::error::{OrRaise, explain};
 use crate::ops::engine::strided::in_order;
 use crate::tensor::{GradStore, Raw, Tensor, changed_after};
-use candle_core::{Error, Result, TensorId, bail};
+use candle_core::{Error, Result, TensorId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-type Gradients = HashMap<TensorId, Raw>;
+type Gradients = HashMap<TensorId, Sum>;
 
 thread_local! {
     /// The gradients of the variables of the [`backward`] that runs on this thread. This is ambient state,
@@ -63,10 +64,11 @@ pub(in crate::ops) fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::
     let mut gradients = loss.backward()?;
     let own = GRADIENTS.take().unwrap_or_default();
     drop(restore);
-    for (id, gradient) in own {
-        let sum = match gradients.get_id(id) {
-            Some(other) => total(other, &gradient)?,
-            None => gradient,
+    for (id, own) in own {
+        let own = own.into_raw();
+        let sum = match gradients.get_id(id).cloned() {
+            Some(other) => Sum::add(Some(Sum::Shared(other)), own, None)?.into_raw(),
+            None => in_order(&own)?,
         };
         gradients.insert_id(id, sum);
     }
@@ -102,44 +104,31 @@ impl Drop for Restore {
     }
 }
 
-/// Stores the gradient of a variable if [`backward`] runs on this thread; otherwise returns it, for Candle.
-pub(super) fn put(variable: &Raw, gradient: Raw) -> Result<Option<Raw>> {
-    let before = GRADIENTS.with_borrow_mut(|gradients| {
-        let gradients = gradients.as_mut()?;
-        Some(gradients.remove(&variable.id()))
-    });
-    let Some(before) = before else {
-        return Ok(Some(gradient));
-    };
-    let gradient = match before {
-        Some(sum) => total(&sum, &gradient)?,
-        None => in_order(&gradient)?,
-    };
-    GRADIENTS.with_borrow_mut(|gradients| {
-        gradients
-            .as_mut()
-            .map(|all| all.insert(variable.id(), gradient))
-    });
-    Ok(None)
+/// Stores the gradient of a variable, or of a view of it, if [`backward`] runs on this thread; otherwise returns it, for
+/// Candle.
+pub(super) fn put(variable: &Raw, gradient: Raw, view: Option<&View>) -> Result<Option<Raw>> {
+    match put_id(variable.id(), &gradient, view)? {
+        true => Ok(None),
+        false => Ok(Some(Sum::add(None, gradient, view)?.into_raw())),
+    }
 }
 
-/// Adds a gradient to the sum of the variable with this id.
-pub(in crate::ops) fn put_id(id: TensorId, gradient: Raw) -> Result<()> {
+/// Adds a gradient to the sum of the variable with this id. Returns whether [`backward`] runs on this thread.
+pub(in crate::ops) fn put_id(id: TensorId, gradient: &Raw, view: Option<&View>) -> Result<bool> {
     let before = GRADIENTS.with_borrow_mut(|all| all.as_mut().map(|all| all.remove(&id)));
-    let sum = match before {
-        Some(Some(sum)) => total(&sum, &gradient)?,
-        Some(None) => gradient,
-        None => bail!("checkpoint: expected a backward pass of Taper's, found one of Candle's"),
+    let Some(before) = before else {
+        return Ok(false);
     };
+    let sum = Sum::add(before, gradient.clone(), view)?;
     GRADIENTS.with_borrow_mut(|all| all.as_mut().map(|all| all.insert(id, sum)));
-    Ok(())
+    Ok(true)
 }
 
 /// Keeps the gradient of the output of a kernel, if [`backward`] runs on this thread.
 pub(in crate::ops) fn keep(id: TensorId, gradient: &Raw) {
     GRADIENTS.with_borrow_mut(|gradients| {
         if let Some(gradients) = gradients {
-            gradients.insert(id, gradient.clone());
+            gradients.insert(id, Sum::Shared(gradient.clone()));
         }
     });
 }
@@ -191,7 +180,7 @@ mod tests {
     fn an_error_leaves_nothing_behind() -> Result<()> {
         let y = ops::sigmoid(&variable(&tensor(&[1.0, 2.0])));
         let left = link_of(y.raw()).expect("it is from a kernel");
-        left.node.slot.put(y.raw().ones_like()?)?;
+        left.node.slot.put(y.raw().ones_like()?, None)?;
         assert!(attempt(|| backward(&y.sum_all())).is_err());
         assert!(GRADIENTS.with_borrow(Option::is_none));
         Ok(())
