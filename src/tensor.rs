@@ -37,4 +37,4 @@ pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, w
 pub(crate) use size::{check_size, fits_memory};
 pub(crate) use value::Raw;
 pub use value::Tensor;
-pub(crate) use versions::{changed_after, changed_since, changes, mark_changed};
+pub(crate) use versions::{changed_after, changed_since, changes, mark_changed, path_of_changed};

@@ -9,7 +9,7 @@ use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded, with_dev
 use candle_core::{DType, Device, Shape, Var};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A tensor that training changes, such as the weight or the bias of a layer.
 ///
@@ -36,6 +36,8 @@ pub struct Parameter {
 struct Shared {
     state: RwLock<State>,
     frozen: AtomicBool,
+    /// The path in a model, for messages.
+    path: OnceLock<Arc<str>>,
 }
 
 enum State {
@@ -228,8 +230,18 @@ impl Parameter {
         let var = self.try_var()?;
         // Candle refuses values that share memory with the variable, so they are copied first.
         var.set(&moved(values, var.device())?.force_contiguous()?)?;
-        mark_changed(&var);
+        self.mark_changed(&var);
         Ok(())
+    }
+
+    /// Notes that the values have been changed in place.
+    pub(crate) fn mark_changed(&self, var: &Var) {
+        mark_changed(var, self.shared.path.get().cloned());
+    }
+
+    /// Notes the path in a model; the first one counts.
+    pub(super) fn set_path(&self, path: &str) {
+        self.shared.path.get_or_init(|| path.into());
     }
 
     /// Returns the shape of the values.
@@ -369,6 +381,7 @@ impl Parameter {
         let shared = Shared {
             state: RwLock::new(state),
             frozen: AtomicBool::new(false),
+            path: OnceLock::new(),
         };
         Self {
             shared: Arc::new(shared),

@@ -77,12 +77,15 @@ impl State {
         let mut found = self.found.iter_mut();
         match found.find(|entry| entry.parameter.is_same(parameter)) {
             Some(entry) => entry.aliases.push(name),
-            None => self.found.push(StateEntry {
-                name,
-                aliases: Vec::new(),
-                parameter: parameter.clone(),
-                trained,
-            }),
+            None => {
+                parameter.set_path(&name);
+                self.found.push(StateEntry {
+                    name,
+                    aliases: Vec::new(),
+                    parameter: parameter.clone(),
+                    trained,
+                });
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::erased::Erased;
 use crate::error::{self, Result, attempt};
 use crate::nn::Parameter;
 use crate::ops;
-use crate::tensor::{GradStore, Raw, Tensor, mark_changed};
+use crate::tensor::{GradStore, Raw, Tensor};
 use candle_core::Var;
 
 /// The settings of one group of parameters.
@@ -233,7 +233,9 @@ fn step(
     }
     for (i, plan) in plans {
         let member = &mut members[i];
+        let var = plan.var.clone();
         member.kept = plan.apply(groups[member.group])?;
+        member.parameter.mark_changed(&var);
     }
     Ok(())
 }
@@ -273,7 +275,6 @@ impl Plan {
                 self.state = state;
             }
         }
-        mark_changed(&self.var);
         Ok(ParameterState::new(self.step, &group.rule, self.state))
     }
 }

@@ -1,5 +1,5 @@
 use crate::error::attempt;
-use crate::nn::Parameter;
+use crate::nn::{Layer, Parameter, ParametersExt};
 use crate::ops::testing::variable;
 use crate::ops::*;
 use crate::optim::{Optimizer, SGD};
@@ -69,6 +69,13 @@ fn a_changed_parameter_is_noticed() {
         change();
         assert!(message_of(|| loss.backward_graph()).contains("has changed"));
     }
+    let net = crate::seq![crate::nn::Linear::new(2, 2), crate::nn::Linear::new(2, 1)];
+    let loss = net.forward(&tensor(&[[1.0, 2.0]])).sqr().sum_all();
+    SGD::new(net.parameters(), 0.1).step(&loss.backward());
+    assert!(
+        message_of(|| loss.backward())
+            .starts_with("backward: the parameter 1.weight of shape [1, 2]")
+    );
     // What does not read it, or reads it after the change, is not concerned.
     let (sum, other) = ((w.tensor() + 1.0).sum_all(), variable(&tensor(&[1.0, 1.0])));
     let product = (other.sqr() + w.tensor()).sum_all();

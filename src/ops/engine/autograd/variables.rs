@@ -8,7 +8,7 @@ use super::total::Sum;
 use super::views::View;
 use crate::error::{OrRaise, explain};
 use crate::ops::engine::strided::in_order;
-use crate::tensor::{GradStore, Raw, Tensor, changed_after};
+use crate::tensor::{GradStore, Raw, Tensor, changed_after, path_of_changed};
 use candle_core::{Error, Result, TensorId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -86,9 +86,13 @@ pub(in crate::ops) fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::
 
 /// Returns the error for a parameter that a graph has used before it was changed.
 pub(in crate::ops) fn changed_parameter(parameter: &Raw) -> Error {
+    let name = match path_of_changed(parameter) {
+        Some(path) => format!("the parameter {path}"),
+        None => "a parameter".to_owned(),
+    };
     explain(
         format_args!(
-            "backward: a parameter of shape {:?} has changed since the loss was computed with it",
+            "backward: {name} of shape {:?} has changed since the loss was computed with it",
             parameter.dims()
         ),
         "Compute the loss again after a step of the optimiser or a call of set(…), or call backward() before it",
