@@ -62,6 +62,7 @@ impl Source {
         match input {
             Some(input) if input.track_op() => match link_of(input) {
                 Some(link) => Source::Kernel(link, None),
+                None if input.is_variable() => Source::Tensor(input.clone(), None),
                 None => Source::of_view(input).unwrap_or(Source::Tensor(input.clone(), None)),
             },
             _ => Source::Constant,
@@ -70,7 +71,7 @@ impl Source {
 
     /// Returns where the gradient of a view goes, if the owner of its memory is known.
     fn of_view(view: &Raw) -> Option<Self> {
-        let base = base_of(view).filter(|_| !view.is_variable())?;
+        let base = base_of(view)?;
         if let Some((link, values)) = lock(&LINKS).get(&base) {
             let view = View::of(view, values)?.of_different_elements()?;
             return Some(Source::Kernel(link.clone(), Some(view)));
