@@ -11,7 +11,7 @@ pub use custom::{checkpoint, custom_grad};
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::contiguous::{contiguous_raw, copied_in_order};
 use super::engine::autograd::{
-    Link, Source, View, backward_raw, has_kernel, keep, link_of, retain,
+    Link, Source, View, backward_raw, gradient_of_base, has_kernel, keep, link_of, retain,
 };
 use crate::error::{self, OrRaise, attempt, explain};
 use crate::tensor::{GradStore, Raw, Tensor, storage_address};
@@ -278,19 +278,23 @@ impl Walk {
         match source {
             Source::Constant => Ok(()),
             Source::Kernel(link, None) => add_to(&mut self.sums, link.address(), gradient),
-            Source::Kernel(link, Some(view)) => {
-                add_to(&mut self.sums, link.address(), view.recorded(&gradient)?)
-            }
-            Source::Tensor(x, Some(view)) => {
-                add_to(&mut self.gradients, x.id(), view.recorded(&gradient)?)
-            }
+            Source::Kernel(link, Some(view)) => add_to(
+                &mut self.sums,
+                link.address(),
+                gradient_of_base(view, &gradient)?,
+            ),
+            Source::Tensor(x, Some(view)) => add_to(
+                &mut self.gradients,
+                x.id(),
+                gradient_of_base(view, &gradient)?,
+            ),
             Source::Tensor(x, None) if x.is_variable() => {
                 add_to(&mut self.gradients, x.id(), gradient)
             }
             Source::Tensor(x, None) => {
                 let base = self.base(x)?.clone();
                 match View::of(x, &base) {
-                    Some(view) => self.add(&Source::of(Some(&base)), view.recorded(&gradient)?),
+                    Some(view) => self.add(&Source::of(Some(&base)), gradient_of_base(&view, &gradient)?),
                     None => Err(explain(
                         "second derivatives do not flow through a view of a parameter that is not contiguous",
                         "Create the parameter from x.contiguous()",

@@ -1,4 +1,4 @@
-//! Copies of tensors between devices, and the memory that tensors share.
+//! Copies of tensors between devices.
 
 #[cfg(feature = "cuda")]
 use crate::device::between_cards;
@@ -6,9 +6,7 @@ use crate::device::explain_gpu;
 use crate::tensor::Raw;
 #[cfg(feature = "cuda")]
 use candle_core::cuda_backend::CudaStorageSlice;
-use candle_core::{CpuStorage, Device, Result, Storage, TensorId};
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use candle_core::{CpuStorage, Device, Result, Storage};
 
 /// Copies a tensor to a device, into memory of its own.
 pub(crate) fn copied(tensor: &Raw, device: &Device) -> Result<Raw> {
@@ -72,38 +70,10 @@ fn bytes_of(tensor: &Raw) -> usize {
     tensor.elem_count() * tensor.dtype().size_in_bytes()
 }
 
-/// Returns the address of a tensor's storage. Tensors that share memory share the `Storage` behind
-/// Candle's lock.
-pub(crate) fn storage_address(tensor: &Raw) -> usize {
-    let (storage, _) = tensor.storage_and_layout();
-    std::ptr::from_ref(&*storage).addr()
-}
-
-/// The variables and the outputs of kernels, by the address of their memory, which their views share.
-static BASES: LazyLock<Mutex<HashMap<usize, TensorId>>> = LazyLock::new(Mutex::default);
-
-fn bases() -> MutexGuard<'static, HashMap<usize, TensorId>> {
-    BASES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Notes that a tensor is not a view.
-pub(crate) fn mark_base(x: &Raw) {
-    bases().insert(storage_address(x), x.id());
-}
-
-/// Removes a mark. The memory of the tensor must not have been freed, or another tensor may have it.
-pub(crate) fn unmark_base(x: &Raw) {
-    bases().remove(&storage_address(x));
-}
-
-/// Returns the tensor that was marked last with the memory of a view.
-pub(crate) fn base_of(view: &Raw) -> Option<TensorId> {
-    bases().get(&storage_address(view)).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::storage_address;
     use candle_core::{DType, Var};
 
     fn sample() -> Raw {

@@ -1,6 +1,6 @@
 //! The type [`Tensor`].
 
-use super::mark_base;
+use super::memory::mark_base;
 use candle_core::Var;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::mem::ManuallyDrop;

@@ -24,6 +24,7 @@
 mod backward;
 mod linear;
 mod node;
+mod places;
 mod support;
 mod total;
 mod variables;
@@ -34,10 +35,11 @@ pub(in crate::ops) use backward::{
 };
 pub(in crate::ops) use linear::{Form, Third, linear, recorded_as};
 pub(in crate::ops) use node::{Link, Source, link_of, retain};
+pub(in crate::ops) use places::{Places, gradient_of_base};
 pub(in crate::ops) use support::{has_kernel, second_derivatives};
 pub use variables::backward;
 pub(in crate::ops) use variables::{backward_raw, changed_parameter, keep, put_id};
-pub(in crate::ops) use views::{Places, View};
+pub(in crate::ops) use views::View;
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;

@@ -3,21 +3,16 @@
 //! A view shares the memory of the tensor that it shows, so the layouts of both say which element of the view is which
 //! element of the tensor.
 
-use super::{Backward, Downstream, Recorded, Upstream, record};
-use crate::ops::engine::simd::Element;
-use crate::ops::engine::strided::{add_strided, in_order, in_order_of};
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::strided::{add_strided, in_order};
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, Result, Shape, bail};
 use std::cmp::Reverse;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// The elements of a contiguous tensor, the base, that a view of it shows.
 #[derive(Clone)]
 pub(in crate::ops) struct View {
-    dims: Vec<usize>,
-    strides: Vec<usize>,
+    pub(super) dims: Vec<usize>,
+    pub(super) strides: Vec<usize>,
     start: usize,
     pub(super) base: Shape,
 }
@@ -41,7 +36,7 @@ impl View {
         differ.then_some(self)
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.dims.iter().product()
     }
 
@@ -75,23 +70,8 @@ impl View {
         }
     }
 
-    /// Computes the gradient of the base from that of the view, recorded.
-    pub(in crate::ops) fn recorded(&self, gradient: &Raw) -> Result<Raw> {
-        let is_whole =
-            self.count() == self.base.elem_count() && self.strides == in_order_of(&self.dims);
-        if is_whole && gradient.is_contiguous() {
-            return gradient.reshape(&self.base);
-        }
-        let places = Places {
-            positions: self.positions().collect(),
-            view: Shape::from(&self.dims[..]),
-            base: self.base.clone(),
-        };
-        places.add(gradient)
-    }
-
     /// Returns the position of each element in the base.
-    fn positions(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn positions(&self) -> impl Iterator<Item = usize> {
         let sizes: Vec<_> = self.dims.iter().zip(&self.strides).rev().collect();
         (0..self.count()).map(move |mut index| {
             sizes.iter().fold(self.start, |position, (size, stride)| {
@@ -100,84 +80,6 @@ impl View {
                 position + at * *stride
             })
         })
-    }
-}
-
-/// The positions of the elements of a tensor, such as a view, in another one.
-#[derive(Clone)]
-pub(in crate::ops) struct Places {
-    positions: Arc<[usize]>,
-    view: Shape,
-    base: Shape,
-}
-
-impl Places {
-    pub(in crate::ops) fn new(positions: Vec<usize>, of: &[usize], within: &[usize]) -> Self {
-        Places {
-            positions: positions.into(),
-            view: of.into(),
-            base: within.into(),
-        }
-    }
-
-    /// Adds the elements of a tensor of the view's shape at their positions.
-    pub(in crate::ops) fn add(&self, x: &Raw) -> Result<Raw> {
-        dispatch_dtype!(x, add(self, x))
-    }
-
-    /// Returns the elements at the positions.
-    fn take(&self, x: &Raw) -> Result<Raw> {
-        dispatch_dtype!(x, take(self, x))
-    }
-}
-
-fn add<T: Element>(places: &Places, x: &Raw) -> Result<Raw> {
-    let input = in_order(x)?;
-    let mut sums = vec![T::ZERO; places.base.elem_count()];
-    let view = CpuView::of(&input)?;
-    for (value, position) in view.as_slice::<T>()?.iter().zip(places.positions.iter()) {
-        sums[*position] += *value;
-    }
-    record(&[x], sums, places.base.clone(), || {
-        Back::<T, true>(places.clone(), PhantomData)
-    })
-}
-
-fn take<T: Element>(places: &Places, x: &Raw) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
-    let taken: Vec<T> = places
-        .positions
-        .iter()
-        .map(|position| values[*position])
-        .collect();
-    record(&[x], taken, places.view.clone(), || {
-        Back::<T, false>(places.clone(), PhantomData)
-    })
-}
-
-/// The backward pass of [`Places::add`], if `ADDED`, or of [`Places::take`]: the other one of them.
-struct Back<T, const ADDED: bool>(Places, PhantomData<T>);
-
-impl<T: Element, const ADDED: bool> Back<T, ADDED> {
-    fn of(&self, gradient: &Raw) -> Result<Downstream> {
-        let of_x = if ADDED {
-            self.0.take(gradient)?
-        } else {
-            self.0.add(gradient)?
-        };
-        Ok([Some(of_x), None, None])
-    }
-}
-
-impl<T: Element, const ADDED: bool> Backward for Back<T, ADDED> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
-        self.of(upstream.gradient)
-    }
-
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
-        self.of(upstream.gradient)
     }
 }
 
@@ -235,7 +137,7 @@ mod tests {
     #[test]
     fn gradients_of_views_are_those_of_candle() -> Result<()> {
         for (i, views) in VIEWS.iter().enumerate() {
-            let x = rand((4, 6, 5), &Device::Cpu).to_dtype(candle_core::DType::F64);
+            let x = rand((4, 6, 5)).to_dtype(candle_core::DType::F64);
             for base in [(|x| x.clone()) as fn(&Tensor) -> Tensor, Tensor::exp] {
                 let x = variable(&x);
                 let product = |a: &Raw, b: &Raw| {
@@ -260,7 +162,7 @@ mod tests {
     /// A part of a variable is read, so a change is noticed; and what Candle computes has its gradient too.
     #[test]
     fn views_by_kernels_and_by_candle_share_a_gradient() -> Result<()> {
-        let x = variable(&rand((3, 4), &Device::Cpu));
+        let x = variable(&rand((3, 4)));
         let part = x.narrow(1, 1, 2);
         let loss = part.exp().sum_all() + Tensor::from(part.raw().sqr()?).sum_all();
         let of_x = loss.backward().of(&x).to_vec2::<f32>();
