@@ -21,6 +21,8 @@ idle = int(os.environ.get("TAPER_HUB_IDLE", 3600))
 # 0.24 GB, with that process; tensors and the compilation of cells need more.
 MEMORY = "2G"
 THREADS = "2"
+# Processes and threads of one student: a server and a kernel have about a hundred.
+PROCESSES = 1024
 
 c = get_config()  # noqa: F821 (JupyterHub defines it)
 
@@ -35,7 +37,8 @@ c.PAMAuthenticator.allowed_groups = {"students"}
 
 # On a machine with systemd, `jupyterhub-systemdspawner` limits processor and memory of each user as a whole.
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-c.Spawner.cmd = [str(here / "hub/bin/jupyterhub-singleuser")]
+# The system counts the processes and threads of a user together, so that nobody can use up those of all.
+c.Spawner.cmd = ["prlimit", f"--nproc={PROCESSES}", "--core=0", str(here / "hub/bin/jupyterhub-singleuser")]
 c.Spawner.default_url = "/lab/tree/course/01-welcome.ipynb"
 c.Spawner.start_timeout = 120
 c.Spawner.http_timeout = 120
@@ -61,6 +64,8 @@ c.Spawner.args = [
 # How many students' folders are written at the same time, and for how long one may take, in seconds.
 writers = asyncio.Semaphore(8)
 WRITING = 10
+# Keeps the tasks that wait for the end of killed processes.
+reaped = set()
 
 
 async def write_course(spawner):
@@ -90,6 +95,7 @@ async def write_course(spawner):
             code = await asyncio.wait_for(process.wait(), WRITING)
         except asyncio.TimeoutError:
             os.killpg(process.pid, signal.SIGKILL)
+            reaped.add(asyncio.ensure_future(process.wait()))
             code = f"no end within {WRITING} s"
     if code != 0:
         spawner.log.warning("%s: `taper course` failed (%s): run it as this user", user.pw_name, code)

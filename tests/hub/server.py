@@ -21,6 +21,20 @@ from student import LIMIT, Student
 # The environment of the hub and of its users, without the variables of this test.
 ENVIRONMENT = {"PATH": f"{PREFIX}/rust/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8"}
 
+# What a student takes from the others, as cells.
+HOSTILE = {
+    "processes": """
+        for _ in 0..3000 {
+            if std::process::Command::new("sleep").arg("10").spawn().is_err() { break; }
+        }
+        std::thread::sleep(std::time::Duration::from_secs(5));
+    """,
+    "memory": """
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        for _ in 0..64 { all.push(vec![1; 1 << 28]); }
+    """,
+}
+
 
 def main() -> None:
     homes = Path(tempfile.mkdtemp(dir=PREFIX))
@@ -30,9 +44,11 @@ def main() -> None:
             students = [Student(HUB, name, PASSWORD) for name in STUDENTS]
             in_class(students)
             strangers(students)
+            undisturbed(students)
             graded("teacher")
         if not os.environ.get("TAPER_HUB_QUICK"):
             with hub(TAPER_HUB_IDLE="60"):
+                replace_by_pipe(STUDENTS[0], "course/.taper-course.json")
                 culled(Student(HUB, STUDENTS[0], PASSWORD))
     finally:
         # The folder can be removed only after it is unmounted.
@@ -176,6 +192,38 @@ def strangers(students: list[Student]) -> None:
         status = victim.ask("GET", path, check=False, token=other.token).status_code
         assert status in (302, 403, 404), f"{path} answers another student with {status}"
     print("another student was refused everywhere", flush=True)
+
+
+def undisturbed(students: list[Student]) -> None:
+    """Runs cells of all students but one, who uses up processes and then memory; prints how long the others wait."""
+    *others, hostile = students
+    everyone = ThreadPoolExecutor(len(students))
+
+    def answered(student: Student) -> float:
+        began = time.monotonic()
+        _, failed = student.run("1 + 1")
+        assert failed is None, f"{student.name}: {failed}"
+        return time.monotonic() - began
+
+    def waited(what: str) -> None:
+        times = sorted(everyone.map(answered, others))
+        print(f"{what}, the others wait for {', '.join(f'{t:.1f}' for t in times)} s", flush=True)
+
+    waited("before")
+    for what, code in HOSTILE.items():
+        attack = everyone.submit(hostile.run, code)
+        time.sleep(1)
+        waited(f"while {hostile.name} takes {what}")
+        attack.result()
+
+
+def replace_by_pipe(name: str, file: str) -> None:
+    """Puts a pipe in the place of a file in a student's home: whoever opens it to read waits for a writer."""
+    user = pwd.getpwnam(name)
+    path = Path(user.pw_dir, file)
+    path.unlink()
+    os.mkfifo(path)
+    os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def culled(student: Student) -> None:

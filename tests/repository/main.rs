@@ -4,6 +4,7 @@
 mod dependencies;
 mod documents;
 mod from_pytorch;
+mod readme;
 mod versions;
 
 use std::path::{Path, PathBuf};

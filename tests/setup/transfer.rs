@@ -3,6 +3,7 @@
 use super::CELL;
 use super::place::Place;
 use std::fs;
+use std::time::Instant;
 
 /// Asserts that a cell runs without the compilation of any package.
 fn runs_at_once(place: &Place) {
@@ -40,6 +41,42 @@ fn an_image_is_exported_and_imported() {
         .run()
         .succeeds()
         .says("The compiled packages are ready.");
+    runs_at_once(&here);
+}
+
+#[test]
+fn an_import_that_was_killed_can_be_repeated() {
+    killed_imports(4);
+}
+
+#[test]
+#[ignore = "slow: fifty imports are killed"]
+fn an_import_that_was_killed_at_any_moment_can_be_repeated() {
+    killed_imports(50);
+}
+
+/// Kills imports at this number of moments. The next one succeeds, and cargo's home is left alone.
+fn killed_imports(moments: u32) {
+    let (there, here) = (Place::ready(), Place::empty());
+    let file = there.path().join("image.tar.gz");
+    let export = there.taper(["image", "export"]).argument(&file);
+    export.run().succeeds();
+    let home = here.path().join("cargo-home");
+    let import = || {
+        let import = here.taper(["image", "import"]).argument(&file);
+        import.env("CARGO_HOME", &home)
+    };
+    let began = Instant::now();
+    import().run().succeeds();
+    let whole = began.elapsed();
+    for moment in 0..moments {
+        fs::remove_dir_all(here.cache().join("images")).expect("it is removed");
+        let killed = import().start();
+        std::thread::sleep(whole * moment / moments);
+        killed.kill();
+        import().run().succeeds();
+        assert!(!home.exists(), "cargo's home is left alone");
+    }
     runs_at_once(&here);
 }
 
