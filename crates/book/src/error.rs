@@ -34,6 +34,17 @@ pub enum Error {
         /// What cargo printed.
         stderr: String,
     },
+    /// There is no browser that can print the book.
+    #[error(
+        "expected Chromium or Chrome, which prints the PDF; install it, or set CHROMIUM to its path"
+    )]
+    NoBrowser,
+    /// The browser has not printed the book.
+    #[error("Chromium has not written the PDF; it printed:\n{stderr}")]
+    Pdf {
+        /// What the browser printed.
+        stderr: String,
+    },
     /// `cargo doc` has failed.
     #[error(
         "The crate's documentation could not be built; `cargo doc --package taper` printed:\n{stderr}"

@@ -34,7 +34,7 @@ fn pages_below(folder: &Path, up: &str, footer: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the finished page, unless it is no page with a text.
+/// Returns the finished page, if it has a text.
 fn finished(page: &str, up: &str, footer: &str) -> Option<String> {
     let (before, after) = page.rsplit_once("</main>")?;
     let page = format!("{before}{footer}</main>{after}");

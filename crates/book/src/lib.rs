@@ -28,7 +28,7 @@
 //! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
 //!    lets `finish` add to the pages what mdBook leaves out.
 //!
-//! [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
+//! [`write_pdf`] prints the whole book. [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
 //! # Addresses
 //!
@@ -62,6 +62,7 @@ mod outline;
 mod outputs;
 mod page;
 mod paths;
+mod pdf;
 mod protocol;
 mod sanitise;
 mod search;
@@ -77,5 +78,6 @@ mod tests;
 pub use assets::write_files;
 pub use documentation::document;
 pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
+pub use pdf::write_pdf;
 pub use protocol::preprocess;
 pub use serve::{Options, StartEvaluator, serve};

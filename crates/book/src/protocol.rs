@@ -97,8 +97,8 @@ fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {
     }
 }
 
-/// Numbers the notebooks in folders named `solutions` by their chapters: `9.1` belongs to chapter 9, wherever the book
-/// lists it.
+/// Sets the number of each notebook in a folder named `solutions` from the number of its chapter, wherever the book
+/// lists it: `9.1` belongs to chapter 9.
 fn number_solutions(sources: &mut [Source]) {
     let is_solution = |source: &Source| {
         source

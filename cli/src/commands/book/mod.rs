@@ -26,6 +26,9 @@ enum What {
         /// Write the pages into the folder `html` of this folder instead
         #[arg(long, value_name = "FOLDER")]
         dest_dir: Option<PathBuf>,
+        /// Print the whole course to `taper.pdf` beside the pages too; needs Chromium, and takes some minutes
+        #[arg(long)]
+        pdf: bool,
     },
     /// Serve the book on this machine, with cells that run; a page is updated when its notebook is saved
     Serve {
@@ -61,21 +64,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     book::document(taper_session::image_key()?.sources, &mut progress)?;
     drop(progress);
     match &arguments.what {
-        What::Build { dest_dir } => build(&program, &taper, folder, dest_dir.as_deref()),
+        What::Build { dest_dir, pdf } => {
+            // Relative to the current folder; mdBook would take it relative to the book's.
+            let pages = match dest_dir {
+                Some(folder) => std::path::absolute(folder)?,
+                None => folder.join("output"),
+            };
+            let mut mdbook = mdbook::command(&program, &taper);
+            mdbook
+                .arg("build")
+                .arg(folder)
+                .arg("--dest-dir")
+                .arg(&pages);
+            match pdf {
+                true => build_with_pdf(mdbook, &pages.join("html")),
+                false => build(mdbook),
+            }
+        }
         What::Serve { port, open, .. } => serve(program, taper, folder, *port, *open),
     }
 }
 
 /// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
-fn build(program: &Path, taper: &Path, book: PathBuf, folder: Option<&Path>) -> Result<ExitCode> {
-    let mut command = mdbook::command(program, taper);
-    command.arg("build").arg(book);
-    if let Some(folder) = folder {
-        // Relative to the current folder; mdBook would take it relative to the book's.
-        command.arg("--dest-dir").arg(std::path::absolute(folder)?);
+fn build(mut mdbook: Command) -> Result<ExitCode> {
+    let error = mdbook.exec();
+    Err(error).with_context(|| format!("starting {}", mdbook.get_program().display()))
+}
+
+fn build_with_pdf(mut mdbook: Command, pages: &Path) -> Result<ExitCode> {
+    if !mdbook.status().context("starting mdBook")?.success() {
+        return Ok(ExitCode::FAILURE);
     }
-    let error = command.exec();
-    Err(error).with_context(|| format!("starting {}", program.display()))
+    println!("Printing the course, which takes some minutes.");
+    println!("{}", book::write_pdf(pages)?.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn serve(
