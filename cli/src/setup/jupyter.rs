@@ -21,6 +21,14 @@ const LAB_SETTINGS: &str = r#"{
 }
 "#;
 
+/// The style sheet that JupyterLab loads after its own, and the setting with which it does.
+const LAB_STYLE: &str = include_str!("lab.css");
+const LAB_STYLE_SETTING: &str = r#"{ "LabApp": { "custom_css": true } }
+"#;
+
+/// The folder of the environment with the user's configuration.
+const USER_CONFIG: &str = "etc/jupyter-user";
+
 /// The template of exports to HTML: nbconvert's own has no descriptions of figures for screen readers.
 const EXPORT_TEMPLATE: &str = r#"{%- extends 'lab/index.html.j2' -%}
 
@@ -96,7 +104,7 @@ impl Jupyter {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(folder) = &self.private {
-            command.env("JUPYTER_CONFIG_DIR", folder.join("etc/jupyter-user"));
+            command.env("JUPYTER_CONFIG_DIR", folder.join(USER_CONFIG));
             command.env_remove("PYTHONPATH").env_remove("PYTHONHOME");
         }
         command
@@ -115,10 +123,16 @@ fn configure(folder: &Path) -> Result<()> {
         "overrides.json",
         LAB_SETTINGS,
     )?;
+    write(
+        folder.join(USER_CONFIG).join("custom"),
+        "custom.css",
+        LAB_STYLE,
+    )?;
     let template = folder.join("share/jupyter/nbconvert/templates/taper");
     write(template.clone(), "index.html.j2", EXPORT_TEMPLATE)?;
     write(template, "conf.json", EXPORT_TEMPLATE_BASE)?;
     let config = folder.join("etc/jupyter");
+    write(config.clone(), "jupyter_lab_config.json", LAB_STYLE_SETTING)?;
     write(
         config.clone(),
         "jupyter_nbconvert_config.json",

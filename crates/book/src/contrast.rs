@@ -1,4 +1,5 @@
-//! Checks that every colour of text in the book's theme can be read on its background, in both themes.
+//! Checks that every colour of text in the book's theme can be read on its background, in both themes, and terminal
+//! output in Taper's JupyterLab.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +30,7 @@ const ANSI: [&str; 6] = ["red", "green", "yellow", "blue", "magenta", "cyan"];
 #[test]
 fn texts_can_be_read_in_both_themes() {
     for theme in [".light, .navy", "    .navy"] {
-        let colours = colours(theme);
+        let colours = colours("book/theme/taper.css", theme);
         let colour = |name: &str| {
             *colours
                 .get(name)
@@ -55,6 +56,25 @@ fn texts_can_be_read_in_both_themes() {
     }
 }
 
+/// The backgrounds are those of JupyterLab's two themes: of the page, of a cell, and of an error.
+#[test]
+fn terminal_output_can_be_read_in_jupyterlab() {
+    let dark: [[u8; 3]; 3] = [[0x11; 3], [0x21; 3], [0x51, 0x1f, 0x1b]];
+    let light = [[255; 3], [0xf5; 3], [0xff, 0xdd, 0xdd]];
+    for (is_light, backgrounds) in [("true", light), ("false", dark)] {
+        let theme = format!("body[data-jp-theme-light=\"{is_light}\"]");
+        let colours = colours("cli/src/setup/lab.css", &theme);
+        assert_eq!(colours.len(), 8, "{theme}");
+        for (name, colour) in colours {
+            let least = backgrounds
+                .iter()
+                .map(|on| contrast(colour, *on))
+                .fold(21.0, f64::min);
+            assert!(least >= READABLE, "{theme}: --{name} has {least:.2}");
+        }
+    }
+}
+
 #[test]
 fn contrast_is_that_of_the_standard() {
     assert!((contrast([0; 3], [255; 3]) - 21.0).abs() < 1e-9);
@@ -63,8 +83,10 @@ fn contrast_is_that_of_the_standard() {
 }
 
 /// Returns the variables of a theme that are colours.
-fn colours(theme: &str) -> BTreeMap<String, [u8; 3]> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/theme/taper.css");
+fn colours(file: &str, theme: &str) -> BTreeMap<String, [u8; 3]> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(file);
     let css = std::fs::read_to_string(file).expect("the style sheet");
     let (_, rest) = css
         .split_once(&format!("\n{theme} {{\n"))

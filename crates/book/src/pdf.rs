@@ -58,7 +58,7 @@ fn browser() -> Option<PathBuf> {
             .map(|folder| folder.join(name))
             .find(|file| file.is_file())
     };
-    BROWSERS.iter().find_map(|name| files(&name))
+    BROWSERS.iter().find_map(files)
 }
 
 /// Adds the link to the footer of the home page.
