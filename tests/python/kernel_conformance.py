@@ -4,6 +4,8 @@ import unittest
 
 from jupyter_kernel_test import IopubWelcomeTests, KernelTests
 
+from kernel_client import wait_until
+
 # A cell that prints the record with which the crate `taper` removes the outputs so far.
 CLEAR_OUTPUT = r"""
 let secret = std::env::var("TAPER_DISPLAY")?;
@@ -57,6 +59,17 @@ class Conformance(KernelTests):
         super().setUpClass()
         # The time limits of these tests assume that the kernel has started.
         cls.kc.execute("", reply=True, timeout=300)
+
+
+    def test_completion(self):
+        def found(sample: dict) -> bool:
+            reply = self.kc.complete(sample["text"], reply=True, timeout=300)
+            return set(reply["content"]["matches"]) == sample["matches"]
+
+        # Before the kernel has read the sources, it proposes what it knows without them.
+        for sample in self.completion_samples:
+            wait_until(lambda: found(sample), 120)
+        super().test_completion()
 
 
 class Welcome(IopubWelcomeTests):

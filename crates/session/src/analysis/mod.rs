@@ -32,7 +32,8 @@ use taper_evaluator::evaluator::Completions;
 /// The stack of the thread in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
 
-/// How long no cell begins or ends before the sources are loaded without a request.
+/// How long no cell begins or ends, and no request comes, before the sources are loaded without a request; and then
+/// before each of the first completions is prepared, because a request cannot interrupt that.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How nice the thread is that loads them: a ninth of the processor's time is left to it.
@@ -158,10 +159,9 @@ fn serve(
     // How many first completions are still to be prepared.
     let mut unprepared = FIRST.len();
     loop {
-        let message = match (&database, unprepared) {
-            (_, 0) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            (None, _) => messages.recv_timeout(QUIET),
-            (Some(_), _) => messages.recv_timeout(Duration::ZERO),
+        let message = match unprepared {
+            0 => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            _ => messages.recv_timeout(QUIET),
         };
         let is_work = !matches!(message, Ok(Message::Cell));
         let _busy = is_work.then(|| heap.busy());
