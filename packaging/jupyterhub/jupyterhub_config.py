@@ -47,6 +47,8 @@ c.Spawner.environment = {
     "JUPYTER_PATH": str(store / "share/jupyter"),
     # No spare kernels: each would take as much memory as a kernel.
     "TAPER_STANDBY": "0",
+    # No cell is compiled before a student runs it: the processors are shared.
+    "TAPER_AHEAD": "0",
     "TAPER_MEMORY": MEMORY,
     "RAYON_NUM_THREADS": THREADS,
     "CARGO_BUILD_JOBS": THREADS,

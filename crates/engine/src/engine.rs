@@ -99,7 +99,7 @@ pub struct Engine {
     /// The files with items that are in the folder.
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
-    built: HashMap<String, Files>,
+    pub(crate) built: HashMap<String, Files>,
     /// Variables that the process still holds, although no cell can use them.
     pub(crate) forgotten: Vec<String>,
 }
@@ -112,6 +112,12 @@ pub(crate) struct Checking {
     source: Source,
     key: String,
     messages: JoinHandle<Result<Messages>>,
+}
+
+impl Checking {
+    pub(crate) fn is_done(&self) -> bool {
+        self.messages.is_finished()
+    }
 }
 
 impl Engine {
@@ -204,6 +210,7 @@ impl Engine {
     ///
     /// When the sources of cells cannot be written.
     pub fn set_packages(&mut self, packages: Vec<Package>) -> Result<Vec<String>, crate::Error> {
+        self.control.set_ahead(None);
         self.settle();
         let built = built(&packages);
         let is_changed = |(name, files): &(&String, &Files)| {

@@ -22,7 +22,7 @@ const ATTEMPTS: usize = 8;
 
 /// What is evaluated.
 #[derive(Clone, Copy)]
-struct Input<'a> {
+pub(crate) struct Input<'a> {
     source: &'a str,
     arguments: &'a [String],
     /// Whether a library that the process has loaded already may run again.
@@ -42,17 +42,21 @@ pub(crate) struct Plan<'a> {
     pub(crate) used: Vec<String>,
 }
 
+impl Input<'_> {
+    /// Returns a cell as input.
+    pub(crate) fn of(source: &str) -> Input<'_> {
+        Input {
+            source,
+            arguments: &[],
+            is_repeated: false,
+        }
+    }
+}
+
 impl Engine {
     /// Evaluates a cell. `listen` receives what happens meanwhile.
     pub fn evaluate(&mut self, source: &str, listen: &mut dyn FnMut(Event)) -> Outcome {
-        self.evaluate_input(
-            Input {
-                source,
-                arguments: &[],
-                is_repeated: false,
-            },
-            listen,
-        )
+        self.evaluate_input(Input::of(source), listen)
     }
 
     /// Evaluates a cell of the host's own that is evaluated often. It reads `arguments` with `::cell_support::argument(0)`
@@ -162,11 +166,7 @@ impl Engine {
     pub fn type_of(&mut self, expression: &str) -> Option<String> {
         self.settle();
         let source = format!("let taper_value = {{ {expression} }};");
-        let plan = self.plan(Input {
-            source: &source,
-            arguments: &[],
-            is_repeated: false,
-        });
+        let plan = self.plan(Input::of(&source));
         let source = self.source(&plan, &Repairs::default());
         self.write(&source).ok()?;
         let messages = self.compiler.check(source.text.clone()).ok()?;
@@ -176,7 +176,7 @@ impl Engine {
     }
 
     /// Finds out what a cell consists of and what it changes.
-    fn plan<'a>(&self, input: Input<'a>) -> Plan<'a> {
+    pub(crate) fn plan<'a>(&self, input: Input<'a>) -> Plan<'a> {
         let source = input.source;
         let macros = self.items.macros_of_items();
         let cell = cell::parse(source, &|name| macros.contains(name));
@@ -208,7 +208,7 @@ impl Engine {
         }
     }
 
-    fn compile(&mut self, plan: &Plan) -> Result<Compiled, Failure> {
+    pub(crate) fn compile(&mut self, plan: &Plan) -> Result<Compiled, Failure> {
         let mut repairs = Repairs::default();
         let mut source = self.source(plan, &repairs);
         let key = self.key(plan.work, &source, &source.text);

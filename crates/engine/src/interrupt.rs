@@ -20,6 +20,8 @@ struct State {
     cells: Option<u32>,
     asked: Option<Instant>,
     is_killed: bool,
+    /// What is compiled ahead.
+    ahead: Option<Control>,
 }
 
 /// Interrupts the cell of an engine, from any thread.
@@ -32,9 +34,10 @@ impl Interrupter {
     }
 
     /// Asks the cell that is evaluated to stop. Its compiler is killed; its process is killed if the cell does
-    /// not stop within three seconds. Without a cell, does nothing.
+    /// not stop within three seconds. Stops what is compiled [ahead](crate::Ahead).
     pub fn interrupt(&self) {
         let mut state = lock(&self.0.0);
+        state.stop_ahead();
         if !state.is_busy {
             return;
         }
@@ -60,14 +63,40 @@ impl Interrupter {
     }
 }
 
-impl Control {
-    /// Marks an evaluation as running until the result is dropped.
-    pub(crate) fn begin(&self) -> Busy<'_> {
-        *lock(&self.0) = State {
+impl State {
+    fn busy() -> State {
+        State {
             is_busy: true,
             ..State::default()
-        };
+        }
+    }
+
+    fn stop_ahead(&mut self) {
+        if let Some(ahead) = self.ahead.take() {
+            Interrupter(ahead).interrupt();
+        }
+    }
+}
+
+impl Control {
+    /// Returns the control of one evaluation, which is running.
+    pub(crate) fn busy() -> Control {
+        Control(Arc::new(Mutex::new(State::busy())))
+    }
+
+    /// Marks an evaluation as running until the result is dropped. Stops what is compiled ahead.
+    pub(crate) fn begin(&self) -> Busy<'_> {
+        let mut state = lock(&self.0);
+        state.stop_ahead();
+        *state = State::busy();
         Busy(self)
+    }
+
+    /// Stops what is compiled ahead, and sets what is compiled ahead now.
+    pub(crate) fn set_ahead(&self, ahead: Option<Control>) {
+        let mut state = lock(&self.0);
+        state.stop_ahead();
+        state.ahead = ahead;
     }
 
     /// Marks a compiler as running until the result is dropped. An interrupt kills its process group.

@@ -9,6 +9,7 @@ use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 
 /// A cell that compiled.
 pub(crate) struct Compiled {
@@ -35,12 +36,17 @@ pub(crate) struct Known {
     pub(crate) cache: Cache,
     /// Cells of the host that run often, by their keys, with their libraries.
     repeated: HashMap<String, (Learned, PathBuf)>,
+    /// Writes the last cell.
+    writing: Option<JoinHandle<()>>,
 }
 
 impl Known {
     pub(crate) fn new(cache: Cache) -> Known {
-        let repeated = HashMap::new();
-        Known { cache, repeated }
+        Known {
+            cache,
+            repeated: HashMap::new(),
+            writing: None,
+        }
     }
 
     /// Returns what is known about a cell, and its library. If the library comes from the disk, it is written to
@@ -79,12 +85,19 @@ impl Known {
             let (cache, learned, path) =
                 (self.cache.clone(), learned.clone(), library.path.clone());
             // The cell need not wait. Without a thread, it is compiled again the next time.
-            let _ = std::thread::Builder::new().spawn(move || {
+            let write = move || {
                 if let Ok(content) = std::fs::read(path) {
                     cache.write(&key, &learned, &content);
                 }
-            });
+            };
+            self.writing = std::thread::Builder::new().spawn(write).ok();
         }
+    }
+
+    /// Waits until the last cell is written. Returns whether it is.
+    pub(crate) fn wait(&mut self) -> bool {
+        let writing = self.writing.take();
+        writing.is_some_and(|thread| thread.join().is_ok())
     }
 }
 

@@ -69,9 +69,11 @@
 //! | `hook.rs` | what this program does as that process |
 //! | `question.rs`, `interior.rs`, `reach.rs`, `observe.rs` | what a cell uses and changes |
 //! | `engine.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
+//! | `ahead.rs` | compiles a cell before it is evaluated |
 //! | `surroundings.rs` | what a cell can use, for an editor |
 //! | `../support.rs` | what is compiled for the cells: slots, panics, values |
 
+mod ahead;
 mod cache;
 mod cell;
 mod compile;
@@ -98,6 +100,7 @@ mod stale;
 mod surroundings;
 mod variables;
 
+pub use ahead::Ahead;
 pub use config::{Config, Package};
 pub use diagnostic::{Code, Diagnostic, Expansion, Level, Line, Span};
 pub use effects::{Access, Effects};

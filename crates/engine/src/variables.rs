@@ -22,7 +22,7 @@ pub struct Variable {
 }
 
 /// All variables, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Variables {
     known: BTreeMap<String, Variable>,
     /// The types with whole paths, by name of the variable, where the shortened type is not in scope.

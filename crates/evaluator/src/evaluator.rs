@@ -3,6 +3,7 @@
 use crate::event::{CellError, Event, MimeBundle};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Evaluates cells, one after the other. Variables are kept from cell to cell.
 pub trait Evaluator: Send {
@@ -27,6 +28,12 @@ pub trait Evaluator: Send {
     /// Sets the order of the cells in the notebook, by their ids.
     fn set_order(&mut self, cells: &[String]) {
         let _ = cells;
+    }
+
+    /// Does a little of what can be done before the next request, such as compiling the next cell. Called while there is
+    /// no request; returns after which time it should be called again, if there is more to do.
+    fn idle(&mut self) -> Option<Duration> {
+        None
     }
 
     /// Runs the callback of a control that the user has moved to `value`, as [`Evaluator::execute`] runs a

@@ -5,6 +5,7 @@ use super::shared::Shared;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 use taper_evaluator::evaluator::Evaluator;
 use taper_evaluator::event::CellError;
 
@@ -31,6 +32,19 @@ impl Evaluation {
             shared,
             count: 1,
         }
+    }
+
+    /// Stops what the evaluator does ahead.
+    pub(super) fn stop(&self) {
+        if let Ok(evaluator) = &self.evaluator {
+            evaluator.interrupter().interrupt();
+        }
+    }
+
+    /// Lets the evaluator do what can be done ahead; returns when it wants to do more.
+    pub(super) fn idle(&mut self) -> Option<Duration> {
+        let evaluator = self.evaluator.as_mut().ok()?;
+        caught(|| evaluator.idle()).unwrap_or_default()
     }
 }
 

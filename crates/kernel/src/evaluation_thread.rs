@@ -8,11 +8,15 @@ use super::shared::Shared;
 use super::{execute, introspect, marks};
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The size of the stack, as large as a main thread's: the evaluator analyses code by deep recursion.
 const STACK: usize = 8 << 20;
+
+/// How long no request comes until the evaluator is idle.
+const QUIET: Duration = Duration::from_millis(50);
 
 /// A request that waits for the evaluator.
 pub(super) struct Job {
@@ -36,9 +40,10 @@ pub(super) fn spawn(
         .stack_size(STACK);
     let run = move || {
         let mut evaluation = Evaluation::start(start, shared);
-        for job in queue {
+        while let Some(job) = next(&queue, &mut evaluation) {
             handle(&mut evaluation, job, outbox.clone());
         }
+        evaluation.stop();
         drop(outbox);
         let _ = ended.send(());
         // The process is ending: freeing the evaluator's memory would only delay a restart.
@@ -46,6 +51,22 @@ pub(super) fn spawn(
     };
     thread.spawn(run).expect("the system starts a thread");
     end
+}
+
+/// Waits for the next request. Meanwhile the evaluator does what can be done ahead.
+pub(super) fn next(queue: &Receiver<Job>, evaluation: &mut Evaluation) -> Option<Job> {
+    let mut pause = Some(QUIET);
+    loop {
+        let job = match pause {
+            Some(pause) => queue.recv_timeout(pause),
+            None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match job {
+            Ok(job) => return Some(job),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => pause = evaluation.idle(),
+        }
+    }
 }
 
 fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {

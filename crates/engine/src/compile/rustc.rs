@@ -112,6 +112,20 @@ impl Compiler {
         Ok(compiler)
     }
 
+    /// Returns a compiler with the same packages; `config` may name another folder.
+    pub(crate) fn with_config(&self, config: Arc<Config>) -> Compiler {
+        Compiler {
+            support: self.support.clone(),
+            linker: Linker::find(&config),
+            main: String::new(),
+            identity: self.identity.clone(),
+            waiting: Vec::new(),
+            started: Cell::new(0),
+            count: Cell::new(0),
+            config,
+        }
+    }
+
     /// Compiles the next cells with other packages.
     pub(crate) fn set_config(&mut self, config: Arc<Config>) -> Result<()> {
         self.identity = identity(&config);

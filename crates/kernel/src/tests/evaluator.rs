@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 use taper_evaluator::evaluator::{
     CellName, Completeness, Completion, Completions, Evaluator, Front, Interrupt, StaleCell,
     Variable,
@@ -12,13 +13,14 @@ use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 /// Creates a fake evaluator, and a sender that opens its `gate`s.
 pub(super) fn fake() -> (Box<dyn Evaluator>, Sender<()>) {
     let (open, gate) = channel();
-    let fake = Fake {
-        gate,
-        interrupts: Arc::default(),
-        cell: CellName::default(),
-        order: Vec::new(),
-    };
-    (Box::new(fake), open)
+    (Fake::boxed(gate, Box::new(|| None)), open)
+}
+
+/// Creates a fake evaluator that does this when there is no request.
+pub(super) fn idling(
+    idle: impl FnMut() -> Option<Duration> + Send + 'static,
+) -> Box<dyn Evaluator> {
+    Fake::boxed(channel().1, Box::new(idle))
 }
 
 struct Fake {
@@ -27,6 +29,7 @@ struct Fake {
     /// The last cell, which is the stale one.
     cell: CellName,
     order: Vec<String>,
+    idle: Box<dyn FnMut() -> Option<Duration> + Send>,
 }
 
 /// Counts the interrupts since the cell began.
@@ -81,6 +84,10 @@ impl Evaluator for Fake {
         self.order = cells.to_vec();
     }
 
+    fn idle(&mut self) -> Option<Duration> {
+        (self.idle)()
+    }
+
     fn update_widget(
         &mut self,
         id: &str,
@@ -133,6 +140,19 @@ impl Evaluator for Fake {
 }
 
 impl Fake {
+    fn boxed(
+        gate: Receiver<()>,
+        idle: Box<dyn FnMut() -> Option<Duration> + Send>,
+    ) -> Box<dyn Evaluator> {
+        Box::new(Fake {
+            gate,
+            interrupts: Arc::default(),
+            cell: CellName::default(),
+            order: Vec::new(),
+            idle,
+        })
+    }
+
     fn command(
         &self,
         command: &str,

@@ -3,6 +3,7 @@
 mod cells;
 mod evaluator;
 mod front_end;
+mod idle;
 mod requests;
 mod shutdown;
 mod stale;

@@ -112,6 +112,8 @@ impl Interrupt for Interrupter {
     fn interrupt(&self) {
         let mut cell = self.cell.lock().expect("no panic while locked");
         if !cell.running {
+            // It may compile a cell ahead.
+            self.target.stop_compiler();
             return;
         }
         // What has not begun does not begin any more, unless it has just been compiled.

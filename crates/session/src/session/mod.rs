@@ -1,6 +1,6 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
-//! - [`engine`] evaluates Rust;
+//! - [`engine`] evaluates Rust; [`ahead`] lets it compile the next cell before that runs;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`], [`redefinition`] and [`variables`] track variables and types, to keep cells sound and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
@@ -11,6 +11,7 @@
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
 
+mod ahead;
 mod commands;
 mod completeness;
 mod completions;
@@ -52,6 +53,7 @@ use serde_json::Map;
 use source_map::SourceMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
@@ -75,6 +77,7 @@ pub struct Session {
     folder: PathBuf,
     /// The library `taper` in it.
     library: PathBuf,
+    ahead: ahead::Ahead,
     /// The cell of the notebook that runs.
     cell: Option<CellName>,
     /// How long the last cell took.
@@ -113,6 +116,7 @@ impl Session {
             interrupter,
             folder: start.work.to_owned(),
             library: start.library.clone(),
+            ahead: ahead::Ahead::new(|name| std::env::var_os(name)),
             cell: None,
             times: None,
             last_error: None,
@@ -321,10 +325,20 @@ impl Evaluator for Session {
         if code.trim().is_empty() {
             return Ok(());
         }
+        self.ahead.stop();
         self.interrupter.begin_cell();
+        let cell = self.cell.clone();
         let result = self.run_request(code, front);
         self.cell = None;
-        self.end_request(result, front)
+        let result = self.end_request(result, front);
+        if let (Some(cell), Ok(())) = (cell, &result) {
+            self.ahead.ran(cell.id, code);
+        }
+        result
+    }
+
+    fn idle(&mut self) -> Option<Duration> {
+        self.compile_ahead()
     }
 
     fn begin_cell(&mut self, cell: &CellName) {
@@ -349,6 +363,7 @@ impl Evaluator for Session {
             let update = format!("taper::notebook::update_widget({id:?}, {value:?});");
             return self.execute(&update, front);
         }
+        self.ahead.pause();
         self.interrupter.begin_cell();
         let arguments = [id.to_owned(), value.to_string()];
         let result = self.run_with(UPDATE_WIDGET, Some(&arguments), front);
@@ -366,6 +381,7 @@ impl Evaluator for Session {
         if limits::refusal(code).is_some() {
             return Completions::none(cursor);
         }
+        self.ahead.pause();
         let code = self.preloaded.without_reloading(code);
         let code = without_command(&code);
         let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
@@ -379,6 +395,7 @@ impl Evaluator for Session {
         if limits::refusal(code).is_some() {
             return None;
         }
+        self.ahead.pause();
         let code = self.preloaded.without_reloading(code);
         self.engine.inspect(&without_command(&code), cursor)
     }

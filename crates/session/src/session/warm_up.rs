@@ -1,9 +1,11 @@
 //! The session of a spare kernel: it is warmed up before there is a user, and then handed over.
 
+use super::ahead::Ahead;
 use super::{Session, Silent};
 use crate::compile::Changes;
 use crate::error::{Error, Result};
-use std::ffi::OsString;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 
 /// The cells that [`Session::warm`] runs.
 const WARM_UP_CELLS: [&str; 2] = [
@@ -31,6 +33,8 @@ impl Session {
         &mut self,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<()> {
+        let environment: HashMap<OsString, OsString> = environment.into_iter().collect();
+        self.ahead = Ahead::new(|name| environment.get(OsStr::new(name)).cloned());
         let folder = self.folder.parent().unwrap_or(&self.folder);
         Changes::to(environment).write(folder)?;
         let restart = ":restart";

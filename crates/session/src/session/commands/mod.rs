@@ -9,3 +9,5 @@ mod format;
 mod request;
 mod run;
 mod unit_tests;
+
+pub(super) use request::{rust_of, without_lines};

@@ -1,6 +1,7 @@
 //! Reads the request of a cell to the session.
 
 use super::unit_tests;
+use std::borrow::Cow;
 use taper_evaluator::commands::{blank_out, percent_command, without_command};
 
 /// The request of a cell.
@@ -92,6 +93,20 @@ pub(super) fn of(code: &str) -> Result<Request<'_>, String> {
         // The compiler refuses it, and a hint says what to write.
         _ => Ok(Request::Cell(code)),
     }
+}
+
+/// Returns the code that a cell asks to run, if it runs any.
+pub(in crate::session) fn rust_of(code: &str) -> Option<Cow<'_, str>> {
+    match of(code).ok()? {
+        Request::Cell(code) => Some(code.into()),
+        Request::Time(code) | Request::Code(code) => Some(code.into()),
+        _ => None,
+    }
+}
+
+/// Returns the code of a cell without the session's `:` commands.
+pub(in crate::session) fn without_lines(code: &str) -> Option<String> {
+    Some(lines(code).ok()?.1)
 }
 
 /// Reads `NAME?` and `NAME??`, also with the marks in front.

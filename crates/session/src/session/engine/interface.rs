@@ -89,6 +89,11 @@ pub(crate) trait Engine: Send {
     /// Returns the names and types of the variables.
     fn variables(&self) -> Vec<(String, String)>;
 
+    /// Begins to compile a cell that may run next: see [`taper_engine::Engine::compile_ahead`].
+    fn compile_ahead(&mut self, _code: &str) -> Option<taper_engine::Ahead> {
+        None
+    }
+
     /// Returns the variables that the last cell has lost because it changed their type; `None` if the engine does
     /// not notice such changes.
     fn lost(&mut self) -> Option<Vec<String>>;

@@ -261,6 +261,10 @@ impl Engine for Own {
         self.restart().map_err(messages::engine_error)
     }
 
+    fn compile_ahead(&mut self, code: &str) -> Option<taper_engine::Ahead> {
+        self.engine.compile_ahead(&blank_out(code, is_option))
+    }
+
     fn variables(&self) -> Vec<(String, String)> {
         let variables = self.engine.variables();
         variables
