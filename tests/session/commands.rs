@@ -146,6 +146,11 @@ fn packages_are_added_one_after_the_other() {
             "let digits = regex::Regex::new(\"[0-9]\")?;",
         ),
         ("num = \"0.4\"", "let big = num::BigInt::from(2).pow(100);"),
+        // It enables features of packages that `num` uses.
+        (
+            "image = { version = \"0.25\", default-features = false, features = [\"png\", \"bmp\"] }",
+            "let photo = image::RgbImage::new(4, 4);",
+        ),
     ] {
         let ran = session.run(&format!(":dep {package}"));
         assert!(
@@ -155,9 +160,8 @@ fn packages_are_added_one_after_the_other() {
         );
         assert_eq!(session.run(cell), [] as [serde_json::Value; 0]);
     }
-    let all =
-        "(t.dims().len(), text.len(), json[\"x\"].as_i64(), digits.is_match(\"1\"), big.bits())";
-    assert_eq!(session.run(all), [value("(1, 4, Some(1), true, 101)")]);
+    let all = "(t.dims().len(), text.len(), json[\"x\"].as_i64(), digits.is_match(\"1\"), big.bits(), photo.width())";
+    assert_eq!(session.run(all), [value("(1, 4, Some(1), true, 101, 4)")]);
 }
 
 /// Two clones on one machine, and a notebook of the one in the kernel of the other.

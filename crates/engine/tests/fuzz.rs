@@ -212,7 +212,7 @@ fn fault(
     (!gone.is_empty()).then(|| format!("lost {gone:?}: {shown} {outcome:?}"))
 }
 
-/// Returns whether a cell may take a variable away: one that it does not compile with may not.
+/// Returns whether a cell may take a variable away: not if it does not compile.
 fn may_be_gone(name: &str, outcome: &Outcome, source: &str) -> bool {
     let is_said = outcome
         .moved

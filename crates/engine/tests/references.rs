@@ -140,7 +140,7 @@ const CASES: [(&str, &str, Rust); 32] = [
         Accepts,
     ),
     (
-        "let mut numbers = vec![1, 2];\nlet front = &numbers[0];\n#%%\nnumbers.push(3);\n#%%\n*front",
+        "let mut queue = vec![1, 2];\nlet front = &queue[0];\n#%%\nqueue.push(3);\n#%%\n*front",
         "= 1",
         Refuses("E0502"),
     ),
@@ -170,7 +170,7 @@ const CASES: [(&str, &str, Rust); 32] = [
         Accepts,
     ),
     (
-        "let all_numbers = vec![1, 2];\nlet even = all_numbers.iter().filter(|it| *it % 2 == 0);\n#%%\neven.count()",
+        "let all_values = vec![1, 2];\nlet even = all_values.iter().filter(|it| *it % 2 == 0);\n#%%\neven.count()",
         "error at 0:0:0: cannot find value `even` in this scope",
         Accepts,
     ),

@@ -280,7 +280,7 @@ fn read_metadata(output: &Output) -> Result<Metadata> {
 fn output(mut command: Command, progress: &dyn Progress) -> Result<Output> {
     let mut child = command.spawn().starting("cargo")?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let [stdout, stderr] = [stdout.map(|it| keep(it)), stderr.map(|it| keep(it))];
+    let [stdout, stderr] = [stdout.map(keep), stderr.map(keep)];
     let status = wait(&mut child, progress)?;
     let read = |thread: Option<JoinHandle<String>>| {
         let said = thread.and_then(|thread| thread.join().ok());

@@ -4,9 +4,9 @@
 //! have the versions of the image where these fit. But cargo compiles a package once, with all features that anyone
 //! enables: a package that enables one more of a dependency of `taper` would make it compile `taper` again. So the
 //! packages are the dependencies of another crate, in the folder `beside`, without `taper`. That crate also enables the
-//! features that the image has ([`pin`]). Then a package that needs no more than these is the compiled one of the image,
-//! and one that needs more is compiled a second time, under another name in the same target directory, and only the added
-//! packages use it.
+//! features that the image has ([`pin`]). Then a package that needs no more than these is the compiled one of the image.
+//! A package that needs more is compiled a second time, under another name in the same target directory, and only the
+//! added packages use it.
 //!
 //! What was added earlier stays as it is compiled, with its variables, even if a later package enables a feature of one
 //! that it uses: the later package gets a copy of its own. Only if it uses an added package itself, that one is compiled
@@ -52,7 +52,7 @@ pub(crate) struct Packages {
     image: PathBuf,
     /// Where compiled packages are kept.
     kept: Option<PathBuf>,
-    /// `taper` and all below it, as they are compiled; `None` until a package is added.
+    /// `taper` and its dependencies, as they are compiled; `None` until a package is added.
     below_taper: Option<Features>,
     groups: Vec<Group>,
 }
