@@ -37,6 +37,12 @@ PAPER = {"width": 680, "height": 1009}
 # The red part of one of the page's colours.
 LIGHTNESS = "name => Number(getComputedStyle(document.documentElement)[name].match(/\\d+/)[0])"
 
+# What is searched for, and a part of the address at which it is.
+FOUND = {
+    "learning rate finder": "#Searching-for-the-learning-rate",
+    "early stopping": "#Callbacks",
+}
+
 # Digits drawn by hand: strokes of points, from 0 to 9 to the right and from 0 to 19 down.
 STROKES = {
     0: ["5,1 3,2 2,6 2,10 2,14 3,18 5,19 7,18 8,14 8,10 8,6 7,2 5,1"],
@@ -146,6 +152,20 @@ class Reader:
         if page.locator("main mark").count() == 0:
             self.note("what was found is not marked")
         page.context.close()
+
+    def words(self, name: str) -> None:
+        """The words of a name and the field's word for it lead to the section."""
+        for words, section in FOUND.items():
+            page = self.open(name)
+            self.where = f"search for {words}"
+            page.keyboard.press("/")
+            page.keyboard.type(words)
+            found = page.locator("#mdbook-searchresults a")
+            found.first.wait_for()
+            page.wait_for_timeout(500)  # a result for each letter that is typed
+            if not any(section in link for link in found.evaluate_all("all => all.map(a => a.href)")[:3]):
+                self.note(f"{section} is not among the first three results")
+            page.context.close()
 
     def keyboard(self, pages: list[str]) -> None:
         """The arrow keys turn the pages; the sidebar can be opened and used by keyboard."""
@@ -266,6 +286,7 @@ def main() -> int:
         for name in [*args.pages[:3], args.pages[-1]]:
             reader.printed(name)
         reader.search(args.pages[0])
+        reader.words(args.pages[0])
         reader.keyboard(args.pages[:4])
         if args.tabs:
             reader.tabs(args.tabs)
