@@ -313,7 +313,15 @@ impl Engine {
                         listen(Event::CaughtPanic(caught));
                     }
                 }
-                Report::Unwound => failure = panic.take().map(Failure::Panic),
+                // `resume_unwind` panics without the hook that reports a panic.
+                Report::Unwound => {
+                    let silent = || Fault {
+                        message: "a panic without a message".to_owned(),
+                        place: None,
+                        is_error: false,
+                    };
+                    failure = Some(Failure::Panic(panic.take().unwrap_or_else(silent)));
+                }
                 Report::ThreadPanic { thread, fault: it } => {
                     listen(Event::ThreadPanic {
                         thread,

@@ -249,6 +249,20 @@ fn errors_are_at_their_place_in_the_cell() {
 }
 
 #[test]
+fn a_panic_that_no_hook_reports_ends_a_cell() {
+    check_each(&[
+        (
+            "std::panic::resume_unwind(Box::new(1))",
+            "panic at ?: a panic without a message",
+        ),
+        (
+            "let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1)));\n1",
+            "= 1",
+        ),
+    ]);
+}
+
+#[test]
 fn a_failed_cell_loses_no_variable() {
     check_each(&[
         ("let mut v = vec![1];", ""),
