@@ -86,14 +86,16 @@ pub use init::Init;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
+pub use layers::rnn::Nonlinearity;
+pub use layers::transformer::Activation;
 pub use layers::{
-    Activation, AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,
-    Identity, IntoLayer, LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
-    LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
-    Linear, MaxPool2d, MultiheadAttention, Nonlinearity, PReLU, PositionalEncoding, RMSNorm, RNN,
-    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer,
-    TransformerEncoder, TransformerEncoderLayer, Upsample,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer,
+    LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d,
+    MultiheadAttention, PReLU, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid,
+    Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer, Upsample,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

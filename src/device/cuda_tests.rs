@@ -5,7 +5,7 @@ use crate::data::{Batch, DataLoader, TensorDataset};
 use crate::error::attempt;
 use crate::nn::*;
 use crate::seq;
-use crate::tensor::{Tensor, arange, ones, rand, randn, tensor, with_seed, zeros};
+use crate::tensor::{Tensor, arange, ones, rand, randn, tensor, with_device, with_seed, zeros};
 use crate::train::{Classifier, Module};
 
 /// Returns the first GPU; if there is none, prints the reason, and the test ends.
@@ -17,6 +17,14 @@ fn card() -> Option<Device> {
 
 fn numbers(x: &Tensor) -> Vec<f32> {
     x.to_vec()
+}
+
+#[test]
+fn tensors_and_layers_are_created_on_the_default_device() {
+    let Some(gpu) = card() else { return };
+    let (x, layer) = with_device(&gpu, || (ones((2, 3)), Linear::new(3, 2)));
+    assert!(!x.device().is_cpu() && !layer.parameter("weight").device().is_cpu());
+    assert!(!layer.forward(&x).device().is_cpu() && zeros(1).device().is_cpu());
 }
 
 #[test]
