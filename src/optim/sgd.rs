@@ -116,7 +116,7 @@ impl Rule for SgdRule {
     }
 
     fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::SGD(ops::SgdStep {
+        ops::StepRule::Sgd(ops::SgdStep {
             lr: update.lr,
             momentum: self.momentum,
             share: self.share(update.step),

@@ -60,7 +60,7 @@ pub(crate) struct AdadeltaStep {
 /// A step of an optimiser.
 #[derive(Clone, Copy)]
 pub(crate) enum StepRule {
-    SGD(SgdStep),
+    Sgd(SgdStep),
     Adam(AdamStep),
     RMSprop(RMSpropStep),
     Adagrad(AdagradStep),
@@ -71,7 +71,7 @@ pub(crate) enum StepRule {
 macro_rules! with_formula {
     ($rule:expr, $function:ident($($argument:expr),*)) => {
         match $rule {
-            StepRule::SGD(rule) => $function($($argument,)* rule),
+            StepRule::Sgd(rule) => $function($($argument,)* rule),
             StepRule::Adam(rule) => $function($($argument,)* AdamFactors::of(rule)),
             StepRule::RMSprop(rule) => $function($($argument,)* rule),
             StepRule::Adagrad(rule) => $function($($argument,)* rule),

@@ -92,11 +92,11 @@ fn sgd_follows_its_rule() {
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::SGD(rule))
+            step_in_place(&t[0], &gradient, &t[1..], StepRule::Sgd(rule))
         });
         assert_close(&changed[0], &plain, tolerance);
         let changed = run(&[&value, &buffer], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::SGD(rule))
+            step_in_place(&t[0], &gradient, &t[1..], StepRule::Sgd(rule))
         });
         assert_close(&changed[0], &with_momentum, tolerance);
         assert_close(&changed[1], &buffers, tolerance);
