@@ -1,4 +1,4 @@
-//! Exports our `write`, `read` and `clock_nanosleep` (see `relay` of the crate `taper-session`), so that cells call them; and packs the files that an installed program carries.
+//! Exports our `write`, `read` and `clock_nanosleep` (see `cells` of the crate `taper-session`), so that cells call them; and packs the files that an installed program carries.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

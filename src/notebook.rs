@@ -29,7 +29,6 @@
 //! | `interrupt` | [`check_interrupt`]: requests to stop |
 //! | `failure` | the report of a `?` that ends a cell |
 //! | `hooks` | the functions that the kernel calls in the cells process |
-//! | `variables` | the store that keeps the variables between cells |
 //! | `unit_tests` | the tests of a cell, which `%test` runs |
 //! | `widget` | [`slider`] and [`interact`]: controls that the user moves |
 //! | [`export`] | the runtime of programs exported from a notebook |
@@ -54,8 +53,6 @@ pub(crate) mod testing;
 mod throttle;
 #[doc(hidden)]
 pub mod unit_tests;
-#[doc(hidden)]
-pub mod variables;
 mod widget;
 
 pub use bundle::MimeBundle;

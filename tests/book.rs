@@ -253,7 +253,6 @@ fn texts_of_the_repository() -> Vec<String> {
             "*.yml",
             ".ci/*",
             "postBuild",
-            ":!vendor/evcxr",
         ])
         .current_dir(root());
     let listed = run_within(TO_BUILD, list);

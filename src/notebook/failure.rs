@@ -2,7 +2,6 @@
 //! cell.
 
 use super::record::send_record;
-use super::variables::USER_ERROR_OCCURRED;
 use crate::error::{AnyError, described};
 use serde_json::json;
 use std::fmt::Display;
@@ -26,5 +25,4 @@ fn report(error: &AnyError<'_>, place: &Location<'_>) {
         "file": place.file(),
         "line": place.line(),
     }));
-    println!("{USER_ERROR_OCCURRED}");
 }

@@ -4,7 +4,6 @@ use super::taper;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,11 +42,6 @@ pub(crate) fn session() -> Borrowed {
 /// Starts a session of its own for a test that would spoil the shared session.
 pub(crate) fn own_session() -> Events {
     Events::start()
-}
-
-/// Returns whether the sessions use evcxr as their engine.
-pub(crate) fn uses_evcxr() -> bool {
-    std::env::var_os("TAPER_ENGINE").is_some_and(|engine| engine == "evcxr")
 }
 
 impl Drop for Borrowed {
@@ -108,31 +102,6 @@ impl Events {
         session
     }
 
-    /// Returns the session's folder, from the environment of the processes that it has started.
-    pub(crate) fn folder(&self) -> PathBuf {
-        let tasks = format!("/proc/{}/task", self.process.id());
-        let tasks = std::fs::read_dir(tasks)
-            .expect("the session lives")
-            .flatten();
-        let children = tasks.flat_map(|task| {
-            let children = std::fs::read_to_string(task.path().join("children"));
-            let children = children.unwrap_or_default();
-            children
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        });
-        let folder = |child: String| {
-            let environment = std::fs::read_to_string(format!("/proc/{child}/environ")).ok()?;
-            let mut variables = environment.split('\0');
-            variables.find_map(|text| Some(text.strip_prefix("TAPER_SESSION=")?.into()))
-        };
-        children
-            .filter_map(folder)
-            .next()
-            .expect("a child names it")
-    }
-
     /// Returns the most memory that the process of the session has ever held, in megabytes.
     pub(crate) fn peak_memory(&self) -> f64 {
         let file = format!("/proc/{}/status", self.process.id());
@@ -179,7 +148,7 @@ impl Events {
     }
 }
 
-/// Kills the session's process, even if a cell hangs in it. Its relay notices that and exits.
+/// Kills the session's process, even if a cell hangs in it. The process of the cells notices that and exits.
 impl Drop for Events {
     fn drop(&mut self) {
         let _ = self.process.kill();

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// Returns all packages that the workspace compiles on this platform, as `cargo metadata` prints them.
-fn packages() -> Vec<Value> {
+/// Returns what `cargo metadata` prints about the packages of this platform.
+fn metadata() -> Value {
     let host = Command::new("rustc")
         .args(["--print", "host-tuple"])
         .output()
@@ -28,7 +28,12 @@ fn packages() -> Vec<Value> {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Returns all packages that the workspace compiles on this platform.
+fn packages() -> Vec<Value> {
+    let metadata = metadata();
     // `packages` contains those of all platforms, the resolved graph only those of this one.
     let nodes = metadata["resolve"]["nodes"]
         .as_array()
@@ -113,6 +118,30 @@ fn every_package_has_an_allowed_source_and_a_version_requirement() {
             registries.contains(&registry),
             "{} comes from {source}",
             name(&package)
+        );
+    }
+}
+
+/// All else is used as its authors have released it: nothing is copied, and nothing takes the place of a release.
+#[test]
+fn the_repository_contains_only_its_own_packages() {
+    let root = super::root();
+    assert!(!root.join("vendor").exists(), "vendor/ is a copy");
+    let manifest: toml::Table = super::read("Cargo.toml").parse().expect("TOML");
+    for table in ["patch", "replace"] {
+        assert!(!manifest.contains_key(table), "[{table}] changes a release");
+    }
+    let metadata = metadata();
+    let members = metadata["workspace_members"].as_array().expect("members");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let own = packages
+        .iter()
+        .filter(|package| package["source"].is_null());
+    for package in own {
+        assert!(
+            members.contains(&package["id"]),
+            "{} is a path dependency outside of the workspace",
+            name(package)
         );
     }
 }

@@ -44,7 +44,7 @@ fn users_choose_their_toolchain() {
     }
 }
 
-/// `cargo install` without `--locked` takes the newest releases that the manifests allow, and evcxr's do not
+/// `cargo install` without `--locked` takes the newest releases that the manifests allow, and rust-analyzer's do not
 /// compile with them.
 #[test]
 fn packages_that_must_not_be_newer_are_pinned_in_the_manifest() {

@@ -1,6 +1,6 @@
 //! Shell lines and commands in a cell.
 
-use crate::common::events::{err, error, out, own_session, session, uses_evcxr, value};
+use crate::common::events::{err, error, out, own_session, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,7 @@ fn a_shell_line_that_fails_fails_the_cell() {
 
 #[test]
 fn a_shell_line_has_the_environment_of_the_user() {
-    let ran =
-        session().run("!env | grep -c -e EVCXR -e cargo-home -e TAPER_CARGO -e TAPER_PATH; true");
+    let ran = session().run("!env | grep -c -e EVCXR -e TAPER_DISPLAY -e TAPER_LIBRARY; true");
     assert_eq!(ran, [out("0\n")]);
 }
 
@@ -88,8 +87,7 @@ fn packages_are_added_and_used_in_one_cell() {
     assert_eq!(ran, [value("2")]);
 }
 
-/// A package may enable features of Taper's dependencies. It is compiled beside those of Taper. evcxr compiles Taper again,
-/// and the process that runs the cells must be replaced: it has loaded the old library.
+/// A package may enable features of Taper's dependencies. It is compiled beside those of Taper.
 #[test]
 fn a_package_that_needs_other_features_leaves_taper_alone() {
     let mut session = own_session();
@@ -100,13 +98,10 @@ fn a_package_that_needs_other_features_leaves_taper_alone() {
     assert_eq!(ran.last(), Some(&value("2")), "{ran:?}");
     let why = "Taper was rebuilt, because a new package needs other features of its dependencies. \
                The process in which cells run was restarted; all variables are lost.\n";
-    assert_eq!(ran.contains(&out(why)), uses_evcxr(), "{ran:?}");
+    assert!(!ran.contains(&out(why)), "{ran:?}");
     let ran = session
         .run("kept.dims().len() + usize::from(size_of::<zune_jpeg::JpegDecoder<&[u8]>>() == 0)");
-    match uses_evcxr() {
-        true => assert_eq!(ran[0]["name"], "CompileError", "{ran:?}"),
-        false => assert_eq!(ran, [value("1")]),
-    }
+    assert_eq!(ran, [value("1")]);
 }
 
 /// Taper takes and returns values of `half`, so there cannot be two of it.
@@ -118,7 +113,7 @@ fn a_package_whose_types_taper_shares_makes_it_compile_again() {
     let ran = session.run(code);
     let why = "Taper was rebuilt, because a new package needs other features of `half`, whose types it shares with \
                Taper. The process in which cells run was restarted; all variables are lost.\n";
-    assert!(ran.contains(&out(why)) || uses_evcxr(), "{ran:?}");
+    assert!(ran.contains(&out(why)), "{ran:?}");
     let ran = session.run("tensor(&[one, one]).dims().len()");
     assert_eq!(ran, [value("1")]);
 }
@@ -127,9 +122,6 @@ fn a_package_whose_types_taper_shares_makes_it_compile_again() {
 #[test]
 #[ignore = "downloads packages"]
 fn packages_are_added_one_after_the_other() {
-    if uses_evcxr() {
-        return;
-    }
     let mut session = own_session();
     session.run("let t = ones(2);\nlet text = String::from(\"kept\");");
     for (package, cell) in [

@@ -1,6 +1,5 @@
 //! Cells in the real session (`taper events`), each with exactly the events that it must produce.
 
-mod cargo;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;

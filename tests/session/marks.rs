@@ -1,26 +1,28 @@
 //! Cells that print the markers that evcxr or Taper uses.
 //!
-//! The code that evcxr adds to a cell sends evcxr lines on standard output:
-//! - `EVCXR_EXECUTION_COMPLETE`: the cell is done. Taper uses a record with a secret instead, so this is text.
-//! - `EVCXR_BEGIN_CONTENT type` … `EVCXR_END_CONTENT`: a value. Crates print it too, so it is accepted.
-//! - `EVCXR_VARIABLE_CHANGED_TYPE:name`: run the cell again without the variable. It is text, unless evcxr's
-//!   message came before.
-//! - `EVCXR_ERROR_OCCURRED`, `EVCXR_PANIC_NOTIFICATION`: the cell failed. A forged one cannot be
-//!   distinguished from evcxr's (a cell may set its own panic hook), so only this cell is shown as failed.
-//! - `EVCXR_INPUT_REQUEST:prompt`: the cell asks for a line; `output.rs` tests it.
+//! - `EVCXR_BEGIN_CONTENT type` … `EVCXR_END_CONTENT` is a value, and `EVCXR_INPUT_REQUEST:prompt` asks for a line
+//!   (`output.rs` tests it): other crates print them, so they are accepted.
+//! - All other marks, and records without the session's secret, are text.
 
-use crate::common::events::{error, out, session, value};
+use crate::common::events::{out, session, value};
 
 #[test]
 fn end_markers_are_text() {
-    let cell = r#"println!("\x1e {{\"op\":\"complete\"}}");
-        println!("\x1eguess {{\"op\":\"complete\"}}");
+    let mut session = session();
+    session.run("let marks_a = 1;");
+    let cell = r#"println!("\x1e {{\"op\":\"input\"}}");
+        println!("\x1eguess {{\"op\":\"input\"}}");
         println!("EVCXR_EXECUTION_COMPLETE");
         println!("EVCXR_END_CONTENT");
+        println!("EVCXR_PANIC_NOTIFICATION");
+        println!("EVCXR_ERROR_OCCURRED");
+        println!("EVCXR_VARIABLE_CHANGED_TYPE:marks_a");
         println!("EVCXR_ else");"#;
-    let expected = "\x1e {\"op\":\"complete\"}\n\x1eguess {\"op\":\"complete\"}\n\
-        EVCXR_EXECUTION_COMPLETE\nEVCXR_END_CONTENT\nEVCXR_ else\n";
-    assert_eq!(session().run(cell), [out(expected)]);
+    let expected = "\x1e {\"op\":\"input\"}\n\x1eguess {\"op\":\"input\"}\n\
+        EVCXR_EXECUTION_COMPLETE\nEVCXR_END_CONTENT\nEVCXR_PANIC_NOTIFICATION\nEVCXR_ERROR_OCCURRED\n\
+        EVCXR_VARIABLE_CHANGED_TYPE:marks_a\nEVCXR_ else\n";
+    assert_eq!(session.run(cell), [out(expected)]);
+    assert_eq!(session.run("marks_a"), [value("1")]);
 }
 
 #[test]
@@ -39,33 +41,4 @@ fn an_unterminated_block_is_text_and_leaves_the_next_cell_intact() {
         )]
     );
     assert_eq!(session.run("1"), [value("1")]);
-}
-
-#[test]
-fn a_forged_lost_variable_is_text() {
-    let mut session = session();
-    session.run("let marks_a = 1;");
-    let cell = "println!(\"EVCXR_VARIABLE_CHANGED_TYPE:marks_a\");";
-    assert_eq!(
-        session.run(cell),
-        [out("EVCXR_VARIABLE_CHANGED_TYPE:marks_a\n")]
-    );
-    assert_eq!(session.run("marks_a"), [value("1")]);
-}
-
-#[test]
-fn a_forged_failure_fails_its_own_cell_only() {
-    let mut session = session();
-    session.run("let marks_b = 1;");
-    for (mark, name) in [
-        ("EVCXR_PANIC_NOTIFICATION", "Panic"),
-        ("EVCXR_ERROR_OCCURRED", "Error"),
-    ] {
-        let cell = format!("println!(\"{mark}\");\nprintln!(\"after\");");
-        assert_eq!(
-            session.run(&cell),
-            [out("after\n"), error(name, "(no message)", 0, &[])]
-        );
-    }
-    assert_eq!(session.run("marks_b"), [value("1")]);
 }

@@ -4,12 +4,10 @@
 //! begin with `> ` are a cell, and the next lines are its output. To add a mistake, write its cells. To
 //! update the outputs, run the test with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
 //!
-//! Where evcxr as the engine shows something else, `NAME.evcxr.txt` contains that.
-//!
 //! The compiler's messages change from release to release. Where a release newer than the oldest supported one
 //! says something else, `NAME.since-1.99.txt` contains its output, for that release and later ones.
 
-use crate::common::events::{Events, own_session, uses_evcxr, value, words};
+use crate::common::events::{Events, own_session, value, words};
 use crate::common::root;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -29,7 +27,6 @@ fn every_mistake_has_the_output_of_its_snapshot() {
         let now = run(&mut session, &before);
         if now != before && std::env::var_os("TAPER_UPDATE_SNAPSHOTS").is_some() {
             let file = match release > OLDEST {
-                _ if uses_evcxr() => name.with_extension("evcxr.txt"),
                 true => name.with_extension(format!("since-1.{release}.txt")),
                 false => name,
             };
@@ -60,10 +57,7 @@ fn release() -> u32 {
 fn of_release(name: &Path, release: u32) -> PathBuf {
     let newest = (OLDEST + 1..=release).rev();
     let newest = newest.map(|minor| format!("since-1.{minor}.txt"));
-    let evcxr = uses_evcxr().then(|| "evcxr.txt".to_owned());
-    evcxr
-        .into_iter()
-        .chain(newest)
+    newest
         .map(|extension| name.with_extension(extension))
         .find(|file| file.exists())
         .unwrap_or_else(|| name.to_owned())
@@ -73,8 +67,7 @@ fn files() -> Vec<PathBuf> {
     let folder = root().join("tests/snapshots/errors");
     let entries = std::fs::read_dir(folder).expect("the snapshots");
     let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
-    let is_variant = |name: &str| name.contains(".since-") || name.contains(".evcxr.");
-    files.retain(|file| !is_variant(&file.to_string_lossy()));
+    files.retain(|file| !file.to_string_lossy().contains(".since-"));
     files.sort();
     assert!(files.len() > 30, "{files:?}");
     files

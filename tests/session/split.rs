@@ -1,6 +1,6 @@
-//! Correct Rust that is split into cells. evcxr fails where a test does not run on it.
+//! Correct Rust that is split into cells.
 
-use crate::common::events::{Events, err, out, own_session, session, uses_evcxr, value, words};
+use crate::common::events::{Events, err, out, own_session, session, value, words};
 use serde_json::{Value, json};
 
 /// Asserts that cells show these values, one after the other.
@@ -26,9 +26,6 @@ fn traceback(ran: &[Value]) -> String {
 
 #[test]
 fn macros_statics_and_implementations_live_in_all_cells() {
-    if uses_evcxr() {
-        return;
-    }
     check(
         &mut session(),
         &[
@@ -64,9 +61,6 @@ fn macros_statics_and_implementations_live_in_all_cells() {
 
 #[test]
 fn an_error_in_an_item_of_an_earlier_cell_names_the_item() {
-    if uses_evcxr() {
-        return;
-    }
     let mut session = session();
     session.run("struct SplitS(i32);\nfn split_make() -> SplitS { SplitS(3) }");
     let ran = session.run("struct SplitS;\nlet split_unit = SplitS;");
@@ -86,9 +80,6 @@ fn an_error_in_an_item_of_an_earlier_cell_names_the_item() {
 
 #[test]
 fn advice_is_about_the_library_that_is_missing() {
-    if uses_evcxr() {
-        return;
-    }
     let mut session = session();
     let shown = traceback(&session.run("let split_size = mem::size_of::<u64>();"));
     assert!(
@@ -122,9 +113,6 @@ fn broken() -> tempfile::TempDir {
 
 #[test]
 fn a_package_leaves_the_variables_alone() {
-    if uses_evcxr() {
-        return;
-    }
     let mut session = own_session();
     session.run(
         "struct SplitP { x: i32 }\nlet p = SplitP { x: 1 };\nlet text = String::from(\"kept\");",
@@ -148,9 +136,6 @@ fn a_package_leaves_the_variables_alone() {
 
 #[test]
 fn a_variable_that_others_borrow_from_says_so() {
-    if uses_evcxr() {
-        return;
-    }
     let mut session = own_session();
     session.run(
         "let text = String::from(\"a b\");\nlet words: Vec<&str> = text.split(' ').collect();",

@@ -1,6 +1,6 @@
 //! `:stale`, and what it knows when a type was redefined.
 
-use crate::common::events::{Events, Ran, err, out, own_session, uses_evcxr};
+use crate::common::events::{Events, Ran, err, out, own_session};
 use serde_json::json;
 
 fn run(session: &mut Events, cell: &str, code: &str) -> Ran {
@@ -10,11 +10,6 @@ fn run(session: &mut Events, cell: &str, code: &str) -> Ran {
 #[test]
 fn the_session_knows_which_cells_are_stale() {
     let mut session = own_session();
-    if uses_evcxr() {
-        let unknown = "This engine does not know which cells are stale; `TAPER_ENGINE=taper` chooses the one that does.\n";
-        assert_eq!(session.run(":stale"), [out(unknown)]);
-        return;
-    }
     // The first request belongs to the test's own session.
     run(&mut session, "a", "struct Point { x: i32 }");
     run(&mut session, "b", "let mut stale_p = Point { x: 1 };");

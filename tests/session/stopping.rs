@@ -1,6 +1,6 @@
 //! Cells that are interrupted.
 
-use crate::common::events::{err, error, out, session, uses_evcxr, value};
+use crate::common::events::{err, error, out, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -136,13 +136,8 @@ fn a_cell_that_closes_its_streams_ends() {
         assert_eq!(ran, [out("out\n"), err("err\n")], "after close({fd})");
     }
     session.run("let stopping_out = streams::dup(1);\nstreams::dup2(2, 1);");
-    // Our own engine puts the streams back after each cell.
-    let expected = if uses_evcxr() {
-        err("out\n")
-    } else {
-        out("out\n")
-    };
-    assert_eq!(session.run("println!(\"out\");"), [expected]);
+    // The streams are put back after each cell.
+    assert_eq!(session.run("println!(\"out\");"), [out("out\n")]);
     session.run("streams::dup2(stopping_out, 1);\nstreams::close(stopping_out);");
     assert_eq!(session.run("println!(\"{stopping_d}\");"), [out("43\n")]);
 }

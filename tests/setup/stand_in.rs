@@ -19,10 +19,7 @@ fn write_home(home: &Path) {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     fs::create_dir_all(home.join("src")).expect("a folder");
     fs::create_dir_all(home.join("macros/src")).expect("a folder");
-    fs::create_dir_all(home.join("src/notebook")).expect("a folder");
-    for file in ["Cargo.lock", "src/notebook/variables.rs"] {
-        fs::copy(clone.join(file), home.join(file)).expect("the file is copied");
-    }
+    fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the file is copied");
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
         ("src/lib.rs", LIBRARY),
@@ -74,12 +71,11 @@ extern "C" fn taper_flush() {
 }
 
 pub mod notebook {
-    pub mod variables;
-
     pub mod failure {
         pub fn failed<T: std::fmt::Display>(error: T) {
-            eprintln!("{error}");
-            println!("EVCXR_ERROR_OCCURRED");
+            let secret = std::env::var("TAPER_DISPLAY").unwrap_or_default();
+            let message = serde_json::Value::from(error.to_string());
+            println!("\x1e{secret} {{\"op\":\"failed\",\"message\":{message}}}");
         }
     }
 }

@@ -88,14 +88,9 @@ fn cargos_configuration_has_an_effect() {
     run(CELL).says("Compiling Taper");
     let called =
         |name: &str| fs::read_to_string(place.path().join(name)).map_or(0, |log| log.len());
-    let before = called("linker.log");
-    assert!(called("wrapper.log") > 0 && before > 0);
+    assert!(called("wrapper.log") > 0 && called("linker.log") > 0);
     let again = run(CELL);
     assert!(!again.text.contains("Compiling"), "{}", again.text);
-    assert!(
-        called("linker.log") > before,
-        "a cell is linked with it too"
-    );
     assert_eq!(place.images(), 1, "the old image is not used any more");
 }
 
@@ -114,8 +109,7 @@ fn a_folder_that_is_not_unicode_is_refused_in_a_sentence_or_works() {
         .says("TAPER_CACHE");
     let notebook = odd.join("notebook.ipynb");
     fs::copy(place.notebook(CELL), &notebook).expect("it is copied");
-    let whole = place.taper(["run"]).argument(&notebook).run().fails();
-    whole.says("is not valid Unicode. Change to its folder");
+    place.taper(["run"]).argument(&notebook).run().succeeds();
     let run = place.taper(["run", "notebook.ipynb"]).inside(&odd);
     run.run().succeeds();
 }
@@ -158,7 +152,7 @@ fn what_is_missing_is_built_by_the_first_cell_of_a_kernel() {
     );
 }
 
-/// Without our settings, evcxr would link with a mold or lld that is on the PATH.
+/// Cells are linked by the linker that comes with Rust.
 #[test]
 fn a_linker_on_the_path_changes_nothing() {
     let place = Place::ready();

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
-    unsafe { work.enter() }?;
+    unsafe { work.enter() };
     let folder = work.path();
     process::when_parent_ends(move || {
         Workspace::remove(&folder);

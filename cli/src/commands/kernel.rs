@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
-    unsafe { work.enter() }?;
+    unsafe { work.enter() };
     let folder = work.path();
     serve(&arguments.connection_file, move || {
         Ok(taper_session::start_or_defer(work, spare::start_later)?)

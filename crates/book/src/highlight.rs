@@ -95,7 +95,7 @@ fn variables(pattern: &[Token]) -> BTreeSet<String> {
     variables
 }
 
-/// Returns whether a line is a command of evcxr, such as `:dep`, or of the shell.
+/// Returns whether a line is a command of the kernel, such as `:dep`, or of the shell.
 fn is_command(line: &str) -> bool {
     let mut characters = line.chars();
     matches!(characters.next(), Some(':' | '!'))

@@ -1,4 +1,4 @@
-//! The lines of a cell that are not Rust: commands of the session and commands of evcxr.
+//! The lines of a cell that are not Rust: commands of the session and of its engine.
 
 pub mod table;
 
@@ -10,7 +10,7 @@ pub struct Cell<'a> {
     pub shell: Vec<&'a str>,
     /// Whether the cell contains `:restart`.
     pub restart: bool,
-    /// Whether the cell contains `:clear`, a command of evcxr that also unloads `taper`.
+    /// Whether the cell contains `:clear`, a command of the engine that also unloads `taper`.
     pub clear: bool,
     /// The names and values of the lines `:dep name = value`.
     pub dependencies: Vec<(&'a str, &'a str)>,
@@ -101,7 +101,7 @@ fn shell_command(line: &str) -> Option<&str> {
     Some(line.strip_prefix('!')?.trim_start_matches('!').trim())
 }
 
-/// Splits a line such as `:dep rand = "0.9"` into the command and its arguments, as evcxr does.
+/// Splits a line such as `:dep rand = "0.9"` into the command and its arguments.
 fn command(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     line.starts_with(':').then(|| {
@@ -114,8 +114,8 @@ fn is(line: &str, name: &str) -> bool {
     command(line).is_some_and(|(found, _)| found == name)
 }
 
-/// Splits `name = value`. A name alone means any version. Returns `None` for a path alone: only evcxr reads
-/// the name of that package.
+/// Splits `name = value`. A name alone means any version. Returns `None` for a path alone, which
+/// does not say the name of the package.
 fn dependency(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=').unwrap_or((text, "\"*\""));
     let name = name.trim();

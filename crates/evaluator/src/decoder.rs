@@ -1,4 +1,4 @@
-//! Decodes the standard output of the cells process: text, records and evcxr's own marks.
+//! Decodes the standard output of the process that runs cells: text, records, and what other crates print for evcxr.
 
 use crate::record::{MARK, Record};
 
@@ -16,27 +16,19 @@ pub enum Item {
         /// The text between the marks.
         content: String,
     },
-    /// A line that evcxr must receive unchanged.
-    Mark(EvcxrMark, String),
-}
-
-/// The kinds of lines by which the code that evcxr generates in a cell reports to evcxr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EvcxrMark {
-    /// The cell panicked.
-    Panic,
-    /// A `?` failed.
-    Error,
-    /// A variable could not be kept, because its type has changed.
-    VariableLost,
-    /// The cell asks for a line of input.
-    Input,
+    /// The prompt for the line of input that the cell reads next.
+    Prompt {
+        /// The text.
+        text: String,
+        /// Whether the line must not be shown.
+        password: bool,
+    },
 }
 
 const EVCXR: &[u8] = b"EVCXR_";
 const BEGIN_CONTENT: &str = "EVCXR_BEGIN_CONTENT ";
 const END_CONTENT: &[u8] = b"\nEVCXR_END_CONTENT\n";
-const PANIC: &str = "EVCXR_PANIC_NOTIFICATION";
+const INPUT: &str = "EVCXR_INPUT_REQUEST";
 
 /// Decodes output that arrives in pieces. Keeps the bytes that cannot be decoded yet: the beginning of a mark,
 /// or a part of a character.
@@ -125,21 +117,21 @@ impl Decoder {
         Some(end + 1)
     }
 
-    /// Decodes bytes that begin with `EVCXR_`.
+    /// Decodes bytes that begin with `EVCXR_`: the crate `evcxr_input` and values of other crates print such lines.
     fn take_evcxr(&self, bytes: &[u8], items: &mut Vec<Item>) -> Option<usize> {
         let end = memchr::memchr(b'\n', bytes)?;
         let line = String::from_utf8_lossy(&bytes[..end]).into_owned();
         if let Some(mime_type) = line.strip_prefix(BEGIN_CONTENT) {
             return self.take_content(bytes, end, mime_type, items);
         }
-        let mark = match &*line {
-            PANIC => EvcxrMark::Panic,
-            "EVCXR_ERROR_OCCURRED" => EvcxrMark::Error,
-            _ if line.starts_with("EVCXR_VARIABLE_CHANGED_TYPE:") => EvcxrMark::VariableLost,
-            _ if line.starts_with("EVCXR_INPUT_REQUEST") => EvcxrMark::Input,
-            _ => return take_as_text(items),
+        let Some(rest) = line.strip_prefix(INPUT) else {
+            return take_as_text(items);
         };
-        items.push(Item::Mark(mark, line));
+        let (kind, text) = rest.split_once(':').unwrap_or((rest, ""));
+        items.push(Item::Prompt {
+            text: text.to_owned(),
+            password: kind == "_PASSWORD",
+        });
         Some(end + 1)
     }
 
@@ -167,7 +159,7 @@ impl Decoder {
     }
 }
 
-/// Decodes `EVCXR_` as text, where it does not begin a mark of evcxr.
+/// Decodes `EVCXR_` as text, where it begins neither a value nor a prompt.
 fn take_as_text(items: &mut Vec<Item>) -> Option<usize> {
     items.push(Item::Text(String::from_utf8_lossy(EVCXR).into_owned()));
     Some(EVCXR.len())
@@ -233,30 +225,31 @@ mod tests {
 
     #[test]
     fn a_record_is_found_in_mid_line_and_across_reads() {
-        let items = decode(&[b"abc\x1es3c", b"ret {\"op\":\"comp", b"lete\"}\nrest"]);
+        let items = decode(&[b"abc\x1es3c", b"ret {\"op\":\"inp", b"ut\"}\nrest"]);
         assert_eq!(
             items,
-            [text("abc"), Item::Record(Record::Complete), text("rest")]
+            [text("abc"), Item::Record(Record::Input), text("rest")]
         );
     }
 
     #[test]
     fn a_record_with_another_secret_is_text() {
-        let line = "\x1eguess {\"op\":\"complete\"}\n";
+        let line = "\x1eguess {\"op\":\"input\"}\n";
         assert_eq!(decode(&[line.as_bytes()]), [text(line)]);
     }
 
     #[test]
-    fn evcxrs_end_mark_printed_by_a_cell_is_text() {
-        let line = "EVCXR_EXECUTION_COMPLETE\n";
-        assert_eq!(decode(&[line.as_bytes()]), [text(line)]);
+    fn evcxrs_other_marks_are_text() {
+        for line in ["EVCXR_EXECUTION_COMPLETE\n", "EVCXR_PANIC_NOTIFICATION\n"] {
+            assert_eq!(decode(&[line.as_bytes()]), [text(line)]);
+        }
     }
 
     #[test]
     fn a_content_block_without_its_end_is_text_when_the_cell_ends() {
         let block = "EVCXR_BEGIN_CONTENT text/plain\nno end\n";
-        let items = decode(&[block.as_bytes(), b"\x1es3cret {\"op\":\"complete\"}\n"]);
-        assert_eq!(items, [text(block), Item::Record(Record::Complete)]);
+        let items = decode(&[block.as_bytes(), b"\x1es3cret {\"op\":\"input\"}\n"]);
+        assert_eq!(items, [text(block), Item::Record(Record::Input)]);
     }
 
     #[test]
@@ -273,15 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_after_text_without_newline_is_found() {
-        let items = decode(&[b"half a lineEVCXR_PANIC_NOTIFICATION\n"]);
-        assert_eq!(
-            items,
-            [
-                text("half a line"),
-                Item::Mark(EvcxrMark::Panic, PANIC.into())
-            ]
-        );
+    fn a_prompt_after_text_without_newline_is_found() {
+        let items = decode(&[b"half a lineEVCXR_INPUT_REQUEST_PASSWORD:tea: \n"]);
+        let prompt = Item::Prompt {
+            text: "tea: ".into(),
+            password: true,
+        };
+        assert_eq!(items, [text("half a line"), prompt]);
     }
 
     #[test]

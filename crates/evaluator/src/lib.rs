@@ -20,11 +20,11 @@
 //!       │ decoder
 //!       ├─> text
 //!       ├─> records ──> events ──> Front
-//!       └─> evcxr's own content blocks and notifications
+//!       └─> values and prompts that other crates print for evcxr
 //! ```
 //!
-//! The code in a cell can write only to its process's standard output. So a figure, a panic or the end of
-//! the cell is a [`record::Record`] there: one line of JSON after a control character and a secret, which
+//! A crate that a cell uses can write only to its process's standard output. So a figure or a request for input is a
+//! [`record::Record`] there: one line of JSON after a control character and a secret, which
 //! text printed by the cell cannot imitate. [`decoder::Decoder`] finds the records among the other output,
 //! even if a read ends in the middle of a record. Exported programs write the same records into their log.
 //!

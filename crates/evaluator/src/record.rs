@@ -1,5 +1,4 @@
-//! Records: reports that the cells process writes between its other output. The relay, a process of the
-//! session that reads this output, adds some records of its own.
+//! Records: reports that the process that runs cells writes between its other output. An engine adds some of its own.
 
 use crate::event::{Event, MimeBundle, Stream};
 use serde::{Deserialize, Serialize};
@@ -108,8 +107,6 @@ pub enum Record {
     Input,
     /// How long the compiled cell ran.
     Ran(Times),
-    /// The cell has ended.
-    Complete,
     /// The cells process has ended.
     Ended(End),
 }
@@ -136,20 +133,6 @@ pub struct End {
     pub allocation: Option<u64>,
 }
 
-impl Record {
-    /// Returns the record as a line for evcxr's reader. That reader looks for evcxr's marks in every line, so
-    /// marks in the record are written with an escape sequence.
-    pub fn to_line(&self) -> String {
-        let json = serde_json::to_string(self).expect("a record has only string keys");
-        format!("{MARK}{}\n", json.replace("EVCXR_", "EVCXR\\u005f"))
-    }
-
-    /// Parses a line of [`Self::to_line`] without its newline; returns `None` for any other text.
-    pub fn from_line(line: &str) -> Option<Record> {
-        serde_json::from_str(line.strip_prefix(MARK)?).ok()
-    }
-}
-
 /// Returns the event that a front receives for a record; `None` for a record about the start, the run or the
 /// end of a cell.
 pub fn events_of(record: Record) -> Option<Event> {
@@ -174,7 +157,6 @@ pub fn events_of(record: Record) -> Option<Event> {
         Record::Panic { .. }
         | Record::Failed { .. }
         | Record::Begin
-        | Record::Complete
         | Record::Input
         | Record::Ran(_)
         | Record::Ended(_)
@@ -190,28 +172,5 @@ pub fn thread_panic(thread: Option<&str>, line: Option<usize>, message: &str) ->
     Event::Text {
         stream: Stream::Stderr,
         text: format!("{thread} panicked{line}: {message}\n"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_survives_the_line_and_hides_evcxrs_marks() {
-        let record = Record::Text {
-            stream: Stream::Stdout,
-            text: "EVCXR_BEGIN_CONTENT text/plain\n\x1e \\ é".into(),
-        };
-        let line = record.to_line();
-        assert_eq!(line.matches('\n').count(), 1);
-        assert!(!line.contains("EVCXR_"));
-        assert_eq!(Record::from_line(line.trim_end_matches('\n')), Some(record));
-    }
-
-    #[test]
-    fn ordinary_text_is_not_a_record() {
-        assert_eq!(Record::from_line("{\"op\":\"complete\"}"), None);
-        assert_eq!(Record::from_line("\x1e{\"op\":\"unknown\"}"), None);
     }
 }

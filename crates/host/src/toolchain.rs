@@ -225,11 +225,8 @@ fn find(name: &str) -> Option<PathBuf> {
     ];
     let folders: Vec<PathBuf> = std::env::split_paths(&path()).collect();
     let folders = folders.into_iter().chain(usual.into_iter().flatten());
-    let is_ours = |folder: &Path| {
-        variable("TAPER_CARGO_HOME").is_some() && folder.ends_with("cargo-home/bin")
-    };
     folders
-        .filter(|folder| folder.is_absolute() && !is_ours(folder))
+        .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
 }

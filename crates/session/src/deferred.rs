@@ -22,7 +22,7 @@ use taper_host::progress::{Console, Progress, Step};
 ///
 /// # Errors
 ///
-/// When the toolchain or the sources of `taper` are missing, or evcxr does not start.
+/// When the toolchain or the sources of `taper` are missing, or the engine does not start.
 pub fn start_or_defer(
     work: Workspace,
     started: impl FnOnce() + Send + 'static,
@@ -49,7 +49,7 @@ enum State {
     /// For the first cell.
     Waiting(Workspace),
     Started(Box<Session>),
-    /// evcxr did not start, and the folder is gone.
+    /// The engine did not start, and the folder is gone.
     Failed(String),
 }
 

@@ -132,18 +132,20 @@ pub enum Error {
     /// The variable that chooses the engine has another value.
     #[error("TAPER_ENGINE is {0:?}: expected `taper` or `evcxr`")]
     Engine(OsString),
+    /// The chosen engine is not built in.
+    #[error(
+        "this `taper` was built without evcxr, which TAPER_ENGINE chooses: build it with `cargo install --locked \
+         --path cli --features evcxr`, or unset TAPER_ENGINE"
+    )]
+    NoEvcxr,
     /// The engine does not start.
     #[error("the compiler of cells does not start: {0}")]
     Start(String),
-    /// A folder cannot be part of a list of paths, because its own path contains the separator.
-    #[error(
-        "cannot add the session's folder to a list of paths: set TAPER_CACHE to a folder without `:` in its path"
-    )]
-    LibraryPath(#[from] std::env::JoinPathsError),
     /// A process can start one session only, and its folder is gone if that fails.
     #[error("a process can start one session, and this one has tried: run the command again")]
     Started,
     /// An argument of this process is not valid Unicode. evcxr reads all arguments as text.
+    #[cfg(feature = "evcxr")]
     #[error("{0:?} is not valid Unicode. Change to its folder, then name the file alone.")]
     Argument(OsString),
     /// A cell has closed the pipe to the session.
@@ -160,12 +162,6 @@ pub enum Error {
         "TAPER_MEMORY is `{0}`: expected an integer with the unit `M` or `G`, such as `512M` or `2G`"
     )]
     Memory(String),
-    /// The cells process received an instruction that it does not know.
-    #[error("unknown instruction `{0}`")]
-    Instruction(String),
-    /// A compiled cell cannot be loaded.
-    #[error("cannot load the compiled cell")]
-    Load(#[from] libloading::Error),
 }
 
 impl Error {

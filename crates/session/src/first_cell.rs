@@ -1,8 +1,8 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
 use crate::error::{Error, Result};
-use crate::session::{Session, Silent, Start};
-use crate::{compile, image, workspace};
+use crate::session::{ENGINE, Session, Silent, Start};
+use crate::{heap, image};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_evaluator::Evaluator;
@@ -14,14 +14,11 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
         return Err(Error::Arguments("the arguments of a first cell"));
     };
-    // Compilers report real paths. In what is kept of their messages, a placeholder replaces this one.
-    let work = PathBuf::from(work).canonicalize();
-    let work = work.map_err(Error::system("find the folder of an image"))?;
+    let work = PathBuf::from(work);
+    heap::share();
+    // What it compiles is for our own engine. The other finds it.
     // SAFETY: `main` calls `hook` before it starts a thread.
-    unsafe {
-        workspace::enter(&work)?;
-        std::env::set_var(compile::KEEP_CELLS, "1");
-    }
+    unsafe { std::env::remove_var(ENGINE) };
     let mut session = Session::start(&Start {
         library: image::library(&work)?,
         work: &work,

@@ -79,7 +79,7 @@ pub(crate) fn start_built(work: Workspace, built: Built) -> Result<Session> {
 pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
     let work = Workspace::create()?;
     // SAFETY: `main` calls this before it starts a thread.
-    unsafe { work.enter() }?;
+    unsafe { work.enter() };
     let work = Cell::new(Some(work));
     Ok(move || {
         let work = work.take().ok_or(Error::Started)?;

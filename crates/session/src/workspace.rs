@@ -1,13 +1,11 @@
-//! The folder of one session, and the environment variables that lead evcxr to it.
+//! The folder of one session.
 
-use crate::compile;
 use crate::error::Result;
 use crate::heap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use taper_host::cache;
 use taper_host::error::Context as _;
 use taper_host::gpu::settings::Settings;
@@ -15,7 +13,7 @@ use taper_host::library_source;
 use taper_host::progress::Console;
 
 /// Cargo's configuration, which says how cells and their dependencies are compiled. It is in the folder
-/// above the work directory, where cargo finds it and evcxr does not write.
+/// above the work directory, where cargo finds it.
 ///
 /// Dependencies are optimized. Cells are compiled fast instead, and keep the checks that report
 /// mistakes (overflow, debug assertions).
@@ -70,7 +68,7 @@ debug-assertions = true
 overflow-checks = true
 "#;
 
-/// Returns the dependency on the crate `taper`, as a line of a manifest or for evcxr's `:dep`.
+/// Returns the dependency on the crate `taper`, as a line of a manifest or for `:dep`.
 pub(crate) fn dependency(taper: &Path, features: &[String]) -> String {
     let text = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let path = text(&taper.to_string_lossy());
@@ -101,14 +99,14 @@ impl Workspace {
     ///
     /// When the folder cannot be written, or Rust has no component `rust-src` and it cannot be added.
     pub fn create() -> Result<Workspace> {
-        // The folder contains a link to the source of the standard library.
+        // The analysis reads it.
         library_source::add(&mut Console::new())?;
         Workspace::create_in(&cache::folder()?.join("sessions"))
     }
 
     fn create_in(sessions: &Path) -> Result<Workspace> {
         cache::make(sessions)?;
-        // Compilers report real paths, and the session's folder is replaced in them.
+        // Compilers report real paths.
         let sessions = &sessions.canonicalize().on_file("find", sessions)?;
         // The folders contain the sources of cells.
         let private = std::fs::Permissions::from_mode(0o700);
@@ -123,14 +121,14 @@ impl Workspace {
         let alive = File::create(&file).on_file("create", &file)?;
         // On a file system without locks, no other session regards this one as abandoned.
         let _ = alive.try_lock();
-        prepare(&folder)?;
+        configure(&folder)?;
         Ok(Workspace {
             folder,
             _alive: alive,
         })
     }
 
-    /// Returns evcxr's work directory.
+    /// Returns the folder in which packages are compiled.
     pub fn path(&self) -> PathBuf {
         self.folder.join("work")
     }
@@ -144,77 +142,30 @@ impl Workspace {
         configure(&self.folder)
     }
 
-    /// Removes the folder to which this evcxr work directory belongs.
+    /// Removes the folder to which this work directory belongs.
     pub fn remove(work: &Path) {
         if let Some(folder) = work.parent() {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 
-    /// Sets the environment variables that lead evcxr to the folder, and configures the allocator.
-    ///
-    /// # Errors
-    ///
-    /// When the Rust toolchain is not found.
+    /// Configures the allocator. Where evcxr is built in, sets the variables that lead it to the folder.
     ///
     /// # Safety
     ///
     /// No other thread may read or write the environment: call it first in `main`.
-    pub unsafe fn enter(&self) -> Result<()> {
-        // SAFETY: guaranteed by the caller.
-        unsafe { enter(&self.path()) }
-    }
-}
-
-/// Leads evcxr to a work directory, and away from the user's own configuration of evcxr.
-///
-/// # Safety
-///
-/// No other thread may read or write the environment.
-pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
-    heap::share();
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        std::env::set_var("EVCXR_TMPDIR", work);
-        std::env::set_var("EVCXR_CONFIG_DIR", work);
-        match work.parent() {
-            Some(folder) => compile::enter(folder),
-            None => Ok(()),
+    pub unsafe fn enter(&self) {
+        heap::share();
+        #[cfg(feature = "evcxr")]
+        for name in crate::environment::OF_EVCXR {
+            // SAFETY: guaranteed by the caller.
+            unsafe { std::env::set_var(name, self.path()) };
         }
     }
 }
 
-/// Does the same as [`leave`] for a call of cargo that must compile in the same way in every session,
-/// whatever variables the user has set.
-pub(crate) fn leave_to_build(command: &mut Command) {
-    leave(command);
-    compile::leave_builds(command);
-}
-
-/// Removes from a command's environment what [`Workspace::enter`] set, for a process that does not belong to
-/// the session, such as a program that a cell starts.
-pub fn leave(command: &mut Command) {
-    command
-        .env_remove("EVCXR_TMPDIR")
-        .env_remove("EVCXR_CONFIG_DIR");
-    compile::leave(command);
-}
-
-/// Does the same as [`leave`] for a shell command of the user, and puts the session's toolchain first on its
-/// PATH.
-pub(crate) fn leave_to_user(command: &mut Command) {
-    leave(command);
-    compile::leave_with_toolchain(command);
-}
-
-/// Writes the files beside the work directory in `folder`.
-pub(crate) fn prepare(folder: &Path) -> Result<()> {
-    configure(folder)?;
-    compile::prepare(folder)
-}
-
-/// Writes cargo's configuration for the device that `taper setup` has selected.
-fn configure(folder: &Path) -> Result<()> {
+/// Writes cargo's configuration for the device that `taper setup` has selected into `folder`, above the work directory.
+pub(crate) fn configure(folder: &Path) -> Result<()> {
     let settings = Settings::read()?.unwrap_or_default();
     let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
     cache::make(&folder.join(".cargo"))?;

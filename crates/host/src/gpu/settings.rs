@@ -61,8 +61,8 @@ impl Settings {
         self.features.iter().any(|f| f == feature)
     }
 
-    /// Returns the variables as a part of cargo's configuration. They must be in the configuration because evcxr
-    /// and the sessions call cargo, too, and cargo recompiles everything when a variable has changed.
+    /// Returns the variables as a part of cargo's configuration. They must be in the configuration because
+    /// sessions call cargo, too, and cargo recompiles everything when a variable has changed.
     pub fn cargo_config(&self) -> String {
         if self.environment.is_empty() {
             return String::new();

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, chain};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use taper_host::process;
-use taper_session::workspace;
+use taper_session::environment;
 
 /// The first argument with which the program `taper` becomes a spare.
 pub const ARGUMENT: &str = "__standby";
@@ -25,7 +25,7 @@ pub fn start() -> Result<()> {
         return Ok(());
     }
     let mut command = command()?;
-    workspace::leave(&mut command);
+    environment::for_user(&mut command);
     // The command starts the spare and ends, so that the spare is not a child of this process.
     command
         .status()

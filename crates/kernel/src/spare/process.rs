@@ -53,7 +53,7 @@ fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
     }
     let work = Workspace::create().map_err(Error::session)?;
     // SAFETY: this process has no other thread yet.
-    unsafe { work.enter() }.map_err(Error::session)?;
+    unsafe { work.enter() };
     let folder = work.path();
     let mut session = start_session(work, &mut Console::new()).map_err(Error::session)?;
     session.warm();

@@ -110,8 +110,8 @@ impl Evaluator for Log {
                         .into_iter()
                         .for_each(|event| front.event(event));
                 }
-                // An exported program does not use evcxr's protocol.
-                Item::Content { .. } | Item::Mark(..) => {}
+                // An exported program shows values and asks for input in other ways.
+                Item::Content { .. } | Item::Prompt { .. } => {}
             }
         }
         if let Err(error) = &result {

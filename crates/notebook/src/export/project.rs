@@ -114,7 +114,7 @@ fn profile(config: &str) -> Result<Table> {
     if let Some(Value::Table(dev)) = dev {
         dev.insert("debug".into(), 0.into());
         if let Some(Value::Table(packages)) = dev.get_mut("package") {
-            // The cells' own crate, as evcxr names it.
+            // The cells' own crate.
             packages.remove("ctx");
         }
     }

@@ -2,10 +2,10 @@
 
 use super::cargo;
 use super::key::Key;
-use super::layout::WORK;
+use super::layout::{PACKAGES, WORK};
+use super::libraries;
 use super::manifest::Manifest;
 use super::origin;
-use crate::compile;
 use crate::error::{Error, Result};
 use crate::workspace;
 use std::fs::File;
@@ -18,12 +18,13 @@ use taper_host::error::Context as _;
 use taper_host::library_source;
 use taper_host::process;
 use taper_host::progress::{Progress, duration};
+use taper_host::toolchain::{self, RUSTC_VARIABLE};
 
 /// The first argument with which this program runs the first cell of a new image.
 pub(crate) const WARM_ARGUMENT: &str = "__warm";
 
-/// The manifest that evcxr writes, up to the dependencies. It must be equal to the byte, as must
-/// [`CONFIGURATION`]: then a session finds the image's answers of cargo about this crate.
+/// The manifest of the cells' crate, up to the dependencies. Its name and its profile are those of evcxr's manifest,
+/// so that evcxr finds the packages compiled where it is built in.
 const MANIFEST: &str = r#"
 [package]
 name = "ctx"
@@ -49,9 +50,6 @@ overflow-checks = true
 [dependencies]
 "#;
 
-/// Cargo's configuration, as evcxr writes it.
-const CONFIGURATION: &str = "\n[net]\noffline = false\n";
-
 /// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
@@ -61,10 +59,10 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     origin::write(key, folder)?;
     prepare(key, folder)?;
     let work = folder.join(WORK);
-    forget_answers(&work)?;
-    cache::remove(&folder.join(compile::PACKAGES))?;
+    cache::remove(&folder.join(PACKAGES))?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
+    libraries::keep_metadata(&work)?;
     progress.line("Running a first cell.");
     warm(key, &work, progress)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
@@ -79,29 +77,26 @@ pub(crate) fn has_begun(folder: &Path) -> bool {
 /// Deletes what was built.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
-    cache::remove(&folder.join(compile::PACKAGES))?;
+    cache::remove(&folder.join(PACKAGES))?;
     Ok(cache::remove(&folder.join(WORK))?)
 }
 
 /// Writes the crate in `work` that depends on `taper` alone.
 pub(crate) fn write_crate(work: &Path, taper: &Path, features: &[String]) -> Result<()> {
-    for folder in ["src", ".cargo"] {
-        cache::make(&work.join(folder))?;
-    }
+    cache::make(&work.join("src"))?;
     let manifest = MANIFEST.to_owned() + &workspace::dependency(taper, features) + "\n\n";
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
-    cache::write_atomically(&work.join(".cargo/config.toml"), CONFIGURATION.as_bytes())?;
     Ok(cache::write_atomically(
         &work.join("src/lib.rs"),
         b"pub use taper::prelude::*;\n",
     )?)
 }
 
-/// Writes the same crate as evcxr does when a session loads `taper`.
+/// Writes the crate, and what cargo reads beside it.
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
     cache::make(&work)?;
-    workspace::prepare(folder)?;
+    workspace::configure(folder)?;
     write_crate(&work, &key.taper, &key.features)?;
     // The locked versions; cargo removes from the copy what this crate does not need.
     let lock = key.taper.join("Cargo.lock");
@@ -109,20 +104,14 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes the kept answers, among them cells that were compiled with the library `taper` that is now
-/// replaced.
-fn forget_answers(work: &Path) -> Result<()> {
-    Ok(cache::remove(&work.join(compile::ANSWERS))?)
-}
-
-/// Runs a cell with evcxr in the work directory. This compiles what is still missing, and keeps what
-/// every session needs. evcxr needs other environment variables, so the cell runs in another process.
+/// Runs a cell in the work directory, in another process. This compiles what every session needs.
 fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
     let log = work.with_file_name("first-cell.log");
     let mut child = process::supervised(process::program()?)?
         .arg(WARM_ARGUMENT)
         .args([work, &key.taper])
         .args(&key.features)
+        .env(RUSTC_VARIABLE, &toolchain::get()?.rustc)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(File::create(&log).on_file("create", &log)?)
@@ -135,21 +124,4 @@ fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_build_does_not_use_cells_of_the_last_library() {
-        let work = tempfile::tempdir().expect("a temporary folder");
-        let answers = work.path().join(compile::ANSWERS);
-        std::fs::create_dir(&answers).expect("a folder");
-        std::fs::write(answers.join("a.cell"), "old").expect("a file");
-        for _ in 0..2 {
-            forget_answers(work.path()).expect("it is removed, or was");
-            assert!(!answers.exists());
-        }
-    }
 }

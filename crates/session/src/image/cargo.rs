@@ -1,9 +1,8 @@
-//! Runs cargo in an evcxr work directory and reports its progress.
+//! Runs cargo in a work directory and reports its progress.
 
 use super::estimate::Estimate;
-use crate::compile;
+use crate::environment;
 use crate::error::{Error, Result};
-use crate::workspace;
 use cargo_metadata::{Artifact, Message, Metadata, MetadataCommand, TargetKind};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
@@ -19,6 +18,8 @@ use taper_host::process;
 use taper_host::progress::{Progress, Step};
 use taper_host::toolchain::{self, Toolchain};
 
+/// Cells and their packages share one standard library.
+const FLAGS: &str = "-Cprefer-dynamic";
 /// How often to look whether the user has asked to stop.
 const POLL: Duration = Duration::from_millis(50);
 /// How often the estimate is shown again while nothing is finished.
@@ -68,24 +69,19 @@ pub(super) fn build_beside(
     run_cargo(command, metadata, &mut |_| (), progress)
 }
 
-/// Returns whether cargo's cache contains all packages that the crate in `work` needs.
-pub(crate) fn resolves_offline(work: &Path) -> bool {
-    metadata(work, &["--offline"]).is_ok()
-}
-
-/// Returns a call of cargo with the folders and flags that evcxr uses, so that cargo finds the image's
-/// packages fresh in a session.
+/// Returns a call of cargo with the same folders and flags for an image and for its sessions, so that cargo finds the
+/// image's packages fresh.
 pub(super) fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     let Toolchain { cargo, rustc, .. } = toolchain::get()?;
     let mut command = process::supervised(cargo)?;
-    workspace::leave_to_build(&mut command);
+    environment::for_build(&mut command);
     command
         .arg(subcommand)
         .current_dir(work)
         .env("CARGO_TARGET_DIR", "target")
         .env("CARGO_BUILD_BUILD_DIR", "target")
         .env("RUSTC", rustc)
-        .env("RUSTFLAGS", compile::FLAGS)
+        .env("RUSTFLAGS", FLAGS)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

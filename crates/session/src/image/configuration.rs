@@ -1,6 +1,6 @@
 //! The user's configuration of cargo, as far as it changes what is compiled.
 
-use crate::compile;
+use crate::environment;
 use crate::error::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(super) fn of_user() -> Result<String> {
     let cache = cache::folder()?;
     let above = cache.ancestors().map(|folder| folder.join(".cargo"));
     let folders: BTreeSet<PathBuf> = above
-        .chain(compile::cargo_home())
+        .chain(environment::cargo_home())
         .filter_map(|folder| folder.canonicalize().ok())
         .collect();
     Ok(folders.iter().map(|folder| of_folder(folder)).collect())

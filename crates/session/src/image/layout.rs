@@ -1,35 +1,36 @@
 //! Which files of a work directory belong to an image, and where they are.
 
-use crate::compile;
 use crate::error::Result;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Component, Path, PathBuf};
 use taper_host::toolchain;
 
-/// evcxr's work directory within the image's folder.
+/// The folder in which packages are compiled, within the image's folder.
 pub(super) const WORK: &str = "work";
 
-/// The folder of what our own engine compiles once for all cells.
+/// The folder of what the engine compiles once for all cells.
 pub(crate) const SUPPORT: &str = "support";
 
-/// Returns whether a file or folder below the work directory belongs to the image. Each session
-/// creates the files of evcxr's own crate `ctx` itself.
+/// The folder beside the work directory with the sources of the packages of an imported image, laid out as in cargo's home;
+/// in a session's folder, a link to that of the image.
+pub(super) const PACKAGES: &str = "packages";
+
+/// The file with what cargo says about the packages.
+pub(super) const METADATA: &str = "metadata.json";
+
+/// Returns whether a file or folder below the work directory belongs to the image, rather than to the cells' crate.
 pub(crate) fn belongs_to_image(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|n| n.to_str())
-        .unwrap_or_default();
-    let top = path.components().next();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_of_cells = name == "incremental"
-        || name == "ctx"
-        || name.starts_with("ctx-")
-        || name.starts_with("ctx.")
-        || name.starts_with("libctx")
-        || name.starts_with("libcode_")
-        || name == "ready-for-records";
-    let kept = ["target", "Cargo.lock", compile::ANSWERS, SUPPORT];
-    let kept_at_top = matches!(top, Some(Component::Normal(n)) if kept.iter().any(|k| n == *k));
-    kept_at_top && !is_of_cells
+        || ["ctx-", "ctx.", "libctx"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+        || name == "ctx";
+    let kept = ["target", "Cargo.lock", METADATA, SUPPORT];
+    let top = path.components().next();
+    let is_kept =
+        matches!(top, Some(Component::Normal(top)) if kept.iter().any(|kept| top == *kept));
+    is_kept && !is_of_cells
 }
 
 /// Returns whether the file is in cargo's target directory.

@@ -1,12 +1,65 @@
 //! What cargo says about the packages that cells can name.
 
 use super::cargo::metadata;
-use cargo_metadata::Metadata;
-use std::path::Path;
-use taper_host::toolchain;
+use super::layout::{METADATA, PACKAGES};
+use crate::analysis::SEEN_BELOW_TAPER;
+use crate::environment::packages;
+use crate::error::{Error, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use std::path::{Path, PathBuf};
+use taper_host::{cache, checkout, toolchain};
 
 /// Returns what cargo says about the packages of the crate in `work`, which are compiled already; `None` if it fails.
+/// Where the packages were compiled on another machine, cargo does not know them, and the image does.
 pub(crate) fn metadata_of(work: &Path) -> Option<Metadata> {
-    let platform = format!("--filter-platform={}", toolchain::host().ok()?);
-    metadata(work, &["--offline", &platform]).ok()
+    asked(work).ok().or_else(|| kept(work))
+}
+
+fn asked(work: &Path) -> Result<Metadata> {
+    let platform = format!("--filter-platform={}", toolchain::host()?);
+    metadata(work, &["--offline", &platform])
+}
+
+/// Keeps what cargo says in the image.
+pub(super) fn keep_metadata(work: &Path) -> Result<()> {
+    let metadata = asked(work)?;
+    let mut text = serde_json::to_string(&metadata).map_err(Error::json("what cargo says"))?;
+    for (placeholder, folder) in folders(work) {
+        text = text.replace(&folder, placeholder);
+    }
+    Ok(cache::write_atomically(
+        &work.join(METADATA),
+        text.as_bytes(),
+    )?)
+}
+
+fn kept(work: &Path) -> Option<Metadata> {
+    let mut text = std::fs::read_to_string(work.join(METADATA)).ok()?;
+    for (placeholder, folder) in folders(work) {
+        text = text.replace(placeholder, &folder);
+    }
+    MetadataCommand::parse(text).ok()
+}
+
+/// Returns the folders that differ between machines, each with a placeholder that no path contains.
+fn folders(work: &Path) -> impl Iterator<Item = (&'static str, String)> {
+    let imported = Some(work.with_file_name(PACKAGES)).filter(|packages| packages.exists());
+    let folders = [
+        ("{taper}", checkout::folder().ok()),
+        ("{packages}", imported.or_else(packages)),
+    ];
+    let folders = folders.into_iter();
+    folders.filter_map(|(placeholder, folder)| Some((placeholder, folder?.to_str()?.to_owned())))
+}
+
+/// Returns the folders below cargo's `home` with the sources of the packages that the analysis reads.
+pub(super) fn sources(work: &Path, home: &Path) -> Vec<PathBuf> {
+    let metadata = kept(work);
+    let packages = metadata.iter().flat_map(|metadata| &metadata.packages);
+    packages
+        .filter(|package| SEEN_BELOW_TAPER.contains(&package.name.as_str()))
+        .filter_map(|package| package.manifest_path.parent())
+        .map(|folder| folder.as_std_path().to_owned())
+        .filter(|folder| folder.starts_with(home))
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! The image: an evcxr work directory in which `taper` and its dependencies are compiled.
+//! The image: a folder in which `taper` and its dependencies are compiled.
 //!
 //! - `key`: identifies an image by compiler, locked dependencies, features and sources, and by what the user's
 //!   `configuration` of cargo says about compiling;
@@ -26,12 +26,11 @@ mod origin;
 mod packages;
 mod transfer;
 
-use crate::compile::PACKAGES;
 use crate::error::{Error, Result};
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use build::write_crate;
-pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
+use layout::PACKAGES;
 pub(crate) use layout::{SUPPORT, library};
 use manifest::Manifest;
 pub(crate) use packages::Packages;
@@ -176,8 +175,7 @@ impl Image {
     }
 
     /// Adds to an empty work directory the files that a cell needs: links to the compiled packages, and
-    /// copies of the lock file and of cargo's answers. The files that only cargo reads, three quarters
-    /// of all, are left to [`complete`].
+    /// copies of small files. Those that only cargo reads, three quarters of all, are left to [`complete`].
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);

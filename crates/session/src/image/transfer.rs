@@ -1,19 +1,18 @@
 //! An image as one file, for another machine with the same Rust and the same Taper.
 //!
-//! Whatever differs between machines is a placeholder in the image's answers ([`crate::compile`]), so nothing is
-//! compiled again. The file also contains the packages' sources that rust-analyzer reads.
+//! Nothing is compiled again. The file also contains the packages' sources that the analysis reads, and what cargo says
+//! about them, with placeholders for the folders that differ between machines.
 
 use super::key::Key;
+use super::layout::PACKAGES;
 use super::layout::WORK;
 use super::manifest::{self, Manifest, sha256};
-use super::{Condition, Image, build, folder_of, origin};
-use crate::compile::{ANSWERS, CARGO_HOME_PLACEHOLDER, PACKAGES, packages};
+use super::{Condition, Image, build, folder_of, libraries, origin};
+use crate::environment::packages;
 use crate::error::{Built, Error, Result};
 use crate::workspace;
-use memchr::memmem;
-use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use taper_host::archive::{self, Packer};
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
@@ -81,40 +80,15 @@ impl Image {
         let Some(home) = imported.or_else(packages) else {
             return Ok(());
         };
-        for package in self.packages_that_are_read()? {
+        for package in libraries::sources(&self.work(), &home) {
             let mut files = Vec::new();
-            super::key::list_files(&home.join(&package), &mut files)?;
+            super::key::list_files(&package, &mut files)?;
             for file in files {
                 let name = file.strip_prefix(&home).unwrap_or(&file);
                 packer.add(&Path::new(PACKAGES).join(name), &file)?;
             }
         }
         Ok(())
-    }
-
-    /// Returns the folders of the packages whose files the answers name, relative to cargo's home.
-    fn packages_that_are_read(&self) -> Result<BTreeSet<PathBuf>> {
-        let answers = self.work().join(ANSWERS);
-        let mut found = BTreeSet::new();
-        // Our own engine keeps no answers.
-        if !answers.exists() {
-            return Ok(found);
-        }
-        for entry in fs::read_dir(&answers).on_file("read", &answers)? {
-            let path = entry.on_file("read", &answers)?.path();
-            let text = fs::read(&path).on_file("read", &path)?;
-            for at in memmem::find_iter(&text, CARGO_HOME_PLACEHOLDER) {
-                let rest = &text[at + CARGO_HOME_PLACEHOLDER.len()..];
-                let end = rest.iter().position(|byte| *byte == b'"');
-                let name = String::from_utf8_lossy(&rest[..end.unwrap_or(0)]).into_owned();
-                // registry/src/INDEX/PACKAGE
-                let parts: Vec<&str> = name.split('/').skip(1).take(4).collect();
-                if parts.len() == 4 && parts[..2] == ["registry", "src"] {
-                    found.insert(parts.iter().collect());
-                }
-            }
-        }
-        Ok(found)
     }
 
     /// Imports the image in a file as the image for this key, unless that is ready. An import that was
@@ -178,7 +152,7 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
 fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
     build::wipe(folder)?;
     origin::write(key, folder)?;
-    workspace::prepare(folder)?;
+    workspace::configure(folder)?;
     // An image without packages whose sources are read has no such folder.
     cache::make(&new.join(PACKAGES))?;
     for name in [PACKAGES, WORK, manifest::FILE] {

@@ -5,7 +5,6 @@
 //! cache if source, items and types are the same. A request stops it at once.
 
 use super::Session;
-use super::doc_comments::keep_documentation;
 use super::{commands, diagnostics, limits};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -137,7 +136,7 @@ impl Session {
     /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.
     fn rust_of(&self, code: &str) -> Option<String> {
         let code = commands::rust_of(code)?;
-        let code = keep_documentation(self.preloaded.without_reloading(&code));
+        let code = self.preloaded.without_reloading(&code);
         if limits::refusal(&code).is_some() || diagnostics::dropped(&code, &self.names).is_some() {
             return None;
         }

@@ -2,16 +2,7 @@
 //! compile.
 
 use super::receiver::dot_access;
-use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Completion, Completions};
-
-/// The longest list in which every function gets its signature: each needs a request to rust-analyzer.
-const SIGNATURES: usize = 8;
-/// How long the signatures in a longer list may take; the best completions get theirs first.
-const FOR_SIGNATURES: Duration = Duration::from_millis(100);
-
-/// The name of the cells' crate, which evcxr sets.
-const CELLS: &str = "ctx";
 
 /// Methods that the chapters call most, the most frequent first.
 #[rustfmt::skip]
@@ -37,7 +28,7 @@ const BLANKET: &[&str] = &[
 #[rustfmt::skip]
 const OF_MODELS: &[&str] = &[
     "named_parameters", "parameters", "parameter", "num_parameters", "train", "eval", "replicate", "state_dict",
-    "save_parameters", "load_parameters", "load_parameters_with", "summary", "init_weights", "freeze", "unfreeze",
+    "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "init_weights", "freeze", "unfreeze",
 ];
 
 /// Returns the completions of `complete` at the cursor.
@@ -93,53 +84,10 @@ pub(crate) fn sort(found: &mut Completions, code: &str) {
     found.items.dedup_by(|a, b| a.text == b.text);
 }
 
-/// Removes private fields of other crates' types, and describes the first completions, for an engine whose completions
-/// do not say it. `documentation` returns the plain text of the documentation for the code at a byte offset.
-pub(crate) fn ask_for_documentation(
-    found: &mut Completions,
-    code: &str,
-    mut documentation: impl FnMut(&str, usize) -> Option<String>,
-) {
-    let (Some(before), Some(after)) = (code.get(..found.start), code.get(found.end..)) else {
-        return;
-    };
-    if before.ends_with('.') {
-        found.items.retain(|item| {
-            let completed = format!("{before}{}{after}", item.text);
-            let at = before.len() + item.text.len();
-            item.kind != "instance"
-                || !documentation(&completed, at).is_some_and(|text| is_private(&text))
-        });
-    }
-    let begin = Instant::now();
-    let is_short = found.items.len() <= SIGNATURES;
-    for item in &mut found.items {
-        if item.kind == "function" && (is_short || begin.elapsed() < FOR_SIGNATURES) {
-            let name = name(item).to_owned();
-            let completed = format!("{before}{name}{after}");
-            if let Some(text) = documentation(&completed, before.len() + name.len()) {
-                describe(item, &name, &text);
-            }
-        }
-    }
-}
-
 /// Leaves it to the user to type the arguments of functions.
 pub(crate) fn leave_arguments_open(found: &mut Completions) {
     for item in &mut found.items {
         item.text = inserted(item);
-    }
-}
-
-/// Adds signature and first sentence to a function.
-fn describe(item: &mut Completion, name: &str, documentation: &str) {
-    if let Some(signature) = signature(documentation, name) {
-        item.label = format!("{name}{}", signature.trim_start_matches("fn"));
-        item.kind = kind_of(&signature);
-        let from = documentation.find(&format!("fn {name}")).unwrap_or(0);
-        let mut paragraphs = documentation[from..].split("\n\n").skip(1).map(str::trim);
-        let first = paragraphs.find(|paragraph| !paragraph.is_empty());
-        item.documentation = first_sentence(first.unwrap_or_default());
     }
 }
 
@@ -190,16 +138,6 @@ fn name(item: &Completion) -> &str {
     item.text.split('(').next().unwrap_or_default()
 }
 
-/// Returns whether this is the documentation of a private field of another crate: the path of its type,
-/// an empty line, and the declaration.
-fn is_private(documentation: &str) -> bool {
-    let Some((path, declaration)) = documentation.trim_start().split_once("\n\n") else {
-        return false;
-    };
-    let of_cells = path.split("::").next() == Some(CELLS);
-    path.contains("::") && !of_cells && !declaration.trim_start().starts_with("pub ")
-}
-
 /// Returns the result type for JupyterLab, which has room for a few words after the label with the
 /// arguments. It would break the line at a space, and show only the first part.
 pub(crate) fn kind_of(signature: &str) -> String {
@@ -209,100 +147,20 @@ pub(crate) fn kind_of(signature: &str) -> String {
     }
 }
 
-/// Returns `fn(&self, other: &Tensor) -> Tensor` from the documentation of `matmul`.
-fn signature(documentation: &str, name: &str) -> Option<String> {
-    let begin = format!("fn {name}");
-    let from = documentation.find(&begin)? + begin.len();
-    let paragraph = documentation[from..].split("\n\n").next()?;
-    let lines = paragraph
-        .lines()
-        .map(str::trim)
-        .take_while(|line| *line != "where");
-    let joined = lines.collect::<Vec<_>>().join(" ");
-    let joined = joined.replace("( ", "(").replace(", )", ")");
-    Some(format!("fn{joined}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MATMUL: &str = "taper::tensor::value::Tensor\n\npub fn matmul(&self, other: &Tensor) -> Tensor\n\n\nReturns …";
-    const LONG: &str =
-        "a::b\n\npub fn wide<T>(\n    a: T,\n    b: u8,\n) -> T\nwhere\n    T: Copy,\n\n\nDoes …";
-
-    #[test]
-    fn a_signature_is_one_line_without_the_name() {
-        let matmul = "fn(&self, other: &Tensor) -> Tensor";
-        assert_eq!(signature(MATMUL, "matmul").as_deref(), Some(matmul));
-        assert_eq!(
-            signature(LONG, "wide").as_deref(),
-            Some("fn<T>(a: T, b: u8) -> T")
-        );
-        assert_eq!(signature("No function here", "matmul"), None);
-    }
-
-    #[test]
-    fn private_fields_are_recognized() {
-        let of =
-            |path: &str, declaration: &str| is_private(&format!("{path}\n\n{declaration}\n\nText"));
-        assert!(of("taper::train::trainer::Trainer", "gpus: usize"));
-        assert!(of("taper::train::trainer::Trainer", "pub(super) clip: f64"));
-        assert!(!of(
-            "taper::train::history::History",
-            "pub epochs: Vec<Epoch>"
-        ));
-        assert!(!of("ctx::Kettle", "litres: f64"));
-        assert!(!is_private("litres: f64"));
-    }
-
-    fn complete(
-        found: &mut Completions,
-        code: &str,
-        documentation: impl FnMut(&str, usize) -> Option<String>,
-    ) {
+    fn complete(found: &mut Completions, code: &str) {
         sort(found, code);
-        ask_for_documentation(found, code, documentation);
         leave_arguments_open(found);
     }
 
     #[test]
-    fn functions_get_signatures_and_method_chains_are_left_out() {
-        let item = |text: &str, kind: &str| Completion {
-            text: text.to_owned(),
-            kind: kind.to_owned(),
-            label: text.to_owned(),
-            documentation: String::new(),
-        };
-        let mut found = Completions {
-            start: 2,
-            end: 4,
-            items: vec![
-                item("matmul(rhs)", "function"),
-                item("iter().map(f)", "function"),
-                item("ma", "instance"),
-            ],
-        };
-        let mut asked = Vec::new();
-        complete(&mut found, "x.ma + 1", |code, at| {
-            asked.push((code.to_owned(), at));
-            Some(MATMUL.to_owned())
-        });
-        let field = ("x.ma + 1".to_owned(), 4);
-        assert_eq!(asked, [field, ("x.matmul + 1".to_owned(), 8)]);
-        let texts: Vec<&str> = found.items.iter().map(|item| item.text.as_str()).collect();
-        assert_eq!(texts, ["ma", "matmul("]);
-        assert_eq!(found.items[1].documentation, "Returns …");
-        let kinds = found
-            .items
-            .iter()
-            .map(|item| item.kind.replace('\u{a0}', " "));
-        let kinds: Vec<String> = kinds.collect();
-        assert_eq!(kinds, ["instance", "fn -> Tensor"]);
-        assert_eq!(
-            found.items[1].label,
-            "matmul(&self, other: &Tensor) -> Tensor"
-        );
+    fn method_chains_are_left_out() {
+        let mut found = offered(&["matmul(rhs)", "iter().map(f)"]);
+        complete(&mut found, "x.");
+        assert_eq!(texts(&found), ["matmul("]);
     }
 
     fn offered(texts: &[&str]) -> Completions {
@@ -326,18 +184,18 @@ mod tests {
     #[test]
     fn completions_are_sorted_by_use_and_wait_for_their_arguments() {
         let mut found = offered(&["into()", "apply(f)", "try_into()", "matmul(rhs)", "dims()"]);
-        complete(&mut found, "x.", |_, _| None);
+        complete(&mut found, "x.");
         assert_eq!(
             texts(&found),
             ["dims()", "matmul(", "apply(", "into()", "try_into()"]
         );
         let mut found = offered(&["println!()", "vec![]", "with_capacity(capacity)"]);
-        complete(&mut found, "p ", |_, _| None);
+        complete(&mut found, "p ");
         assert_eq!(texts(&found), ["println!(", "vec![", "with_capacity("]);
     }
 
     #[test]
-    fn where_evcxr_returns_nothing_a_function_is_expected() {
+    fn where_nothing_is_found_a_function_is_expected() {
         let mut asked = Vec::new();
         let found = ask("f(m.su)", 6, |code, at| {
             asked.push((code.to_owned(), at));

@@ -1,9 +1,7 @@
 //! Compiles the packages of `:dep` lines with progress.
 
-use super::engine::Added;
 use super::interrupt::Interrupter;
-use super::{Session, Silent, diagnostics};
-use crate::image;
+use super::{Session, diagnostics};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,14 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_evaluator::{CellError, Front, Stream};
 use taper_host::progress::{Progress, Step, duration};
-
-/// Whether evcxr needs the network to resolve the packages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Network {
-    /// Cargo's cache contains all packages.
-    NotNeeded,
-    Needed,
-}
 
 /// The variable that with the value `0` forbids cells to load packages: where submitted work is graded,
 /// a package is unknown code.
@@ -65,7 +55,8 @@ impl Session {
                 let code: Vec<&str> = names.collect();
                 diagnostics::explain(error, None, &code.join("\n"), &self.names)
             })?,
-            None => self.prepare(dependencies, front),
+            // The engine compiles them when it reads the cell.
+            None => return Ok(()),
         };
         if self.library_modified() != library {
             let why = match (other, added.shared) {
@@ -86,62 +77,10 @@ impl Session {
         Ok(())
     }
 
-    /// Compiles packages before evcxr does.
-    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) -> Added {
-        let library = self.library_modified();
-        let emit = &mut |event| front.event(event);
-        let network = compile(&self.folder, dependencies, &self.interrupter, emit);
-        let offline = u8::from(network == Network::NotNeeded);
-        let _ = self.run(&format!(":offline {offline}"), &mut Silent);
-        if self.library_modified() != library {
-            // The cells process has loaded the old library, in which the next cell would not find its
-            // functions. evcxr must know the packages first, or it would compile the old library again.
-            let lines = dependencies.iter();
-            let lines: String = lines
-                .map(|(name, value)| format!(":dep {name} = {value}\n"))
-                .collect();
-            let _ = self.run(&lines, &mut Silent);
-        }
-        Added {
-            lost: Vec::new(),
-            shared: None,
-        }
-    }
-
     /// Returns when the library `taper` was compiled.
     fn library_modified(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.library).ok()?.modified().ok()
     }
-}
-
-/// Compiles the packages into the session's own work directory.
-///
-/// Errors are left to evcxr, which finds and reports them again.
-pub(crate) fn compile(
-    work: &Path,
-    dependencies: &[(&str, &str)],
-    interrupter: &Interrupter,
-    emit: &mut dyn FnMut(Event),
-) -> Network {
-    let (Ok(()), Some(manifest)) = (image::complete(work), add(work, dependencies)) else {
-        return Network::Needed;
-    };
-    let network = if image::resolves_offline(work) {
-        Network::NotNeeded
-    } else {
-        Network::Needed
-    };
-    let mut progress = LiveLine::new(emit);
-    let offline = network == Network::NotNeeded;
-    // evcxr writes it too, but only after it has resolved the package.
-    let config = format!("\n[net]\noffline = {offline}\n");
-    let _ = std::fs::write(work.join(".cargo/config.toml"), config);
-    let started = &mut |process| interrupter.instead(process);
-    let _ = image::compile(work, offline, started, &mut progress);
-    progress.finish();
-    // evcxr compares the manifest with what it wrote last.
-    let _ = std::fs::write(work.join("Cargo.toml"), manifest);
-    network
 }
 
 /// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.

@@ -1,12 +1,10 @@
-//! Stops a cell. While a cell is analysed or compiled, that is given up or ended, and the cell does not
-//! begin. A cell that runs is interrupted first; if it does not stop, its process is killed.
+//! Stops a cell: while it is compiled, it does not begin; a cell that runs is interrupted first, and if it does not
+//! stop, its process is killed.
 
-use crate::compile::Compilation;
-use std::process::Child;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::Interrupt;
+use taper_host::mutex::lock;
 
 /// How long a cell may take to notice that it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -15,8 +13,18 @@ const DOUBLE_CLICK: Duration = Duration::from_secs(1);
 /// How often a cell is interrupted again: a cell that has just been compiled forgets an interrupt from
 /// before it began.
 const REMINDER: Duration = Duration::from_millis(100);
-/// How long a cell that is not being compiled may take to begin. A cell that takes longer is being analysed.
-const TO_BEGIN: Duration = Duration::from_millis(300);
+
+/// What runs and compiles the cells, also after a restart.
+pub(crate) trait Cells: Send + Sync {
+    /// Ends the compiler, and asks the cell that runs to stop.
+    fn interrupt(&self);
+
+    /// Ends the process in which the cells run.
+    fn kill(&self);
+
+    /// Ends the compilation of a cell ahead.
+    fn stop_ahead(&self) {}
+}
 
 /// How a cell was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +35,10 @@ pub(crate) enum Stopped {
     Killed,
 }
 
+/// Interrupts the cell of a session.
 pub(crate) struct Interrupter {
-    compilation: Arc<Compilation>,
     target: Arc<Target>,
     cell: Arc<Mutex<Cell>>,
-    /// Makes the engine give up the analysis of the cell.
-    given_up: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -55,10 +61,8 @@ impl Cell {
 }
 
 impl Interrupter {
-    pub(crate) fn new(cells: Cells, compilation: Compilation, given_up: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(cells: Box<dyn Cells>) -> Self {
         Interrupter {
-            compilation: Arc::new(compilation),
-            given_up,
             target: Arc::new(Target {
                 cells,
                 instead: Mutex::default(),
@@ -70,39 +74,32 @@ impl Interrupter {
     /// Sends interrupts to this process group, instead of to the cells, until the result is dropped.
     pub(crate) fn instead(&self, group: u32) -> Instead {
         self.set_begun(true);
-        *self.target.instead.lock().expect("no panic while locked") = Some(group);
+        *lock(&self.target.instead) = Some(group);
         Instead(self.target.clone())
     }
 
     pub(crate) fn begin_cell(&self) {
-        let mut cell = self.cell.lock().expect("no panic while locked");
+        let mut cell = lock(&self.cell);
         *cell = Cell {
             number: cell.number + 1,
             running: true,
             ..Cell::default()
         };
-        self.given_up.store(false, Ordering::Relaxed);
     }
 
-    /// Sets whether the cell's own code runs, rather than its analysis or compilation.
+    /// Sets whether the cell's own code runs, rather than its compilation.
     pub(crate) fn set_begun(&self, begun: bool) {
-        self.cell.lock().expect("no panic while locked").begun = begun;
+        lock(&self.cell).begun = begun;
     }
 
     /// Returns whether the user has asked the running cell to stop.
     pub(crate) fn is_asked_to_stop(&self) -> bool {
-        let cell = self.cell.lock().expect("no panic while locked");
-        cell.stopped.is_some()
-    }
-
-    /// Allows compilation again. Call this only when no abandoned evaluation is left: it would continue.
-    pub(crate) fn allow_compilation(&self) {
-        self.compilation.allow();
+        lock(&self.cell).stopped.is_some()
     }
 
     /// Records that the cell has ended. Returns how it was stopped, if it was.
     pub(crate) fn end_cell(&self) -> Option<Stopped> {
-        let mut cell = self.cell.lock().expect("no panic while locked");
+        let mut cell = lock(&self.cell);
         cell.running = false;
         cell.stopped.take()
     }
@@ -110,37 +107,28 @@ impl Interrupter {
 
 impl Interrupt for Interrupter {
     fn interrupt(&self) {
-        let mut cell = self.cell.lock().expect("no panic while locked");
+        let mut cell = lock(&self.cell);
         if !cell.running {
-            // It may compile a cell ahead.
-            self.target.stop_compiler();
+            self.target.cells.stop_ahead();
             return;
         }
-        // What has not begun does not begin any more, unless it has just been compiled.
-        self.compilation.stop();
-        self.target.stop_compiler();
-        match (cell.stopped, cell.begun) {
-            (None, _) => {}
+        match cell.stopped {
             // Another thread follows the cell already.
-            (Some(_), false) => return,
-            (Some(_), true) if cell.is_double_click() => return,
-            (Some(_), true) => {
+            Some(_) if !cell.begun || cell.is_double_click() => return,
+            Some(_) => {
                 cell.stopped = Some(Stopped::Killed);
-                self.target.signal(libc::SIGKILL);
+                self.target.kill();
                 return;
             }
+            None => {}
         }
         cell.stopped = Some(Stopped::Politely);
         cell.asked = Some(Instant::now());
-        if cell.begun {
-            self.target.signal(libc::SIGINT);
-        }
+        self.target.interrupt();
         let watch = Watch {
             number: cell.number,
             cell: self.cell.clone(),
             target: self.target.clone(),
-            compilation: self.compilation.clone(),
-            given_up: self.given_up.clone(),
         };
         std::thread::spawn(move || watch.until_it_stops());
     }
@@ -151,8 +139,6 @@ struct Watch {
     number: u64,
     cell: Arc<Mutex<Cell>>,
     target: Arc<Target>,
-    compilation: Arc<Compilation>,
-    given_up: Arc<AtomicBool>,
 }
 
 impl Watch {
@@ -160,73 +146,46 @@ impl Watch {
         let asked = Instant::now();
         loop {
             std::thread::sleep(REMINDER);
-            let mut cell = self.cell.lock().expect("no panic while locked");
+            let mut cell = lock(&self.cell);
             let is_ours = cell.running && cell.number == self.number;
             if !is_ours || cell.stopped != Some(Stopped::Politely) {
                 return;
             }
-            if !cell.begun {
-                // A compiler may have been started meanwhile.
-                self.compilation.stop();
-                self.target.stop_compiler();
-                if asked.elapsed() >= TO_BEGIN {
-                    self.given_up.store(true, Ordering::Relaxed);
-                }
-                continue;
-            }
-            if asked.elapsed() >= PATIENCE {
+            if cell.begun && asked.elapsed() >= PATIENCE {
                 cell.stopped = Some(Stopped::Killed);
-                self.target.signal(libc::SIGKILL);
+                self.target.kill();
                 return;
             }
-            self.target.signal(libc::SIGINT);
+            self.target.interrupt();
         }
     }
-}
-
-/// The process that runs the cells.
-pub(crate) enum Cells {
-    /// evcxr's child. Its process group holds the cells process and what that started.
-    Relay(Arc<Mutex<Child>>),
-    /// That of our own engine.
-    Own(taper_engine::Interrupter),
 }
 
 /// The processes that an interrupt reaches.
 struct Target {
-    cells: Cells,
+    cells: Box<dyn Cells>,
     instead: Mutex<Option<u32>>,
 }
 
 impl Target {
-    fn signal(&self, signal: libc::c_int) {
-        let instead = *self.instead.lock().expect("no panic while locked");
-        if let Some(group) = instead {
-            // SAFETY: the group is not collected before `Instead` is dropped.
-            unsafe { libc::kill(-(group as libc::pid_t), signal) };
-            return;
-        }
-        match &self.cells {
-            Cells::Relay(relay) => {
-                // Locked for long only while evcxr waits for a process that has ended already.
-                if let Ok(relay) = relay.try_lock() {
-                    let group = relay.id() as libc::pid_t;
-                    // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
-                    unsafe { libc::kill(-group, signal) };
-                }
-            }
-            Cells::Own(cells) if signal == libc::SIGKILL => cells.kill(),
-            Cells::Own(cells) => cells.interrupt(),
+    fn interrupt(&self) {
+        match *lock(&self.instead) {
+            Some(group) => signal(group, libc::SIGINT),
+            None => self.cells.interrupt(),
         }
     }
 
-    /// Stops the compiler of our own engine.
-    fn stop_compiler(&self) {
-        let instead = *self.instead.lock().expect("no panic while locked");
-        if let (None, Cells::Own(cells)) = (instead, &self.cells) {
-            cells.interrupt();
+    fn kill(&self) {
+        match *lock(&self.instead) {
+            Some(group) => signal(group, libc::SIGKILL),
+            None => self.cells.kill(),
         }
     }
+}
+
+fn signal(group: u32, signal: libc::c_int) {
+    // SAFETY: the group is not collected before `Instead` is dropped.
+    unsafe { libc::kill(-(group as libc::pid_t), signal) };
 }
 
 /// Keeps interrupts from the cells until it is dropped: see [`Interrupter::instead`].
@@ -234,6 +193,6 @@ pub(crate) struct Instead(Arc<Target>);
 
 impl Drop for Instead {
     fn drop(&mut self) {
-        *self.0.instead.lock().expect("no panic while locked") = None;
+        *lock(&self.0.instead) = None;
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! - [`engine`] evaluates Rust; [`ahead`] lets it compile the next cell before that runs;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
-//! - [`names`], [`redefinition`] and [`variables`] track variables and types, to keep cells sound and to explain errors;
+//! - [`names`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
-//! - [`completeness`], [`completions`], [`documentation`] and [`doc_comments`] serve the editor; [`paths`] and [`receiver`]
-//!   say what is completed; [`tokens`] is their lexer;
-//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages; [`mod@outcome`] says how a
-//!   cell ended;
+//! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] and [`receiver`] say what is
+//!   completed; [`tokens`] is their lexer;
+//! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
+//!   ended;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
 
@@ -17,7 +17,6 @@ mod completeness;
 mod completions;
 mod dependencies;
 mod diagnostics;
-mod doc_comments;
 mod documentation;
 mod engine;
 mod interrupt;
@@ -25,32 +24,29 @@ mod limits;
 mod names;
 mod outcome;
 mod paths;
+mod position;
 mod preloaded;
 mod receiver;
-mod redefinition;
 mod shell;
-mod source_map;
 mod tokens;
 mod variables;
 mod warm_up;
 
-use crate::compile::Compilation;
+use crate::cells::Answer;
 use crate::error::{Error, Result};
-use crate::relay::Answer;
 use crate::workspace::Workspace;
 pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
-pub(crate) use engine::Start;
 use engine::{Engine, EngineEvent};
+pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
 use names::{Names, Outcome};
 pub use outcome::error_of;
 use outcome::{failure_of, interrupted, outcome};
 use preloaded::PreloadedCrate;
 use serde_json::Map;
-use source_map::SourceMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +66,6 @@ const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::arg
 pub struct Session {
     engine: Box<dyn Engine>,
     preloaded: PreloadedCrate,
-    types: redefinition::Types,
     names: Names,
     interrupter: Arc<Interrupter>,
     /// The folder in which packages are compiled.
@@ -101,17 +96,11 @@ impl Session {
     /// Starts a session that has run `use taper::prelude::*`.
     pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = engine::start(start)?;
-        let compilation = Compilation::new(start.work.parent().unwrap_or(start.work));
-        let interrupter = Arc::new(Interrupter::new(
-            engine.cells(),
-            compilation,
-            engine.given_up(),
-        ));
+        let interrupter = Arc::new(Interrupter::new(engine.cells()));
         let preloaded = PreloadedCrate::new(start.taper.clone());
         let mut session = Session {
             engine,
             preloaded,
-            types: redefinition::Types::default(),
             names: Names::default(),
             interrupter,
             folder: start.work.to_owned(),
@@ -181,10 +170,9 @@ impl Session {
             None => self.engine.execute(code, &mut listen),
         };
         self.times = times;
-        let source = self.engine.last_source();
-        let source = SourceMap::new(&source, code);
+        let earlier = self.engine.earlier_line();
         let failure: Option<CellError> =
-            failure.map(|failure: Failure| failure.into_error(Some(&source), code));
+            failure.map(|failure: Failure| failure.into_error(earlier.as_deref(), code));
         match result {
             Ok(data) => {
                 if !data.is_empty() {
@@ -221,41 +209,14 @@ impl Session {
         result
     }
 
-    /// Runs a cell of Rust, shell commands and commands of evcxr.
+    /// Runs a cell of Rust, shell commands and the session's own commands.
     fn run_cell(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
+        let code = self.preloaded.without_reloading(code);
         if let Some(refused) = limits::refusal(&code) {
             return Err(refused);
         }
         let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
-        self.run_when_idle(&cell, front)
-    }
-
-    /// Runs a cell once the evaluation of an earlier cell, given up by an interrupt, has ended.
-    fn run_when_idle(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
-        let interrupter = self.interrupter.clone();
-        if !self.engine.is_idle() {
-            front.event(Event::Text {
-                stream: Stream::Stderr,
-                text: "Waiting until the analysis of the interrupted cell ends.\n".to_owned(),
-            });
-        }
-        let is_idle = self.engine.wait(&mut |event| {
-            if let EngineEvent::Record(Record::Begin) = event {
-                interrupter.set_begun(true);
-            }
-        });
-        let result = if is_idle {
-            self.interrupter.allow_compilation();
-            self.run_all(cell, front)
-        } else {
-            let message = "An interrupted cell is still being analysed.";
-            Err(diagnostics::error("Interrupted", message, None))
-        };
-        if self.engine.is_idle() {
-            self.interrupter.allow_compilation();
-        }
-        result
+        self.run_all(&cell, front)
     }
 
     /// Runs shell commands, a restart and `:dep` lines, then the rest of the cell.
@@ -279,21 +240,16 @@ impl Session {
         if rest.trim().is_empty() {
             return Ok(());
         }
-        let mut old = self.drop_redefined(&rest);
         if let Some(cell) = self.cell.take() {
             self.engine.begin_cell(cell);
         }
         let result = self.run(&rest, front);
-        old.extend(self.engine.lost().unwrap_or_default());
-        if !self.engine.is_idle() {
-            return result; // given up: nothing has changed
-        }
-        self.report_dropped(&old, front);
+        let lost = self.engine.lost();
+        self.report_lost(&lost, front);
         let outcome = outcome(&result);
         self.names
-            .cell_ended(&rest, outcome, self.variables(), &old);
+            .cell_ended(&rest, outcome, self.variables(), &lost);
         if result.is_ok() {
-            self.types.record(&rest);
             self.report_frozen(front);
         }
         if cell.clear && result.is_ok() {
@@ -386,7 +342,6 @@ impl Evaluator for Session {
         let code = without_command(&code);
         let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
         completions::sort(&mut found, &code);
-        self.engine.describe(&mut found, &code);
         completions::leave_arguments_open(&mut found);
         found
     }

@@ -1,7 +1,7 @@
 //! How a cell ended: for the variables, and for the user.
 
 use super::diagnostics;
-use super::diagnostics::failure::{Failure, line_of_cell};
+use super::diagnostics::failure::Failure;
 use super::interrupt::Stopped;
 use super::names::Outcome;
 use taper_evaluator::CellError;
@@ -11,29 +11,20 @@ use taper_evaluator::record::Record;
 /// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
 /// as the compiled source is not known.
 pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
-    Some(failure_of(record)?.into_error(None, code))
+    Some(failure_of(record)?.elsewhere().into_error(None, code))
 }
 
 pub(super) fn failure_of(record: &Record) -> Option<Failure> {
-    let (Record::Failed {
-        message,
-        file,
-        line,
-    }
-    | Record::Panic {
-        message,
-        file,
-        line,
-        ..
-    }) = record
-    else {
-        return None;
-    };
-    let line = line_of_cell(file.as_deref(), *line);
     Some(match record {
-        Record::Panic { is_error: true, .. } => Failure::raised(message, line),
-        Record::Panic { .. } => Failure::panic(message, line),
-        _ => Failure::question_mark(message, line),
+        Record::Panic {
+            message,
+            is_error: true,
+            line,
+            ..
+        } => Failure::raised(message, *line),
+        Record::Panic { message, line, .. } => Failure::panic(message, *line),
+        Record::Failed { message, line, .. } => Failure::question_mark(message, *line),
+        _ => return None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::diagnostics;
 use super::interrupt::Interrupter;
-use crate::workspace;
+use crate::environment;
 use std::io::{PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -67,7 +67,7 @@ fn start(
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
     let mut shell = Command::new(script.program);
-    workspace::leave_to_user(&mut shell);
+    environment::for_shell(&mut shell);
     shell
         .args(["-c", script.text])
         .process_group(0)

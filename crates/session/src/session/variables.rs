@@ -1,7 +1,7 @@
-//! The variables of a session: their names and values, and those that a cell makes invalid.
+//! The variables of a session: their names and values, and those that a cell loses.
 
+use super::Session;
 use super::names::Outcome;
-use super::{Session, Silent, redefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::{Event, Front, Stream, Variable};
 
@@ -16,7 +16,7 @@ impl Session {
     pub(super) fn list_variables(&mut self, with_values: bool) -> Vec<Variable> {
         let mut variables = self.engine.variables();
         variables.sort();
-        let mut values = match with_values && !variables.is_empty() && self.engine.is_idle() {
+        let mut values = match with_values && !variables.is_empty() {
             true => self.values_of(&variables),
             false => BTreeMap::new(),
         };
@@ -36,33 +36,13 @@ impl Session {
         serde_json::from_str(&printed.0).unwrap_or_default()
     }
 
-    /// Drops the variables whose type the cell redefines, and returns their names.
-    pub(super) fn drop_redefined(&mut self, code: &str) -> Vec<String> {
-        if self.engine.lost().is_some() {
-            return Vec::new();
-        }
-        let changed = self.types.changed_by(code);
-        if changed.is_empty() || !self.engine.compiles(code) {
-            return Vec::new();
-        }
-        let variables = self.engine.variables().into_iter();
-        let old = variables.filter(|(_, kind)| redefinition::contains_any(kind, &changed));
-        let old: Vec<String> = old.map(|(name, _)| name).collect();
-        if !old.is_empty() {
-            let drops: String = old.iter().map(|name| format!("drop({name});\n")).collect();
-            // The output of the user's destructors is not shown.
-            let _ = self.run(&drops, &mut Silent);
-        }
-        old
-    }
-
-    /// Reports which of the dropped variables the cell has not defined again.
-    pub(super) fn report_dropped(&self, old: &[String], front: &mut dyn Front) {
+    /// Reports which of the lost variables the cell has not defined again.
+    pub(super) fn report_lost(&self, old: &[String], front: &mut dyn Front) {
         let present = self.variables();
         let lost = old.iter().filter(|name| !present.contains(*name));
         let lost: Vec<&str> = lost.map(String::as_str).collect();
         if !lost.is_empty() {
-            self.report_lost(&lost, "the type was redefined", front);
+            self.report(&lost, "the type was redefined", front);
         }
     }
 
@@ -70,7 +50,7 @@ impl Session {
     pub(super) fn report_packages_changed(&mut self, lost: &[String], front: &mut dyn Front) {
         let names: Vec<&str> = lost.iter().map(String::as_str).collect();
         let why = "the package of the type was compiled with other features";
-        self.report_lost(&names, why, front);
+        self.report(&names, why, front);
         let left = self.variables();
         self.names.cell_ended("", Outcome::Ran, left, lost);
     }
@@ -95,7 +75,7 @@ impl Session {
         self.times = times;
     }
 
-    fn report_lost(&self, lost: &[&str], why: &str, front: &mut dyn Front) {
+    fn report(&self, lost: &[&str], why: &str, front: &mut dyn Front) {
         let makers = lost.iter().map(|name| self.engine.maker(name));
         let makers: Option<BTreeSet<usize>> = makers.collect();
         let text = format!(
@@ -122,7 +102,7 @@ fn cells(numbers: &BTreeSet<usize>) -> String {
 }
 
 /// Returns the expression that describes variables, given by name and type. It does not begin with `::`,
-/// because evcxr would take it for a command.
+/// which would be a command.
 pub(super) fn descriptions(variables: &[(String, String)]) -> String {
     let rows = variables.iter().map(|(name, kind)| {
         format!("\n    .with(\"{name}\", {kind:?}, ::taper::describe!({name}))")

@@ -2,7 +2,7 @@
 
 use super::ahead::Ahead;
 use super::{Session, Silent};
-use crate::compile::Changes;
+use crate::environment;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -28,15 +28,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session's folder cannot be written, or the process cannot be started.
+    /// When the process cannot be started.
     pub fn adopt(
         &mut self,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<()> {
-        let environment: HashMap<OsString, OsString> = environment.into_iter().collect();
-        self.ahead = Ahead::new(|name| environment.get(OsStr::new(name)).cloned());
-        let folder = self.folder.parent().unwrap_or(&self.folder);
-        Changes::to(environment).write(folder)?;
+        let variables: HashMap<OsString, OsString> = environment.into_iter().collect();
+        self.ahead = Ahead::new(|name| variables.get(OsStr::new(name)).cloned());
+        environment::adopt(variables);
         let restart = ":restart";
         self.run(restart, &mut Silent)
             .map_err(Error::own_cell(restart))

@@ -69,7 +69,7 @@ fn runs(program: &Path) -> bool {
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stderr(Stdio::null());
-    crate::workspace::leave_to_user(&mut command);
+    crate::environment::for_shell(&mut command);
     command
 }
 

@@ -27,7 +27,7 @@ pub(super) enum Request<'a> {
     },
 }
 
-/// A `:` command of the session, not of evcxr, before the Rust of a cell.
+/// A `:` command of the session, not of its engine, before the Rust of a cell.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Help,
@@ -170,7 +170,7 @@ fn write_file<'a>(arguments: &'a str, text: &'a str) -> Result<Request<'a>, Stri
     Ok(Request::WriteFile { file, append, text })
 }
 
-/// Splits the session's `:` commands from the rest of a cell: Rust and evcxr's commands. In the rest,
+/// Splits the session's `:` commands from the rest of a cell: Rust and the engine's commands. In the rest,
 /// their lines are blank.
 pub(super) fn lines(rest: &str) -> Result<(Vec<Line<'_>>, String), String> {
     let (mut found, mut ours) = (Vec::new(), Vec::new());

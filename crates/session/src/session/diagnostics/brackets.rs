@@ -1,4 +1,4 @@
-//! Finds unmatched brackets, which rustc would match with those of evcxr's code.
+//! Finds unmatched brackets, which rustc would match with those of an engine's code.
 
 use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
@@ -38,7 +38,7 @@ pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
     (!labels.is_empty()).then(|| syntax_error("the brackets do not match", labels))
 }
 
-/// Returns an error for the place after which evcxr would silently drop the cell's lines: a bracket that
+/// Returns an error for the place after which an engine would read the cell's lines as something else: a bracket that
 /// closes nothing, a comment without an end, a `let` without a name.
 pub(crate) fn dropped(cell: &str) -> Option<Diagnostic> {
     let is_command = |line: &str| {

@@ -1,6 +1,6 @@
 //! A compiler's message about a cell, with all positions in the cell.
 
-use crate::session::source_map::{Position, position_of};
+use crate::session::position::{Position, position_of};
 
 /// One message of the compiler about the cell.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Note {
     pub(crate) is_help: bool,
     pub(crate) message: String,
     pub(crate) edits: Vec<Edit>,
-    /// The suggestion would change another cell, or evcxr's code.
+    /// The suggestion would change another cell, or the engine's code.
     pub(crate) is_outside_cell: bool,
 }
 

@@ -1,7 +1,6 @@
 //! Explains cells that failed while they ran: a failed `?`, a panic, the end of the process.
 
 use super::cell_error::{BLUE, RESET, error};
-use crate::session::source_map::SourceMap;
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
@@ -11,18 +10,10 @@ use taper_evaluator::record::End;
 pub(crate) struct Failure {
     name: &'static str,
     message: String,
-    /// A line of the source that was compiled.
+    /// The line of the cell.
     line: Option<usize>,
     /// Returns the only line of the cell that can have failed, where no line was reported.
     only_line: fn(&str) -> Option<Location>,
-}
-
-/// The file of a cell, as the compiler names it.
-pub(crate) const SOURCE_FILE: &str = "src/lib.rs";
-
-/// Returns the line of a report if it is in the source of the cell.
-pub(crate) fn line_of_cell(file: Option<&str>, line: Option<usize>) -> Option<usize> {
-    line.filter(|_| file == Some(SOURCE_FILE))
 }
 
 impl Failure {
@@ -57,27 +48,28 @@ impl Failure {
         }
     }
 
-    /// Builds the error. `source` is what was compiled, if that is known.
-    pub(crate) fn into_error(self, source: Option<&SourceMap>, code: &str) -> CellError {
-        let line = self.line.zip(source);
-        let mut location = line.and_then(|(line, source)| source.line(line));
-        if self.line.is_none() {
-            location = (self.only_line)(code);
-        }
+    /// Returns the same failure for source whose lines are not those of the cell.
+    pub(crate) fn elsewhere(self) -> Failure {
+        Failure { line: None, ..self }
+    }
+
+    /// Builds the error. `earlier` is the line of an earlier cell that has failed.
+    pub(crate) fn into_error(self, earlier: Option<&str>, code: &str) -> CellError {
+        let place = |line| Location { line, column: None };
+        let location = match (self.line, earlier) {
+            (None, None) => (self.only_line)(code),
+            (line, _) => line.map(place),
+        };
         let mut error = error(self.name, &self.message, location);
         let quote = match location {
             Some(Location { line, .. }) => {
                 let text = code.lines().nth(line - 1).unwrap_or_default();
                 Some(format!("{BLUE}{line:>4} |{RESET} {}", text.trim_end()))
             }
-            None => line
-                .and_then(|(line, source)| source.text(line))
-                .map(|text| {
-                    format!(
-                        "{BLUE}     |{RESET} {} {BLUE}(in an earlier cell){RESET}",
-                        text.trim()
-                    )
-                }),
+            None => earlier.map(|text| {
+                let text = text.trim();
+                format!("{BLUE}     |{RESET} {text} {BLUE}(in an earlier cell){RESET}")
+            }),
         };
         error.traceback.extend(quote);
         error
@@ -166,7 +158,7 @@ pub(crate) fn compiler_failed(output: &str) -> String {
 /// How many lines of a compiler that failed are shown.
 const LAST_LINES: usize = 5;
 
-/// Says how the cells process ended. `status` is evcxr's text, for an end that the relay could not report.
+/// Says how the cells process ended. `status` is the engine's text, for an end about which no more is known.
 /// `limit` is the memory that cells can use.
 pub(crate) fn ended(end: Option<&End>, status: &str, limit: Option<&str>) -> String {
     let what = match end {

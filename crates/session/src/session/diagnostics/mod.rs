@@ -1,6 +1,6 @@
 //! What a user reads when a cell fails.
 //!
-//! - [`rustc`] reads the compiler's messages as a [`Diagnostic`], with all positions in the cell;
+//! - [`rustc`] reads the compiler's messages as a [`Diagnostic`];
 //! - [`brackets`] finds unmatched brackets;
 //! - [`hints`] adds what to do about mistakes that are common in notebooks and among beginners;
 //! - [`render`] formats a diagnostic as the text below the cell;
@@ -16,27 +16,27 @@ mod render;
 pub(super) mod rustc;
 
 use super::names::Names;
-use crate::relay::MEMORY;
+use crate::cells::MEMORY;
 pub(super) use cell_error::PROCESS_ENDED;
 pub(crate) use cell_error::error;
+#[cfg(feature = "evcxr")]
+pub(super) use diagnostic::Note;
 pub(super) use diagnostic::{Diagnostic, Label};
-pub(super) use hints::definition;
+pub(super) use hints::{borrowed, nameless};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
 use taper_evaluator::record::End;
 
-/// Why evcxr did not run a cell to its end.
+/// Why an engine did not run a cell to its end.
 pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
     /// The cells process ended, with this status.
     Ended(String),
-    /// These variables were lost, because their type was redefined.
-    Lost(Vec<String>),
     /// The compiler failed for another reason than the cell. Holds what it printed.
     Compiler(String),
     Message(String),
 }
 
-/// Turns evcxr's error into the error of the cell. `names` knows what earlier cells defined.
+/// Turns an engine's error into the error of the cell. `names` knows what earlier cells defined.
 pub(super) fn explain(
     engine_error: EngineError,
     end: Option<&End>,
@@ -50,27 +50,14 @@ pub(super) fn explain(
             let text = failure::ended(end, &status, limit.as_deref());
             error(PROCESS_ENDED, &text, None)
         }
-        EngineError::Lost(variables) => {
-            let variables = variables.join(", ");
-            let what = format!("the type of {variables} was redefined, so the old values are lost");
-            error(
-                "VariablesLost",
-                &format!("{what}: run the cells that define them again"),
-                None,
-            )
-        }
         EngineError::Compiler(output) => {
             error(COMPILE_ERROR, &failure::compiler_failed(&output), None)
         }
-        EngineError::Message(message) => match hints::about_a_type(&message, code) {
-            Some(diagnostic) => compile_error(vec![diagnostic], code, names),
-            // A shell command that failed without a message.
-            None => error("Error", message.trim_end_matches([':', ' ']), None),
-        },
+        EngineError::Message(message) => error("Error", &message, None),
     }
 }
 
-/// Returns the error for a cell of which evcxr would run only a part.
+/// Returns the error for a cell of which an engine would run only a part.
 pub(super) fn dropped(code: &str, names: &Names) -> Option<CellError> {
     let diagnostic = brackets::dropped(code)?;
     Some(compile_error(vec![diagnostic], code, names))

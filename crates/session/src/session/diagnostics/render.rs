@@ -1,7 +1,7 @@
 //! Formats a diagnostic as rustc does, with the line numbers of the cell.
 
-use super::diagnostic::{Diagnostic, Edit, Label, Note};
-use crate::session::source_map::byte_offset;
+use super::diagnostic::{Diagnostic, Edit, Note};
+use crate::session::position::byte_offset;
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) fn text(diagnostic: &Diagnostic, code: &str) -> String {
                 false => AnnotationKind::Context,
             };
             kind.span(bytes(code, label.start..label.end))
-                .label(label.message())
+                .label((!label.text.is_empty()).then_some(&*label.text))
         });
         group = group.element(Snippet::source(code).path("cell").annotations(annotations));
     }
@@ -98,15 +98,6 @@ fn are_alternatives(edits: &[Edit]) -> bool {
 fn bytes(code: &str, places: Range<(usize, usize)>) -> Range<usize> {
     let start = byte_offset(code, places.start);
     start..byte_offset(code, places.end).max(start)
-}
-
-impl Label {
-    /// Returns the label's text, or `None` where evcxr repeats the error's message.
-    fn message(&self) -> Option<&str> {
-        let repeats = |level: &&str| self.text.starts_with(*level);
-        let is_own = !["error: ", "help: ", "note: "].iter().any(repeats);
-        (is_own && !self.text.is_empty()).then_some(&*self.text)
-    }
 }
 
 #[cfg(test)]

@@ -1,175 +1,23 @@
-//! Turns rustc's JSON into a [`Diagnostic`] whose positions are in the cell.
+//! Turns rustc's messages into [`Diagnostic`]s of the cell.
 
 use super::diagnostic::{Diagnostic, Edit, Label, Note};
-use crate::compile::is_error;
-use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
-use serde::Deserialize;
-use serde_json::Value;
-use std::path::Path;
+use crate::session::position::Position;
+use taper_engine::{Diagnostic as Message, Level, Span};
 
-/// A message as evcxr reports it. evcxr finds the positions of most labels itself.
-pub(crate) struct CompilerMessage<'a> {
-    pub(crate) is_error: bool,
-    pub(crate) message: String,
-    pub(crate) code: Option<&'a str>,
-    pub(crate) labels: Vec<Label>,
-    /// rustc's message, or null if the message is evcxr's own.
-    pub(crate) json: &'a Value,
+/// The cell that messages are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    /// The number that the engine has given the cell.
+    pub(crate) number: u32,
+    pub(crate) code: &'a str,
 }
 
-#[derive(Default, Deserialize)]
-struct Message {
-    message: String,
-    level: String,
-    spans: Vec<Span>,
-    children: Vec<Message>,
-}
+/// How rustc begins to say that a semicolon is missing.
+const SEMICOLON: &str = "expected `;`";
 
-#[derive(Deserialize)]
-struct Span {
-    file_name: String,
-    line_start: usize,
-    column_start: usize,
-    line_end: usize,
-    column_end: usize,
-    is_primary: bool,
-    label: Option<String>,
-    suggested_replacement: Option<String>,
-    text: Vec<Text>,
-}
-
-#[derive(Deserialize)]
-struct Text {
-    text: String,
-}
-
-impl Span {
-    fn start(&self) -> Position {
-        (self.line_start, self.column_start)
-    }
-
-    fn end(&self) -> Position {
-        (self.line_end, self.column_end)
-    }
-
-    fn is_compiled(&self) -> bool {
-        self.file_name.ends_with("src/lib.rs")
-    }
-}
-
-/// Reads the file in which the replacement of cargo keeps the compiler's messages.
-pub(crate) fn read_messages(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let messages = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    let messages = messages.filter_map(|mut message: Value| match message["message"].take() {
-        Value::Null => None,
-        message => Some(message),
-    });
-    messages.collect()
-}
-
-/// Returns the errors among the compiler's messages: those about the cell, or all errors if none is
-/// about the cell.
-pub(crate) fn errors(messages: &[Value], compiled: &SourceMap) -> Vec<Diagnostic> {
-    let errors = messages.iter().filter(|message| is_error(message));
-    let mut errors: Vec<Diagnostic> = errors.map(|json| read_json(json, compiled)).collect();
-    if errors.iter().any(|error| !error.labels.is_empty()) {
-        errors.retain(|error| !error.labels.is_empty());
-    }
-    errors
-}
-
-/// Returns the warnings about values that the cell does not use, such as a `Result`. Other warnings are about
-/// style, or about variables that a later cell uses.
-pub(crate) fn warnings(messages: &[Value], compiled: &SourceMap) -> Vec<Diagnostic> {
-    let is_wanted = |message: &&Value| {
-        message["level"] == "warning" && message["code"]["code"] == "unused_must_use"
-    };
-    let warnings = messages.iter().filter(is_wanted);
-    let warnings = warnings.map(|json| read_json(json, compiled));
-    warnings
-        .filter(|warning| !warning.labels.is_empty())
-        .collect()
-}
-
-fn read_json(json: &Value, compiled: &SourceMap) -> Diagnostic {
-    let message = CompilerMessage {
-        is_error: json["level"] == "error",
-        message: json["message"].as_str().unwrap_or_default().to_owned(),
-        code: json["code"]["code"].as_str(),
-        labels: Vec::new(),
-        json,
-    };
-    read(message, compiled)
-}
-
-/// Reads a message about the source `compiled`.
-pub(crate) fn read(reported: CompilerMessage, compiled: &SourceMap) -> Diagnostic {
-    let rustc: Message = serde_json::from_value(reported.json.clone()).unwrap_or_default();
-    let mut labels = reported.labels;
-    let primary = rustc.spans.iter().find(|span| span.is_primary);
-    if labels.is_empty() {
-        labels.extend(primary.and_then(|span| label(span, compiled)));
-    }
-    let seen = labels.len();
-    let near = labels.iter().find(|l| l.primary).or(labels.first());
-    let near = near.map(|label| label.start.0);
-    let notes = rustc.children.iter();
-    let mut diagnostic = Diagnostic {
-        is_error: reported.is_error,
-        message: reported.message.trim_start_matches("error: ").to_owned(),
-        code: reported.code.map(str::to_owned),
-        notes: notes.filter_map(|n| note(n, near, compiled)).collect(),
-        labels,
-        hint: None,
-    };
-    if reported.code.is_none() && rustc.spans.len() > seen {
-        remove_what_was_found(&mut diagnostic.message);
-    }
-    shorten_paths(&mut diagnostic);
-    diagnostic
-}
-
-/// Shortens ``expected `;`, found keyword `fn` ``, where the `fn` is evcxr's.
-fn remove_what_was_found(message: &mut String) {
-    if let (true, Some(at)) = (message.starts_with("expected "), message.find(", found ")) {
-        message.truncate(at);
-    }
-}
-
-/// Returns the label for a span that is partly in evcxr's own code, or in code that evcxr has rewritten.
-fn label(span: &Span, compiled: &SourceMap) -> Option<Label> {
-    if !span.is_compiled() {
-        return None;
-    }
-    let (start, end) = compiled
-        .part(span.start(), span.end())
-        .or_else(|| only_copy(span, compiled.cell()))?;
-    Some(Label {
-        start,
-        end,
-        text: span.label.clone().unwrap_or_default(),
-        primary: true,
-    })
-}
-
-/// Returns the position of the marked text, if it occurs once in the cell.
-fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
-    let [Text { text }] = &span.text[..] else {
-        return None;
-    };
-    let from = byte_offset(text, (1, span.column_start));
-    let marked = text.get(from..byte_offset(text, (1, span.column_end)))?;
-    let mut copies = cell.match_indices(marked);
-    match (copies.next(), copies.next()) {
-        (Some((at, _)), None) if marked.contains(char::is_alphanumeric) => {
-            Some((position_of(cell, at), position_of(cell, at + marked.len())))
-        }
-        _ => None,
-    }
-}
+/// What to do about an error in an item of an earlier cell.
+const EARLIER: &str = "this cell changes what that item uses. Change that cell and run it again, or give what this \
+                       cell defines another name.";
 
 /// The beginnings of notes that repeat the error, or that do not help.
 const NOISE: [&str; 12] = [
@@ -187,52 +35,166 @@ const NOISE: [&str; 12] = [
     "see issue #",
 ];
 
-fn note(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Note> {
-    if NOISE.iter().any(|noise| note.message.starts_with(noise)) {
-        return None;
+impl Reader<'_> {
+    /// Returns the errors about the cell, or all errors if none is about the cell.
+    pub(crate) fn errors(self, messages: &[Message]) -> Vec<Diagnostic> {
+        let mut errors: Vec<Diagnostic> = messages.iter().map(|it| self.error(it)).collect();
+        if errors.iter().any(|error| !error.labels.is_empty()) {
+            errors.retain(|error| !error.labels.is_empty());
+        }
+        errors
     }
-    let is_help = note.level == "help";
-    let mut message = note.message.clone();
-    let suggests = note.spans.iter().any(|s| s.suggested_replacement.is_some());
-    if !suggests && note.spans.iter().any(|span| !span.is_compiled()) {
-        // A span in a library, of which only the signature of a function is worth showing.
-        message = format!("{message}: `{}`", signature(note)?);
+
+    /// Returns the warnings about values that the cell does not use, such as a `Result`. Other warnings are about
+    /// style, or about variables that a later cell uses.
+    pub(crate) fn warnings(self, messages: &[Message]) -> Vec<Diagnostic> {
+        let is_wanted = |message: &&Message| {
+            message.level == Level::Warning && message.has_code("unused_must_use")
+        };
+        let warnings = messages.iter().filter(is_wanted).map(|message| {
+            let primary = message.primary().filter(|span| self.is_here(span));
+            self.read(message, primary.and_then(|span| self.label(span)))
+        });
+        warnings
+            .filter(|warning| !warning.labels.is_empty())
+            .collect()
     }
-    let edits = edits(note, near, compiled);
-    if edits.is_none() && message.starts_with("consider annotating") {
-        return None;
+
+    fn error(self, message: &Message) -> Diagnostic {
+        let labels = message.spans.iter().filter_map(|span| self.label(span));
+        let mut error = self.read(message, labels);
+        error.is_error = true;
+        // A value on a later line is not to blame.
+        let mut lines = error.labels.iter().map(|label| label.start.0);
+        let first = lines.next();
+        let is_value = !error.message.contains("found keyword");
+        let is_missing = is_value && error.message.starts_with(SEMICOLON);
+        if is_missing && lines.any(|line| Some(line) != first) {
+            error.message.truncate(SEMICOLON.len());
+        }
+        if let Some(span) = self.earlier(message) {
+            if let Some(line) = span.text.first() {
+                let quote = format!(", in an item of an earlier cell: `{}`", line.text.trim());
+                error.message += &quote;
+            }
+            error.hint = Some(EARLIER.to_owned());
+        }
+        error
     }
-    Some(Note {
-        is_help,
-        message,
-        is_outside_cell: suggests && edits.is_none(),
-        edits: edits.unwrap_or_default(),
-    })
+
+    fn read(self, message: &Message, labels: impl IntoIterator<Item = Label>) -> Diagnostic {
+        let labels: Vec<Label> = labels.into_iter().collect();
+        let seen = labels.len();
+        let mut diagnostic = Diagnostic {
+            is_error: message.is_error(),
+            message: message.message.trim_start_matches("error: ").to_owned(),
+            code: message.code.as_ref().map(|code| code.code.clone()),
+            notes: message
+                .children
+                .iter()
+                .filter_map(|it| self.note(it))
+                .collect(),
+            labels,
+            hint: None,
+        };
+        if message.code.is_none() && message.spans.len() > seen {
+            remove_what_was_found(&mut diagnostic.message);
+        }
+        shorten_paths(&mut diagnostic);
+        diagnostic
+    }
+
+    /// Returns the place of a message that is about an item of an earlier cell.
+    fn earlier(self, message: &Message) -> Option<&Span> {
+        let is_earlier = |span: &&Span| span.cell.is_some_and(|cell| cell != self.number);
+        message.primary().filter(is_earlier)
+    }
+
+    fn is_here(self, span: &Span) -> bool {
+        span.cell == Some(self.number)
+    }
+
+    /// Returns the part of the cell that a span is about, within the arguments of a macro also.
+    fn label(self, span: &Span) -> Option<Label> {
+        let mut outer = span;
+        while !self.is_here(outer) {
+            outer = &outer.expansion.as_ref()?.span;
+        }
+        let (start, end) = place(outer);
+        Some(Label {
+            start,
+            end,
+            text: span.label.clone().unwrap_or_default(),
+            primary: span.is_primary,
+        })
+    }
+
+    fn note(self, note: &Message) -> Option<Note> {
+        if NOISE.iter().any(|noise| note.message.starts_with(noise)) {
+            return None;
+        }
+        let mut message = note.message.clone();
+        let suggests = note.spans.iter().any(|s| s.suggested_replacement.is_some());
+        if !suggests && note.spans.iter().any(|span| !self.is_here(span)) {
+            // A span in a library, of which only the signature of a function is worth showing.
+            message = format!("{message}: `{}`", signature(note)?);
+        }
+        let edits = self.edits(note);
+        if edits.is_none() && message.starts_with("consider annotating") {
+            return None;
+        }
+        Some(Note {
+            is_help: note.level == Level::Help,
+            message,
+            is_outside_cell: suggests && edits.is_none(),
+            edits: edits.unwrap_or_default(),
+        })
+    }
+
+    /// Returns the edits that rustc suggests, if all of them are in the cell.
+    fn edits(self, note: &Message) -> Option<Vec<Edit>> {
+        let suggested = note.spans.iter();
+        let suggested =
+            suggested.filter_map(|span| Some((span, span.suggested_replacement.as_ref()?)));
+        let edit = |(span, text): (&Span, &String)| {
+            let (start, end) = if text.starts_with("use ") {
+                // rustc would put it among the engine's own lines.
+                let top = (first_line_of_rust(self.code), 1);
+                (top, top)
+            } else {
+                let is_text = |line: usize| {
+                    let line = self.code.lines().nth(line.checked_sub(1)?)?;
+                    (!line.trim().is_empty()).then_some(())
+                };
+                is_text(span.line_start).filter(|()| self.is_here(span))?;
+                is_text(span.line_end)?;
+                place(span)
+            };
+            let text = text.clone();
+            Some(Edit { start, end, text })
+        };
+        suggested.map(edit).collect()
+    }
+}
+
+fn place(span: &Span) -> (Position, Position) {
+    (
+        (span.line_start, span.column_start),
+        (span.line_end, span.column_end),
+    )
+}
+
+/// Shortens ``expected `;`, found keyword `fn` ``, where the `fn` is the engine's.
+fn remove_what_was_found(message: &mut String) {
+    if let (true, Some(at)) = (message.starts_with("expected "), message.find(", found ")) {
+        message.truncate(at);
+    }
 }
 
 fn signature(note: &Message) -> Option<&str> {
     let line = note.spans.first()?.text.first()?.text.trim();
     let is_function = line.starts_with("pub fn ") || line.starts_with("fn ");
     is_function.then(|| line.trim_end_matches(['{', ' ']))
-}
-
-/// Returns the edits that rustc suggests, if all of them are in the cell.
-fn edits(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Vec<Edit>> {
-    let suggested = note.spans.iter();
-    let suggested = suggested.filter_map(|s| Some((s, s.suggested_replacement.as_ref()?)));
-    let edit = |(span, text): (&Span, &String)| {
-        let (start, end) = if text.starts_with("use ") {
-            // rustc would put it among evcxr's own lines.
-            let top = (first_line_of_rust(compiled.cell()), 1);
-            (top, top)
-        } else {
-            let place = |place| compiled.position(place, near);
-            (place(span.start())?, place(span.end())?)
-        };
-        let text = text.clone();
-        Some(Edit { start, end, text })
-    };
-    suggested.map(edit).collect()
 }
 
 /// Returns the number of the first line after the commands at the top of a cell.

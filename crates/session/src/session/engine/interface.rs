@@ -4,8 +4,6 @@ use super::input::InputRequest;
 use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
@@ -55,8 +53,7 @@ pub(crate) trait Engine: Send {
         import.to_owned()
     }
 
-    /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
-    /// commands such as `:vars`.
+    /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the engine's own output.
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError>;
 
     /// Adds the packages of `:dep` lines, given by name and value; `None` if [`Self::execute`] does.
@@ -94,9 +91,10 @@ pub(crate) trait Engine: Send {
         None
     }
 
-    /// Returns the variables that the last cell has lost because it changed their type; `None` if the engine does
-    /// not notice such changes.
-    fn lost(&mut self) -> Option<Vec<String>>;
+    /// Returns the variables that the last cell has lost because it changed their type.
+    fn lost(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns the variables that the last cell has frozen, each with those that borrow from it, in words.
     fn frozen(&mut self) -> Vec<(String, String)> {
@@ -119,11 +117,10 @@ pub(crate) trait Engine: Send {
         None
     }
 
-    /// Returns the source of the last compilation.
-    fn last_source(&self) -> String;
-
-    /// Returns whether the code compiles.
-    fn compiles(&mut self, code: &str) -> bool;
+    /// Returns the line of an earlier cell in which the last cell has failed, if it has failed in one.
+    fn earlier_line(&mut self) -> Option<String> {
+        None
+    }
 
     /// Returns the completions at the byte `cursor`.
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
@@ -133,31 +130,12 @@ pub(crate) trait Engine: Send {
         let _ = self.complete("Tensor::zero", 12);
     }
 
-    /// Adds signatures and documentation to completions of `code`, where [`Self::complete`] has not.
-    fn describe(&mut self, _found: &mut Completions, _code: &str) {}
-
     /// Returns the documentation of what is at the byte `cursor`.
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
 
     /// Returns the type of an expression, with `{unknown}` in place of what is not known.
     fn type_of(&mut self, expression: &str) -> Option<String>;
 
-    /// Returns the process that an interrupt reaches, also after restarts.
-    fn cells(&self) -> Cells;
-
-    /// Returns the switch by which an evaluation is given up.
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::default()
-    }
-
-    /// Returns whether nothing is evaluated.
-    fn is_idle(&self) -> bool {
-        true
-    }
-
-    /// Waits for an evaluation that was given up; returns whether it has ended. If not, the wait was
-    /// given up too.
-    fn wait(&mut self, _listen: &mut Listen) -> bool {
-        true
-    }
+    /// Returns what an interrupt reaches.
+    fn cells(&self) -> Box<dyn Cells>;
 }

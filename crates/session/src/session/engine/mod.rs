@@ -1,26 +1,29 @@
-//! What evaluates the Rust of a cell: a trait, and the two engines that implement it.
+//! What evaluates the Rust of a cell: a trait, and the engines that implement it.
 //!
 //! - [`interface`] is the trait; [`input`] passes a cell's request for input on;
 //! - [`own`] uses the crate `taper-engine`, and is the default;
-//! - [`evcxr`] hides evcxr.
+//! - `evcxr` uses the released evcxr, with the feature `evcxr`.
 
+#[cfg(feature = "evcxr")]
 mod evcxr;
 mod input;
 mod interface;
 mod own;
 
 use crate::error::{Error, Result};
-use evcxr::Evcxr;
-pub(crate) use interface::{Added, Engine, EngineEvent, Start};
+pub(crate) use interface::{Engine, EngineEvent, Start};
 use own::Own;
 
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.
-const VARIABLE: &str = "TAPER_ENGINE";
+pub(crate) const VARIABLE: &str = "TAPER_ENGINE";
 
 /// Starts the engine that the user has chosen.
 pub(super) fn start(start: &Start) -> Result<Box<dyn Engine>> {
     match std::env::var_os(VARIABLE) {
-        Some(engine) if engine == "evcxr" => Ok(Box::new(Evcxr::start(start)?)),
+        #[cfg(feature = "evcxr")]
+        Some(engine) if engine == "evcxr" => Ok(Box::new(evcxr::Evcxr::start(start)?)),
+        #[cfg(not(feature = "evcxr"))]
+        Some(engine) if engine == "evcxr" => Err(Error::NoEvcxr),
         Some(engine) if !engine.is_empty() && engine != "taper" => Err(Error::Engine(engine)),
         _ => Ok(Box::new(Own::start(start)?)),
     }

@@ -1,7 +1,7 @@
 //! The type of the hints in this folder.
 
 use crate::session::diagnostics::diagnostic::{Diagnostic, Label};
-use crate::session::source_map::byte_offset;
+use crate::session::position::byte_offset;
 
 /// A hint, and whether it replaces the compiler's notes.
 pub(super) struct Hint {

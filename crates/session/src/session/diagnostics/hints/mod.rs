@@ -15,9 +15,9 @@ mod tensor;
 use super::diagnostic::{Diagnostic, Note};
 use crate::session::names::Names;
 use hint::{Hint, besides, instead, marked, quoted};
-pub(crate) use kept::{about_a_type, definition};
+pub(crate) use kept::{borrowed, nameless};
 
-/// Adds the hint for a diagnostic, and rewords evcxr's own messages.
+/// Adds the hint for a diagnostic.
 pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
     if diagnostic.hint.is_some() {
         return;
@@ -39,9 +39,6 @@ pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
             diagnostic.notes.clear();
         }
     }
-    for label in &mut diagnostic.labels {
-        label.text = label.text.replace(CELL_RESULT, "Result<(), Error>");
-    }
 }
 
 /// Adds the hint for a warning about a value that the cell does not use.
@@ -55,39 +52,21 @@ pub(crate) fn add_to_warning(diagnostic: &mut Diagnostic) {
     }
 }
 
-/// The return type of the function that evcxr puts around a cell.
-const CELL_RESULT: &str = "Result<(), EvcxrUserCodeError>";
-
-/// Rewords evcxr's own messages, and those about its code.
+/// Rewords the error about a `return` at the top level of a cell, whose type rustc compares with that of the engine's
+/// code.
 fn reword(diagnostic: &mut Diagnostic) -> Option<Hint> {
-    let message = &diagnostic.message;
-    if message.contains("contains a reference with a non-static lifetime") {
-        let name = quoted(message).to_owned();
-        diagnostic.message = format!("`{name}` borrows from another value and cannot be kept");
-        return Some(instead(format!(
-            "variables live on between cells, but a borrowed value cannot. Keep an owned value: \
-             `.clone()` or `.to_owned()` for data, `.collect::<Vec<_>>()` for an iterator. \
-             Or write all lines that use `{name}` in one cell, between `{{` and `}}`."
-        )));
+    let is_return = diagnostic.message.starts_with("return type inferred to be")
+        || diagnostic.code.as_deref() == Some("E0069");
+    if !is_return {
+        return None;
     }
-    if is_return(diagnostic) {
-        "`return` outside of a function".clone_into(&mut diagnostic.message);
-        for label in &mut diagnostic.labels {
-            label.text.clear();
-        }
-        let text = "a cell shows the value of its last line if that does not end with `;`. Remove `return`.";
-        return Some(instead(text.to_owned()));
+    "`return` outside of a function".clone_into(&mut diagnostic.message);
+    for label in &mut diagnostic.labels {
+        label.text.clear();
     }
-    None
-}
-
-/// Returns whether the error is about a `return` at the top level of a cell, whose type rustc compares
-/// with the return type of evcxr's function.
-fn is_return(diagnostic: &Diagnostic) -> bool {
-    let label = diagnostic.primary().map_or("", |label| &label.text);
-    diagnostic.message.starts_with("return type inferred to be")
-        || diagnostic.code.as_deref() == Some("E0069")
-        || label.starts_with(&format!("expected `{CELL_RESULT}`"))
+    let text =
+        "a cell shows the value of its last line if that does not end with `;`. Remove `return`.";
+    Some(instead(text.to_owned()))
 }
 
 /// Explains names that an earlier cell defined, and unknown names.
@@ -128,7 +107,7 @@ fn misused_name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     }
 }
 
-/// Explains assignments to a variable of an earlier cell, where rustc would change evcxr's code.
+/// Explains assignments to a variable of an earlier cell, where rustc would change the engine's code.
 fn not_mutable(diagnostic: &Diagnostic) -> Option<Hint> {
     let mut notes = diagnostic.notes.iter();
     notes.find(|note| note.is_outside_cell && note.message.ends_with("to be mutable"))?;

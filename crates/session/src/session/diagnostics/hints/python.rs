@@ -204,7 +204,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// Explains Python's syntax in the line of an error.
 pub(super) fn syntax(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
-    // A word that is unknown, or a quote, where evcxr's parser has made two statements of a line.
+    // A word that is unknown, or a quote, where the parser has made two statements of a line.
     const CODES: [&str; 5] = ["E0423", "E0425", "E0762", "E0765", "E0766"];
     if diagnostic
         .code

@@ -1,247 +1,133 @@
-//! Hides evcxr behind the trait [`Engine`]. Nothing outside of this folder names it.
+//! The released evcxr as an engine, through its public interface.
+//!
+//! It finds the image's packages compiled in the session's folder, and loads `taper` with `:dep`, as in
+//! `evcxr_jupyter`. What it cannot do is in the book: "Where the engines differ".
 
-mod error;
+mod errors;
 
-use super::input::{InputRequest, ask};
+use super::input::InputRequest;
 use super::interface::{Engine, EngineEvent, Listen, Start};
-use crate::compile::Early;
+use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
-use crate::session::completions;
 use crate::session::diagnostics::EngineError;
-use crate::session::diagnostics::failure::line_of_cell;
-use crate::session::diagnostics::rustc::{read_messages, warnings};
-use crate::session::documentation;
 use crate::session::interrupt::Cells;
-use crate::session::source_map::SourceMap;
-use crate::{heap::Heap, relay, workspace};
-use crossbeam_channel::{Receiver, bounded, never, select, unbounded};
-use error::to_engine_error;
+use crate::{image, workspace};
+use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::resume_unwind;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use taper_evaluator::evaluator::{Completion, Completions};
-use taper_evaluator::event::MimeBundle;
+use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
 use taper_host::error::Context as _;
+use taper_host::toolchain;
 
 /// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
 
-/// How often to look whether an evaluation was given up.
-const LOOK: Duration = Duration::from_millis(50);
+/// How long to wait for the standard error of a cell that has ended: evcxr reads it in another thread.
+const QUIET: Duration = Duration::from_millis(20);
 
-/// A statement from which evcxr learns that cells use `?`. Otherwise it learns this from a compile error
-/// in the first cell with `?`, and mistakes that error for one about the display of the cell's value.
-const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
+/// The variable with the folders in which the dynamic loader looks for libraries.
+const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
 
 /// One evcxr context.
 pub(super) struct Evcxr {
     /// The dependency on the crate `taper`, as a line of a manifest.
     taper: String,
-    /// evcxr's work directory.
-    work: PathBuf,
-    /// `None` while a thread evaluates, also after it was given up.
-    context: Option<Box<CommandContext>>,
-    /// Receives the context from a thread that was given up.
-    busy: Option<Receiver<Evaluated>>,
+    context: CommandContext,
     outputs: EvalContextOutputs,
-    /// The messages of the last compilation, as the replacement of cargo writes them.
-    messages: PathBuf,
-    /// The source of the last compilation.
-    source: PathBuf,
-    /// Set to return before the evaluating thread has ended: nothing can stop rust-analyzer.
-    given_up: Arc<AtomicBool>,
-    /// Notified of each analysis.
-    heap: Heap,
 }
 
-/// What a thread returns: the context, and the outcome of the cell or a panic.
-type Evaluated = (Box<CommandContext>, std::thread::Result<Outcome>);
-
 impl Evcxr {
-    /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
+    /// Starts evcxr in the folder that the variable `EVCXR_TMPDIR` names.
     pub(super) fn start(start: &Start) -> Result<Evcxr> {
-        let work = start.work;
         // evcxr reads the arguments of this process, and would panic.
         if let Some(odd) = std::env::args_os().find(|argument| argument.to_str().is_none()) {
             return Err(Error::Argument(odd));
         }
-        let ready = work.join("ready-for-records");
-        // A file of an earlier session in this work directory would make evcxr wait indefinitely.
-        if ready.exists() {
-            std::fs::remove_file(&ready).on_file("remove", &ready)?;
-        }
-        let mut relay = Command::new(taper_host::process::program()?);
-        relay.arg(relay::RELAY_ARGUMENT);
-        relay.env(
-            relay::SECRET_VARIABLE,
-            uuid::Uuid::new_v4().simple().to_string(),
-        );
-        relay.env(relay::READY_VARIABLE, &ready);
-        relay.env(relay::LIBRARY_VARIABLE, &start.library);
-        relay.env(LIBRARY_PATH, library_path(work)?);
-        match std::env::var_os("RUST_BACKTRACE") {
-            Some(value) => relay.env(relay::BACKTRACE_VARIABLE, value),
-            None => relay.env_remove(relay::BACKTRACE_VARIABLE),
-        };
-        let locked = std::fs::read(work.join("Cargo.lock")).ok();
-        let (context, outputs) = on_large_stack(|| EvalContext::with_subprocess_command(relay))
-            .map_err(|error| Error::Start(error.to_string()))?;
+        image::complete(start.work)?;
+        let lock = start.work.join("Cargo.lock");
+        let locked = std::fs::read(&lock).on_file("read", &lock)?;
+        let mut process = Command::new(taper_host::process::program()?);
+        cells::prepare(&mut process);
+        process.env(LIBRARY_PATH, library_path()?);
+        let started = on_large_stack(|| EvalContext::with_subprocess_command(process));
+        let (context, outputs) = started.map_err(|error| Error::Start(error.to_string()))?;
         // evcxr starts with a crate without dependencies, for which cargo empties the lock file.
-        if let Some(locked) = locked {
-            let file = work.join("Cargo.lock");
-            std::fs::write(&file, locked).on_file("write", &file)?;
-        }
-        crate::compile::show_library(work)?;
-        std::fs::write(&ready, "").on_file("write", &ready)?;
+        std::fs::write(&lock, locked).on_file("write", &lock)?;
         Ok(Evcxr {
             taper: workspace::dependency(&start.taper, &start.features),
-            work: work.to_owned(),
-            context: Some(Box::new(CommandContext::with_eval_context(context))),
-            busy: None,
+            context: CommandContext::with_eval_context(context),
             outputs,
-            messages: work.join(crate::compile::MESSAGES),
-            source: work.join("src/lib.rs"),
-            given_up: Arc::default(),
-            heap: Heap::start(),
         })
-    }
-
-    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(EngineEvent)) -> Outcome {
-        let Some(mut context) = self.context.take() else {
-            return Err("an interrupted cell is still being analysed"
-                .to_owned()
-                .into());
-        };
-        let (done_sender, done) = bounded(1);
-        let (request_sender, requests) = unbounded();
-        let code = code.to_owned();
-        let busy = self.heap.busy();
-        let evaluate = move || {
-            let mut callbacks = EvalCallbacks {
-                input_reader: &|request| ask(&request_sender, request.prompt, request.is_password),
-            };
-            let run = || context.execute_with_callbacks(&code, &mut callbacks);
-            let outcome = catch_unwind(AssertUnwindSafe(run));
-            let _ = done_sender.send((context, outcome));
-            drop(busy);
-        };
-        std::thread::Builder::new()
-            .stack_size(STACK)
-            .spawn(evaluate)
-            .expect("a thread can be started");
-        match listen_until_done(&self.outputs, &requests, &done, &self.given_up, listen) {
-            Some(Some((context, outcome))) => {
-                self.context = Some(context);
-                outcome.unwrap_or_else(|panic| resume_unwind(panic))
-            }
-            Some(None) => Err("the compiler thread ended early".to_owned().into()),
-            None => {
-                self.busy = Some(done);
-                Err("the analysis of the cell was given up".to_owned().into())
-            }
-        }
-    }
-
-    /// Returns what rust-analyzer shows at the byte `cursor`, as text and as HTML.
-    fn hover(&mut self, code: &str, cursor: usize) -> Option<(String, String)> {
-        let found = self.context.as_mut()?.hover_at(code, cursor).ok()?;
-        (found.0 != "No documentation found").then_some(found)
     }
 }
 
 impl Engine for Evcxr {
-    /// The cell sets the linker: if evcxr chose one from the PATH, all packages would be compiled again in
-    /// kernels with another PATH.
+    /// The cell sets the linker: if evcxr chose one from the PATH, all packages would be compiled again.
     fn first_cell(&self, import: &str) -> String {
-        let home = crate::compile::cargo_home().unwrap_or_default();
-        let home = home.to_string_lossy();
-        let taper = &self.taper;
-        format!(
-            ":build_env CARGO_HOME={home}\n:linker system\n:dep {taper}\n{import}\n{QUESTION_MARK}"
-        )
+        format!(":linker system\n:dep {}\n{import}", self.taper)
+    }
+
+    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+        // evcxr does not say when a cell begins to run.
+        listen(EngineEvent::Record(Record::Begin));
+        let (requests, requested) = unbounded();
+        let (sender, done) = bounded(1);
+        let Evcxr {
+            context, outputs, ..
+        } = self;
+        let evaluate = || {
+            let mut callbacks = EvalCallbacks {
+                input_reader: &|request| ask(&requests, request.prompt, request.is_password),
+            };
+            let _ = sender.send(context.execute_with_callbacks(code, &mut callbacks));
+        };
+        let outcome = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, evaluate);
+            let thread = thread.map_err(|error| error.to_string())?;
+            let outcome = listen_until_done(outputs, &requested, &done, listen);
+            match thread.join() {
+                Ok(()) => outcome.unwrap_or_else(|| Err("evcxr ended early".into())),
+                Err(panic) => resume_unwind(panic),
+            }
+        });
+        outcome.map(bundle_of).map_err(errors::translate)
     }
 
     /// After evcxr's `:restart`, the next cell would still look for the variables of the old process.
     fn end_process(&mut self) -> Result<(), EngineError> {
-        self.execute("std::process::exit(0);", &mut |_| {})
-            .map(drop)
-    }
-
-    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
-        let _compiler = Early::start(code, &self.work);
-        let messages = self.messages.clone();
-        // The messages of an earlier cell.
-        let _ = std::fs::remove_file(&messages);
-        let source_file = self.source.clone();
-        let mut warned = false;
-        let result = self.evaluate(code, &mut |event| {
-            let source = || std::fs::read_to_string(&source_file).unwrap_or_default();
-            if !warned && messages.exists() {
-                warned = true;
-                warn(&messages, &source(), code, listen);
-            }
-            listen(match event {
-                EngineEvent::Record(Record::ThreadPanic {
-                    thread,
-                    message,
-                    file,
-                    line,
-                }) => EngineEvent::ThreadPanic {
-                    thread,
-                    message,
-                    line: line_of_cell(file.as_deref(), line)
-                        .and_then(|line| SourceMap::new(&source(), code).line(line))
-                        .map(|location| location.line),
-                },
-                event => event,
-            });
-        });
-        let source = self.last_source();
-        if result.is_ok() && !warned {
-            warn(&messages, &source, code, listen);
-        }
-        result
-            .map(bundle_of)
-            .map_err(|error| to_engine_error(error, &messages, &SourceMap::new(&source, code)))
+        let _ = self.execute("std::process::exit(0);", &mut |_| {});
+        Ok(())
     }
 
     fn variables(&self) -> Vec<(String, String)> {
-        let context = self.context.iter();
-        let variables = context.flat_map(|context| context.variables_and_types());
+        let variables = self.context.variables_and_types();
         variables
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
             .collect()
     }
 
-    fn compiles(&mut self, code: &str) -> bool {
-        let Some(context) = &mut self.context else {
-            return false;
-        };
-        let is_error = |found: &evcxr::CompilationError| found.level() == "error";
-        on_large_stack(|| {
-            context
-                .check(code)
-                .is_ok_and(|found| !found.iter().any(is_error))
-        })
-    }
-
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let _busy = self.heap.busy();
-        let context = self.context.as_mut();
-        let Some(Ok(found)) = context.map(|context| context.completions(code, cursor)) else {
+        let context = &mut self.context;
+        let Ok(found) = on_large_stack(|| context.completions(code, cursor)) else {
             return Completions::none(cursor);
         };
-        let items = found.completions.into_iter().map(|c| Completion {
-            text: c.code,
-            kind: c.kind.to_owned(),
-            label: c.label,
+        let items = found.completions.into_iter().map(|found| Completion {
+            text: found.code,
+            kind: found.kind.to_owned(),
+            label: found.label,
             documentation: String::new(),
         });
         Completions {
@@ -251,89 +137,51 @@ impl Engine for Evcxr {
         }
     }
 
-    fn describe(&mut self, found: &mut Completions, code: &str) {
-        completions::ask_for_documentation(found, code, |code, at| {
-            let shown = self.inspect(code, at)?;
-            Some(shown.get("text/plain")?.as_str()?.to_owned())
-        });
-    }
-
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let (text, page) = self.hover(code, cursor)?;
-        let bundle = [
-            ("text/plain", documentation::text(&text)),
-            ("text/html", documentation::page(&page)),
-        ];
-        let bundle = bundle.into_iter();
-        Some(bundle.map(|(k, v)| (k.to_owned(), v.into())).collect())
+        let path = path_at(code, cursor);
+        if path.is_empty() {
+            return None;
+        }
+        let context = &mut self.context;
+        let found = on_large_stack(|| context.execute(&format!(":doc {path}"))).ok()?;
+        let text = found.get("text/plain")?;
+        let is_found = !text.trim().is_empty() && !text.contains("No documentation found");
+        is_found.then(|| bundle_of(found))
     }
 
     fn type_of(&mut self, expression: &str) -> Option<String> {
-        let mut known = self.variables().into_iter();
-        if let Some((_, kind)) = known.find(|(name, _)| name == expression) {
-            return Some(kind);
-        }
-        let code = format!("let taper_value = {{ {expression} }}; taper_value");
-        let (text, _) = self.hover(&code, code.len())?;
-        let kind = text.split_once("let taper_value: ")?.1;
-        Some(kind.lines().next()?.trim().to_owned())
+        let mut known = self.context.variables_and_types();
+        let (_, kind) = known.find(|(name, _)| *name == expression)?;
+        Some(kind.to_owned())
     }
 
-    fn last_source(&self) -> String {
-        std::fs::read_to_string(&self.source).unwrap_or_default()
-    }
-
-    fn lost(&mut self) -> Option<Vec<String>> {
-        None
-    }
-
-    fn cells(&self) -> Cells {
-        let context = self.context.as_ref().expect("nothing is evaluated yet");
-        Cells::Relay(context.process_handle())
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        self.given_up.clone()
-    }
-
-    fn wait(&mut self, listen: &mut Listen) -> bool {
-        while let Some(busy) = &self.busy {
-            match listen_until_done(&self.outputs, &never(), busy, &self.given_up, listen) {
-                Some(Some((context, _))) => {
-                    self.context = Some(context);
-                    self.busy = None;
-                }
-                Some(None) => self.busy = None,
-                None => return false,
-            }
-        }
-        true
-    }
-
-    fn is_idle(&self) -> bool {
-        self.context.is_some()
+    fn cells(&self) -> Box<dyn Cells> {
+        Box::new(Process(self.context.process_handle()))
     }
 }
 
-/// The variable with the folders in which the dynamic loader looks for libraries.
-const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
-    "DYLD_LIBRARY_PATH"
-} else {
-    "LD_LIBRARY_PATH"
-};
+/// The process in which evcxr's cells run. It does not notice an interrupt, so that ends it.
+struct Process(Arc<Mutex<Child>>);
 
-/// Returns the value of [`LIBRARY_PATH`] with the folders of `taper` and of the shared standard library.
-/// The paths compiled into a cell do not lead to these: they are relative to another folder than the
-/// cell's.
-fn library_path(work: &Path) -> Result<OsString> {
+impl Cells for Process {
+    fn interrupt(&self) {
+        self.kill();
+    }
+
+    fn kill(&self) {
+        // Locked for long only while evcxr waits for a process that has ended already.
+        if let Ok(mut process) = self.0.try_lock() {
+            let _ = process.kill();
+        }
+    }
+}
+
+/// Adds the folder of the shared standard library, which evcxr's own process does not load.
+fn library_path() -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    let taper = work
-        .join("target")
-        .join(taper_host::toolchain::host()?)
-        .join("debug");
-    let ours = [taper, taper_host::toolchain::library_folder()?];
-    let folders = ours.into_iter().chain(std::env::split_paths(&before));
-    Ok(std::env::join_paths(folders)?)
+    let ours = std::iter::once(toolchain::library_folder()?);
+    let folders = std::env::join_paths(ours.chain(std::env::split_paths(&before)));
+    folders.map_err(|error| Error::Start(error.to_string()))
 }
 
 fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -348,41 +196,49 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 type Outcome = Result<EvalOutputs, evcxr::Error>;
 
-/// Passes events on until the thread has ended; returns its result, `Some(None)` if it has none, or `None`
-/// if the evaluation was given up.
+/// Passes events on until the cell has ended; returns how, or `None` if evcxr has panicked.
 fn listen_until_done(
     outputs: &EvalContextOutputs,
     requests: &Receiver<InputRequest>,
-    done: &Receiver<Evaluated>,
-    given_up: &AtomicBool,
-    listen: &mut dyn FnMut(EngineEvent),
-) -> Option<Option<Evaluated>> {
-    let evaluated = loop {
+    done: &Receiver<Outcome>,
+    listen: &mut Listen,
+) -> Option<Outcome> {
+    let outcome = loop {
         select! {
-            recv(outputs.stdout) -> line => if let Ok(line) = line { pass_on(&line, listen) },
-            recv(outputs.stderr) -> line => if let Ok(line) = line { eprintln!("{line}") },
+            recv(outputs.stdout) -> line => pass_on(Stream::Stdout, line.ok(), listen),
+            recv(outputs.stderr) -> line => pass_on(Stream::Stderr, line.ok(), listen),
             recv(requests) -> request => if let Ok(request) = request {
                 // What the cell printed before it asked comes first.
-                outputs.stdout.try_iter().for_each(|line| pass_on(&line, listen));
+                for line in outputs.stdout.try_iter() {
+                    pass_on(Stream::Stdout, Some(line), listen);
+                }
                 listen(EngineEvent::InputRequest(request));
             },
-            recv(done) -> evaluated => break evaluated.ok(),
-            default(LOOK) => if given_up.load(Ordering::Relaxed) {
-                return None;
-            },
+            recv(done) -> outcome => break outcome.ok(),
         }
     };
-    // evcxr sends every line of this cell before it reports that the cell has ended.
-    outputs
-        .stdout
-        .try_iter()
-        .for_each(|line| pass_on(&line, listen));
-    Some(evaluated)
+    for line in outputs.stdout.try_iter() {
+        pass_on(Stream::Stdout, Some(line), listen);
+    }
+    while let Ok(line) = outputs.stderr.recv_timeout(QUIET) {
+        pass_on(Stream::Stderr, Some(line), listen);
+    }
+    outcome
 }
 
-fn pass_on(line: &str, listen: &mut dyn FnMut(EngineEvent)) {
-    if let Some(record) = Record::from_line(line) {
-        listen(EngineEvent::Record(record));
+fn pass_on(stream: Stream, line: Option<String>, listen: &mut Listen) {
+    if let Some(line) = line {
+        let text = line + "\n";
+        listen(EngineEvent::Record(Record::Text { stream, text }));
+    }
+}
+
+fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
+    let (request, answer) = InputRequest::new(prompt, password);
+    let _ = requests.send(request);
+    match answer.recv() {
+        Ok(Answer::Line(line)) => line,
+        _ => String::new(),
     }
 }
 
@@ -398,10 +254,12 @@ fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
         .collect()
 }
 
-/// Reports the compiler's warnings about the cell.
-fn warn(messages: &Path, source: &str, code: &str, listen: &mut dyn FnMut(EngineEvent)) {
-    let warnings = warnings(&read_messages(messages), &SourceMap::new(source, code));
-    if !warnings.is_empty() {
-        listen(EngineEvent::Warnings(warnings));
-    }
+/// Returns the path or the access at a byte of the code: `Tensor::zeros`, `x.sum`.
+fn path_at(code: &str, cursor: usize) -> &str {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let is_path = |c: char| is_name(c) || c == ':' || c == '.';
+    let (before, after) = code.split_at(cursor);
+    let start = before.trim_end_matches(is_path).len();
+    let end = cursor + after.find(|c| !is_name(c)).unwrap_or(after.len());
+    code[start..end].trim_matches([':', '.'])
 }

@@ -1,8 +1,9 @@
 //! With what the session's cells are compiled and run.
 
 use super::super::interface::Start;
+use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
-use crate::{image, relay};
+use crate::image;
 use rustix::io::FdFlags;
 use std::ffi::OsString;
 use std::fs::File;
@@ -92,10 +93,7 @@ pub(super) fn environment(
 ) -> Vec<(OsString, Option<OsString>)> {
     // The program does not matter.
     let mut command = Command::new("cells");
-    relay::prepare_cells(&mut command);
-    command.env(relay::SECRET_VARIABLE, secret);
-    command.env(relay::LIBRARY_VARIABLE, library);
-    command.env(relay::ANSWERS_VARIABLE, answers.descriptor().to_string());
+    cells::connect(&mut command, secret, library, answers.descriptor());
     let changes = command.get_envs();
     changes
         .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
@@ -126,7 +124,8 @@ impl Answers {
     }
 
     /// Sends a line. A process that has ended needs none.
-    pub(super) fn send(&mut self, answer: &str) {
+    pub(super) fn send(&mut self, answer: &Answer) {
+        let answer = serde_json::to_string(answer).unwrap_or_default();
         let _ = self.to_cells.write_all(format!("{answer}\n").as_bytes());
     }
 }

@@ -4,26 +4,28 @@
 //! - [`configuration`] finds the compiled packages of the session;
 //! - [`editor`] completes names and shows documentation;
 //! - [`messages`] turns what the engine reports into the session's errors;
-//! - [`records`] turns what cells print into records;
+//! - [`output`] turns what cells print into records;
 //! - [`stale`] compares what cells have seen.
 
 mod advice;
 mod configuration;
 mod editor;
 mod messages;
-mod records;
+mod output;
 mod stale;
 
 use super::input::InputRequest;
 use super::interface::{Added, Engine, EngineEvent, Listen, Start};
 use crate::analysis::Analysis;
+use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::image::Packages;
 use crate::session::dependencies;
 use crate::session::diagnostics::EngineError;
+use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use configuration::Answers;
-use records::{Piece, Records};
+use output::{Output, Piece};
 use stale::CellGraph;
 use std::path::PathBuf;
 use taper_engine::{Event, Failure, Outcome};
@@ -36,7 +38,9 @@ use taper_host::progress::Progress;
 /// An engine of our own.
 pub(super) struct Own {
     engine: taper_engine::Engine,
-    records: Records,
+    output: Output,
+    /// Begins the records of cells.
+    secret: String,
     /// Where answers to requests for input go.
     answers: Answers,
     /// The folder in which packages are compiled.
@@ -44,8 +48,8 @@ pub(super) struct Own {
     /// The shared library `taper`.
     library: PathBuf,
     packages: Packages,
-    /// The source of the last cell.
-    source: String,
+    /// The line of an earlier cell in which the last cell has failed.
+    earlier_line: Option<String>,
     lost: Vec<String>,
     /// The variables that the last cell has frozen.
     frozen: Vec<String>,
@@ -59,18 +63,21 @@ impl Own {
     /// Starts the engine with the packages that are compiled in `work`.
     pub(super) fn start(start: &Start) -> Result<Own> {
         let (work, library) = (start.work, &*start.library);
+        // The process that runs the cells could not say it.
+        cells::limit()?;
         configuration::write_manifest(start)?;
         let secret = uuid::Uuid::new_v4().simple().to_string();
         let (answers, config) = configuration::of(work, library, &secret)?;
         let engine = taper_engine::Engine::start(config);
         Ok(Own {
             engine: engine.map_err(|error| Error::Start(taper_host::error::describe(&error)))?,
-            records: Records::new(&secret),
+            output: Output::new(&secret),
+            secret,
             answers,
             work: work.to_owned(),
             library: library.to_owned(),
             packages: Packages::new(work),
-            source: String::new(),
+            earlier_line: None,
             lost: Vec::new(),
             frozen: Vec::new(),
             cell: None,
@@ -114,24 +121,21 @@ impl Own {
     /// Starts the process that runs the cells again, with the session's current environment.
     fn restart(&mut self) -> Result<(), taper_engine::Error> {
         self.cells.clear();
-        let environment =
-            configuration::environment(&self.answers, self.records.secret(), &self.library);
+        let environment = configuration::environment(&self.answers, &self.secret, &self.library);
         self.engine.set_cell_environment(environment);
         self.engine.restart_process().map(drop)
     }
 
-    /// Adds the line of an earlier cell to the source, where an item of that cell has panicked.
-    fn quote(&mut self, outcome: &Outcome) {
-        if let Some(Failure::Panic(fault) | Failure::Failed(fault)) = &outcome.failure
-            && let Some(place) = fault.place.filter(|place| place.cell != outcome.number)
-            && let Some(line) = self.engine.line(place)
-        {
-            self.source += "\n";
-            self.source += &line;
-        }
+    /// Finds the line of an earlier cell, where an item of that cell has failed.
+    fn line_of_earlier_cell(&self, outcome: &Outcome) -> Option<String> {
+        let (Failure::Panic(fault) | Failure::Failed(fault)) = outcome.failure.as_ref()? else {
+            return None;
+        };
+        let place = fault.place.filter(|place| place.cell != outcome.number)?;
+        self.engine.line(place)
     }
 
-    /// Runs a command of evcxr that has a meaning here; returns `None` for any other code.
+    /// Runs a command that concerns the engine; returns `None` for any other code.
     fn command(&mut self, code: &str) -> Option<Result<MimeBundle, EngineError>> {
         let done = match code.trim().split(' ').next()? {
             ":restart" => self.restart(),
@@ -139,7 +143,6 @@ impl Own {
                 self.cells.clear();
                 self.engine.clear()
             }
-            ":offline" => Ok(()),
             _ => return None,
         };
         Some(
@@ -155,27 +158,27 @@ impl Own {
         arguments: Option<&[String]>,
         listen: &mut Listen,
     ) -> Result<MimeBundle, EngineError> {
-        code.clone_into(&mut self.source);
         let source = blank_out(code, is_option);
         let Own {
             engine,
-            records,
+            output,
             answers,
             ..
         } = self;
         let number = engine.next_number();
+        let reader = Reader { number, code };
         let name = taper_engine::file_of_cell(&source);
         let mut pass_on_event = |event| {
             match event {
                 Event::Begin => listen(EngineEvent::Record(Record::Begin)),
                 Event::Text { stream, text } => match stream {
-                    Stream::Stdout => records.stdout(&text),
-                    Stream::Stderr => records.stderr(&text),
+                    Stream::Stdout => output.stdout(&text),
+                    Stream::Stderr => output.stderr(&text),
                 },
-                Event::Value { mime_type, text } => records.value(mime_type, text),
-                Event::CaughtPanic(fault) => records.caught(&fault.message),
+                Event::Value { mime_type, text } => output.value(mime_type, text),
+                Event::CaughtPanic(fault) => output.caught(&fault.message),
                 Event::Warnings(warnings) => {
-                    let warnings = messages::warnings(&warnings, number, code);
+                    let warnings = reader.warnings(&warnings);
                     if !warnings.is_empty() {
                         listen(EngineEvent::Warnings(warnings));
                     }
@@ -187,7 +190,7 @@ impl Own {
                 }),
                 _ => {}
             }
-            pass_on(records, answers, &name, listen);
+            pass_on(output, answers, &name, listen);
         };
         let mut outcome = match arguments {
             Some(arguments) => engine.repeat(&source, arguments, &mut pass_on_event),
@@ -211,22 +214,21 @@ impl Own {
         let frozen: Vec<_> = frozen
             .map(|it| (it.clone(), self.cells.maker(&it.name)))
             .collect();
-        self.quote(&outcome);
-        let line = self.source.lines().count();
-        let mut result = finish(&mut self.records, outcome, (code, line), listen);
+        self.earlier_line = self.line_of_earlier_cell(&outcome);
+        let mut result = finish(&mut self.output, outcome, reader, listen);
         if let Err(EngineError::Compile(errors)) = &mut result {
             errors
                 .iter_mut()
                 .for_each(|error| advice::about_frozen(error, &frozen));
         }
-        pass_on(&mut self.records, &mut self.answers, &name, listen);
+        pass_on(&mut self.output, &mut self.answers, &name, listen);
         result
     }
 }
 
 impl Engine for Own {
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
-        code.clone_into(&mut self.source);
+        self.earlier_line = None;
         if let Some(result) = self.command(code) {
             return result;
         }
@@ -281,8 +283,8 @@ impl Engine for Own {
             .collect()
     }
 
-    fn lost(&mut self) -> Option<Vec<String>> {
-        Some(std::mem::take(&mut self.lost))
+    fn lost(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lost)
     }
 
     fn begin_cell(&mut self, cell: CellName) {
@@ -301,13 +303,8 @@ impl Engine for Own {
         self.cells.maker(variable)
     }
 
-    fn last_source(&self) -> String {
-        // Positions are in the cell already.
-        self.source.clone()
-    }
-
-    fn compiles(&mut self, code: &str) -> bool {
-        self.engine.type_of(&format!("{{ {code} }}")).is_some()
+    fn earlier_line(&mut self) -> Option<String> {
+        self.earlier_line.take()
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
@@ -334,8 +331,22 @@ impl Engine for Own {
         kind.map(|kind| messages::short(&kind))
     }
 
-    fn cells(&self) -> Cells {
-        Cells::Own(self.engine.interrupter())
+    fn cells(&self) -> Box<dyn Cells> {
+        Box::new(self.engine.interrupter())
+    }
+}
+
+impl Cells for taper_engine::Interrupter {
+    fn interrupt(&self) {
+        taper_engine::Interrupter::interrupt(self);
+    }
+
+    fn kill(&self) {
+        taper_engine::Interrupter::kill(self);
+    }
+
+    fn stop_ahead(&self) {
+        taper_engine::Interrupter::interrupt(self);
     }
 }
 
@@ -345,25 +356,25 @@ fn is_option(line: &str) -> bool {
     line.starts_with(':') && !line.starts_with("::")
 }
 
-/// Passes on what the records so far contain.
-fn pass_on(records: &mut Records, answers: &mut Answers, name: &str, listen: &mut Listen) {
-    for piece in records.take() {
+/// Passes on what the cell has printed so far.
+fn pass_on(output: &mut Output, answers: &mut Answers, name: &str, listen: &mut Listen) {
+    for piece in output.take() {
         match piece {
             Piece::Record(record) => listen(EngineEvent::Record(messages::in_cell(record, name))),
-            Piece::Input { prompt, password } => {
-                let (request, answer) = InputRequest::new(prompt, password);
+            Piece::Input(prompt) => {
+                let (request, answer) = InputRequest::new(prompt.text, prompt.password);
                 listen(EngineEvent::InputRequest(request));
-                answers.send(&answer.recv().unwrap_or_default());
+                answers.send(&answer.recv().unwrap_or(Answer::End));
             }
         }
     }
 }
 
-/// Reports how a cell ended. `last` is the last line of the source, which may be that of an earlier cell.
+/// Reports how a cell ended.
 fn finish(
-    records: &mut Records,
+    output: &mut Output,
     outcome: Outcome,
-    (code, last): (&str, usize),
+    reader: Reader,
     listen: &mut Listen,
 ) -> Result<MimeBundle, EngineError> {
     if let Some(times) = outcome.times {
@@ -372,19 +383,19 @@ fn finish(
     let result = match outcome.failure {
         None => Ok(MimeBundle::new()),
         Some(Failure::Panic(fault)) => {
-            records.panic(messages::panic(fault, outcome.number, last));
+            output.ended_with(messages::panic(fault, outcome.number));
             Ok(MimeBundle::new())
         }
         Some(Failure::Failed(fault)) => {
-            records.failed(messages::failed(fault, outcome.number, last));
+            output.ended_with(messages::failed(fault, outcome.number));
             Ok(MimeBundle::new())
         }
         Some(Failure::Ended(end)) => {
-            records.ended(&end);
+            output.ended(&end);
             return Err(EngineError::Ended(messages::status(&end)));
         }
-        Some(failure) => Err(messages::error(failure, outcome.number, code)),
+        Some(failure) => Err(messages::error(failure, reader)),
     };
-    records.complete();
+    output.complete();
     result
 }

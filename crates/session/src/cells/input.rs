@@ -1,0 +1,139 @@
+//! Standard input of the cells: each line that a cell reads is requested from the user.
+//!
+//! A cell that reads the socket of the engine would wait endlessly, or take the next instruction for
+//! its line. So descriptor 0 is the null device, and this program defines and exports the symbol `read`,
+//! as it does `write` ([`order`](super::order)). A read of descriptor 0 announces a request, which the
+//! engine passes on to the session, and waits for the [`Answer`], which arrives through a pipe of its own.
+//! Programs that a cell starts and readers that do not call `read` reach the end of the file at once, as
+//! does every reader on systems where the symbol cannot be defined.
+
+use super::announcer::{Announcer, identity};
+use super::library;
+use super::protocol::Answer;
+use crate::error::{Error, Result};
+use rustix::io::Errno;
+use rustix::stdio;
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, OnceLock};
+use taper_evaluator::record::Record;
+use taper_host::mutex::lock;
+
+static INPUT: OnceLock<Input> = OnceLock::new();
+
+struct Input {
+    /// Where answers arrive.
+    answers: OwnedFd,
+    announcer: Arc<Announcer>,
+    /// Distinguishes the null device from a file that a cell has put in its place.
+    null: (u64, u64),
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    cell_runs: bool,
+    /// Whether the user has interrupted the cell while it waited.
+    interrupted: bool,
+    /// The rest of the last answer.
+    pending: Vec<u8>,
+}
+
+/// Makes descriptor 0 the standard input of the cells.
+pub(super) fn attach(answers: OwnedFd, announcer: Arc<Announcer>) -> Result<()> {
+    let null = File::open("/dev/null").map_err(Error::system("open the null device"))?;
+    stdio::dup2_stdin(&null).map_err(Error::system("set up standard input"))?;
+    let _ = INPUT.set(Input {
+        answers,
+        announcer,
+        null: identity(&null).map_err(Error::system("inspect the null device"))?,
+        state: Mutex::default(),
+    });
+    Ok(())
+}
+
+/// Sets whether a cell runs. At the end of a cell, waits until a thread that has requested a line has
+/// received it.
+pub(super) fn set_cell_runs(cell_runs: bool) {
+    if let Some(input) = INPUT.get() {
+        let mut state = lock(&input.state);
+        *state = State {
+            cell_runs,
+            ..State::default()
+        };
+    }
+}
+
+impl Input {
+    /// Returns whether descriptor 0 is still the null device.
+    fn is_in_place(&self) -> bool {
+        // SAFETY: the descriptor is only inspected, which fails if it is not open.
+        let stdin = unsafe { BorrowedFd::borrow_raw(0) };
+        identity(stdin) == Ok(self.null)
+    }
+
+    /// Returns at most `count` bytes of the user's line, and none at the end of the file.
+    fn take(&self, count: usize) -> rustix::io::Result<Vec<u8>> {
+        let mut state = lock(&self.state);
+        if state.pending.is_empty() && state.cell_runs && !state.interrupted {
+            library::flush();
+            match self.request() {
+                Some(Answer::Line(line)) => state.pending = (line + "\n").into_bytes(),
+                Some(Answer::Interrupted) => state.interrupted = true,
+                Some(Answer::End) | None => {}
+            }
+        }
+        if state.interrupted {
+            return Err(Errno::CANCELED);
+        }
+        let count = count.min(state.pending.len());
+        Ok(state.pending.drain(..count).collect())
+    }
+
+    fn request(&self) -> Option<Answer> {
+        self.announcer.announce(&Record::Input).ok()?;
+        let mut line = Vec::new();
+        let mut byte = [0];
+        // One byte after the other: another answer may follow.
+        loop {
+            match rustix::io::read(&self.answers, &mut byte) {
+                Ok(1) if byte[0] == b'\n' => return serde_json::from_slice(&line).ok(),
+                Ok(1) => line.push(byte[0]),
+                Err(Errno::INTR) => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod interpose {
+    use super::INPUT;
+    use std::ffi::{c_int, c_long, c_void};
+
+    /// Replaces libc's `read`: a read of the cell's standard input requests a line.
+    ///
+    /// # Safety
+    ///
+    /// As for `read(2)`: `buffer` points to `count` writable bytes.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
+        let input = (fd == 0).then(|| INPUT.get()).flatten();
+        let Some(input) = input.filter(|input| input.is_in_place()) else {
+            // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
+            return unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
+        };
+        match input.take(count) {
+            Ok(bytes) => {
+                // SAFETY: there are at most `count` bytes.
+                unsafe { buffer.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len()) };
+                bytes.len() as isize
+            }
+            Err(error) => {
+                // SAFETY: errno is the calling thread's.
+                unsafe { *libc::__errno_location() = error.raw_os_error() };
+                -1
+            }
+        }
+    }
+}

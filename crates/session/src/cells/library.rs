@@ -1,0 +1,72 @@
+//! The library `taper` in the process that runs cells.
+
+use super::protocol::LIBRARY_VARIABLE;
+use libloading::Library;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
+struct TaperLibrary {
+    begin_cell: extern "C" fn(),
+    flush: extern "C" fn(),
+    panic_is_error: extern "C" fn() -> bool,
+}
+
+static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
+
+/// Loads the library before the first cell, on the thread that runs the cells.
+pub(super) fn load() {
+    let Some(path) = std::env::var_os(LIBRARY_VARIABLE) else {
+        return;
+    };
+    // SAFETY: the library has no initializers of its own, and each cell loads the same file.
+    let Ok(library) = (unsafe { Library::new(path) }) else {
+        return;
+    };
+    // Never unloaded.
+    let library = std::mem::ManuallyDrop::new(library);
+    // SAFETY: the crate `taper` defines these symbols as safe functions of these types.
+    let found = unsafe {
+        let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
+        (|| {
+            let attach = *symbol(b"taper_attach")?;
+            let taper = TaperLibrary {
+                begin_cell: *symbol(b"taper_begin_cell")?,
+                flush: *symbol(b"taper_flush")?,
+                panic_is_error: *library.get(b"taper_panic_is_error").ok()?,
+            };
+            Some((attach, taper))
+        })()
+    };
+    if let Some((attach, taper)) = found {
+        attach();
+        let _ = TAPER.set(taper);
+        std::thread::spawn(flush_periodically);
+    }
+}
+
+/// Returns whether the panic that begins on this thread is an error of `taper`.
+pub(super) fn panic_is_error() -> bool {
+    TAPER.get().is_some_and(|taper| (taper.panic_is_error)())
+}
+
+/// Begins a cell.
+pub(super) fn begin_cell() {
+    if let Some(taper) = TAPER.get() {
+        (taper.begin_cell)();
+    }
+}
+
+/// Flushes what the cell has printed without a newline.
+pub(super) fn flush() {
+    if let Some(taper) = TAPER.get() {
+        (taper.flush)();
+    }
+}
+
+fn flush_periodically() {
+    loop {
+        std::thread::sleep(Duration::from_millis(50));
+        flush();
+    }
+}

@@ -1,0 +1,119 @@
+//! What a session adds to the process in which the engine runs cells: `taper`, input, the order of the output, and the
+//! limit of its memory.
+//!
+//! - [`library`]: the library `taper` in it;
+//! - [`limit`]: the memory that it can use;
+//! - [`announcer`]: writes records to the session;
+//! - [`input`]: its standard input, from which a cell reads what the user types;
+//! - [`order`]: keeps standard output and standard error in order;
+//! - [`stop`]: ends cells that print or sleep and were interrupted;
+//! - [`protocol`]: the variables with which it is started.
+
+mod announcer;
+mod input;
+mod library;
+mod limit;
+mod order;
+mod protocol;
+mod stop;
+
+use crate::environment;
+use crate::error::{Error, Result};
+use announcer::Announcer;
+pub(crate) use limit::{VARIABLE as MEMORY, limit};
+pub(crate) use protocol::Answer;
+use protocol::{ANSWERS_VARIABLE, LIBRARY_VARIABLE, SECRET_VARIABLE};
+use rustix::stdio;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// The variable for the backtraces of errors alone; `RUST_BACKTRACE` is also for those of panics.
+/// Candle's errors print theirs, twenty lines after the one that the user needs, and some machines set
+/// `RUST_BACKTRACE=1` for every user.
+const ERRORS_BACKTRACE: (&str, &str) = ("RUST_LIB_BACKTRACE", "0");
+
+/// How many times Candle's threads poll for work before they sleep: for about 50 µs instead of
+/// 1.5 ms. Within a training step that makes no difference. Where two kernels share the cores, the
+/// spinning threads of one would take time from the other, and both would run five times slower.
+const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
+
+/// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit.
+const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
+
+/// The lowest descriptor of the duplicates, so high that a cell hardly closes one by mistake.
+const FIRST: i32 = 200;
+
+/// Sets the environment of a process that runs cells.
+pub(crate) fn prepare(command: &mut Command) {
+    environment::for_user(command);
+    let is_limited = std::env::var_os(MEMORY).is_some();
+    let in_advance = is_limited.then_some(NOT_IN_ADVANCE);
+    let defaults = [ERRORS_BACKTRACE, SPIN_LIMIT].into_iter();
+    for (name, value) in defaults.chain(in_advance) {
+        if std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+}
+
+/// Sets the environment of the engine's process: `secret` begins the records of its cells, and its input comes from the
+/// descriptor `answers`.
+pub(crate) fn connect(command: &mut Command, secret: &str, library: &Path, answers: i32) {
+    prepare(command);
+    command.env(SECRET_VARIABLE, secret);
+    command.env(LIBRARY_VARIABLE, library);
+    command.env(ANSWERS_VARIABLE, answers.to_string());
+}
+
+/// The session's part of the engine's process.
+pub(crate) struct OurCells;
+
+impl taper_engine::Host for OurCells {
+    fn start(&self) -> io::Result<()> {
+        start().map_err(|error| io::Error::other(taper_host::error::describe(&error)))
+    }
+
+    fn begin_cell(&self) {
+        input::set_cell_runs(true);
+        stop::set_cell_runs(true);
+        library::begin_cell();
+    }
+
+    fn end_cell(&self) {
+        stop::set_cell_runs(false);
+        library::flush();
+        input::set_cell_runs(false);
+    }
+
+    fn is_error(&self) -> bool {
+        library::panic_is_error()
+    }
+}
+
+fn start() -> Result<()> {
+    limit::apply()?;
+    let output = duplicate(stdio::stdout())?;
+    order::keep_order(output.as_raw_fd());
+    let secret = std::env::var(SECRET_VARIABLE).map_err(|_| Error::Variable(SECRET_VARIABLE))?;
+    let announcer = Arc::new(Announcer::new(output, secret)?);
+    let answers = std::env::var(ANSWERS_VARIABLE).ok();
+    let answers: i32 = answers
+        .and_then(|answers| answers.parse().ok())
+        .ok_or(Error::Variable(ANSWERS_VARIABLE))?;
+    // SAFETY: the session has passed this descriptor on, and nothing has closed it yet.
+    let answers = unsafe { BorrowedFd::borrow_raw(answers) };
+    input::attach(duplicate(answers)?, announcer)?;
+    library::load();
+    stop::install();
+    Ok(())
+}
+
+fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(stream, FIRST);
+    // The system may allow fewer open files.
+    let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));
+    duplicate.map_err(Error::system("duplicate a stream"))
+}
