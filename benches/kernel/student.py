@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=1000, metavar="N", help="the number of cells before an aged cell")
     arguments = parser.parse_args()
     chapters = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    for engine in arguments.engine or ["taper", "evcxr"]:
+    for engine in arguments.engine or ["taper"]:
         print(f"\n{engine}: milliseconds, median and 90 %")
         with empty_cache():
             for name in CHAPTERS if not arguments.only else []:

@@ -153,7 +153,7 @@ def processes_of(name: str, command: str = "taper") -> list[Path]:
 
 
 def memory_of(name: str, command: str = "bin/taper") -> tuple[int, list[int]]:
-    """Returns the proportional set size of a user's kernel, relay and cells, in MB."""
+    """Returns the proportional set size of a user's kernel and cells, in MB."""
     parts = []
     for process in processes_of(name, command):
         rollup = (process / "smaps_rollup").read_text()

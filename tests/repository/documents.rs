@@ -69,3 +69,20 @@ fn only_plain_paths_in_the_folders_are_checked() {
         .collect();
     assert_eq!(paths, ["src/ops"]);
 }
+
+/// The nightly job leaves out the cases that the book names as different with evcxr.
+#[test]
+fn cases_that_differ_between_the_engines_exist() {
+    let page = read("book/src/engines.md");
+    let named = page.split('`').filter_map(|span| span.split_once("::"));
+    let mut count = 0;
+    for (file, case) in named {
+        let tests = read(&format!("tests/session/{file}.rs"));
+        assert!(
+            tests.contains(&format!("\nfn {case}")),
+            "{file}::{case} is not a case"
+        );
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}
