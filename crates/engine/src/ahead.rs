@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
-/// How nice the thread and its compiler are: they get the time that nothing else wants.
+/// How nice the thread and its compiler are: they get the time that nothing else uses.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 

@@ -41,7 +41,7 @@ impl Evaluation {
         }
     }
 
-    /// Lets the evaluator do what can be done ahead; returns when it wants to do more.
+    /// Lets the evaluator do what can be done ahead; returns when there is more to do.
     pub(super) fn idle(&mut self) -> Option<Duration> {
         let evaluator = self.evaluator.as_mut().ok()?;
         caught(|| evaluator.idle()).unwrap_or_default()

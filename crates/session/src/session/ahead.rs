@@ -4,15 +4,12 @@
 //! Nothing of it runs, and nothing of it is seen but that the cell begins sooner: the engine finds what was compiled in its
 //! cache if source, items and types are the same. A request stops it at once.
 
-use super::Session;
-use super::{commands, diagnostics, limits};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use taper_evaluator::commands::Cell;
 
 /// The environment variable that turns it off, with the value `0`.
 const VARIABLE: &str = "TAPER_AHEAD";
@@ -23,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(30);
 /// How long to wait while every core is busy, and how often.
 const WHILE_BUSY: Duration = Duration::from_millis(100);
 const PATIENCE: u32 = 100;
-/// How many cells the order of the last run has at most, each with at most so many bytes.
+/// How many cells the order of the last run has, and the size of each in bytes, at most.
 const CELLS: usize = 1000;
 const BYTES: usize = 20_000;
 
@@ -102,13 +99,15 @@ impl Ahead {
         let thread = std::thread::Builder::new().spawn(look);
         thread.map_or(State::Done, State::Reading)
     }
-}
 
-impl Session {
-    /// Does the next step. Returns when there is another one.
-    pub(super) fn compile_ahead(&mut self) -> Option<Duration> {
-        let (state, pause) = match std::mem::take(&mut self.ahead.state) {
-            State::Ran(id) => (self.ahead.look(id), Some(PAUSE)),
+    /// Does the next step. Returns when there is another one. `begin` begins to compile a cell: see
+    /// [`taper_engine::Engine::compile_ahead`]; it returns `None` for a cell that cannot be compiled ahead.
+    pub(super) fn step(
+        &mut self,
+        begin: impl FnOnce(&str) -> Option<Option<taper_engine::Ahead>>,
+    ) -> Option<Duration> {
+        let (state, pause) = match std::mem::take(&mut self.state) {
+            State::Ran(id) => (self.look(id), Some(PAUSE)),
             State::Reading(thread) if !thread.is_finished() => {
                 (State::Reading(thread), Some(PAUSE))
             }
@@ -120,31 +119,14 @@ impl Session {
             State::Found(code, times) if is_busy() => {
                 (State::Found(code, times - 1), Some(WHILE_BUSY))
             }
-            State::Found(code, times) => {
-                let rust = self.rust_of(&code)?;
-                match self.engine.compile_ahead(&rust) {
-                    Some(ahead) => (State::Compiling(code, ahead), None),
-                    None => (State::Found(code, times - 1), Some(PAUSE)),
-                }
-            }
+            State::Found(code, times) => match begin(&code)? {
+                Some(ahead) => (State::Compiling(code, ahead), None),
+                None => (State::Found(code, times - 1), Some(PAUSE)),
+            },
             state => (state, None),
         };
-        self.ahead.state = state;
+        self.state = state;
         pause
-    }
-
-    /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.
-    fn rust_of(&self, code: &str) -> Option<String> {
-        let code = commands::rust_of(code)?;
-        let code = self.preloaded.without_reloading(&code);
-        if limits::refusal(&code).is_some() || diagnostics::dropped(&code, &self.names).is_some() {
-            return None;
-        }
-        let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
-        let is_plain =
-            cell.shell.is_empty() && cell.dependencies.is_empty() && !(cell.restart || cell.clear);
-        let rest = commands::without_lines(&cell.rest)?;
-        (is_plain && !rest.trim().is_empty()).then_some(rest)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
-//! - [`engine`] evaluates Rust; [`ahead`] lets it compile the next cell before that runs;
+//! - [`engine`] evaluates Rust; [`ahead`] and [`idle`] let it compile the next cell before that runs;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
@@ -19,6 +19,7 @@ mod dependencies;
 mod diagnostics;
 mod documentation;
 mod engine;
+mod idle;
 mod interrupt;
 mod limits;
 mod names;

@@ -1,0 +1,33 @@
+//! What a session does while there is no request: it lets the engine compile the next cell.
+
+use super::doc_comments::keep_documentation;
+use super::{Session, commands, diagnostics, limits};
+use std::time::Duration;
+use taper_evaluator::commands::Cell;
+
+impl Session {
+    /// Does the next step of compiling ahead. Returns when there is another one.
+    pub(super) fn compile_ahead(&mut self) -> Option<Duration> {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let pause = ahead.step(|code| {
+            let rust = self.rust_of(code)?;
+            Some(self.engine.compile_ahead(&rust))
+        });
+        self.ahead = ahead;
+        pause
+    }
+
+    /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.
+    fn rust_of(&self, code: &str) -> Option<String> {
+        let code = commands::rust_of(code)?;
+        let code = keep_documentation(self.preloaded.without_reloading(&code));
+        if limits::refusal(&code).is_some() || diagnostics::dropped(&code, &self.names).is_some() {
+            return None;
+        }
+        let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
+        let is_plain =
+            cell.shell.is_empty() && cell.dependencies.is_empty() && !(cell.restart || cell.clear);
+        let rest = commands::without_lines(&cell.rest)?;
+        (is_plain && !rest.trim().is_empty()).then_some(rest)
+    }
+}
