@@ -37,7 +37,7 @@ c.PAMAuthenticator.allowed_groups = {"students"}
 
 # On a machine with systemd, `jupyterhub-systemdspawner` limits processor and memory of each user as a whole.
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-# The system counts the processes and threads of a user together, so that nobody can use up those of all.
+# The system counts the processes and threads of a user together, so that no student can use up those of all.
 c.Spawner.cmd = ["prlimit", f"--nproc={PROCESSES}", "--core=0", str(here / "hub/bin/jupyterhub-singleuser")]
 c.Spawner.default_url = "/lab/tree/course/01-welcome.ipynb"
 c.Spawner.start_timeout = 120
