@@ -79,7 +79,7 @@ mod tests {
             || arange(0.0, f64::INFINITY),
         ];
         for create in create {
-            let error = attempt(|| create()).unwrap_err();
+            let error = attempt(create).unwrap_err();
             assert_eq!(error.to_string().lines().count(), 2);
         }
         let fits = |shape: &[usize]| fits_memory(shape, 8, &Device::Cpu);

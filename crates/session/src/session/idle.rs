@@ -1,6 +1,5 @@
 //! What a session does while there is no request: it lets the engine compile the next cell.
 
-use super::doc_comments::keep_documentation;
 use super::{Session, commands, diagnostics, limits};
 use std::time::Duration;
 use taper_evaluator::commands::Cell;
@@ -20,7 +19,7 @@ impl Session {
     /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.
     fn rust_of(&self, code: &str) -> Option<String> {
         let code = commands::rust_of(code)?;
-        let code = keep_documentation(self.preloaded.without_reloading(&code));
+        let code = self.preloaded.without_reloading(&code);
         if limits::refusal(&code).is_some() || diagnostics::dropped(&code, &self.names).is_some() {
             return None;
         }
