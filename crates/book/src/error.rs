@@ -142,7 +142,7 @@ pub enum ChapterError {
     /// The notebook, or the file with its outputs on a GPU, cannot be read.
     #[error(transparent)]
     Unreadable(Source),
-    /// The list of given numbers has one that the chapter does not have.
+    /// The list of given values contains a value that the chapter does not have.
     #[error(
         "{notebook}.ipynb: {number} is listed as given, but no text needs it\nRemove the line from the list"
     )]
@@ -197,7 +197,7 @@ pub enum CellError {
     },
     /// A number that looks measured, and links to no cell.
     #[error(
-        "says {number} (\"{near}\"), which looks measured and is no link\n\
+        "says {number} (\"{near}\"), which looks measured and is not a link\n\
          Link it to the cell that prints it: [{number}](#cell-id=…); if no cell does, add it to book/given.txt with its source"
     )]
     NoEvidence {

@@ -1,7 +1,7 @@
-//! Measured numbers in the prose: each is a link to the cell that prints it, so that none goes stale.
+//! Measured values in the prose: each is a link to the cell that prints it, so that none goes stale.
 //!
 //! `[87.3 %](#cell-id=fit)` says that the cell `fit` prints 87.3 %, or 0.8731, or a value that rounds to
-//! it. A number that looks measured (it has decimals, a percent sign or a unit) and is no link is *given*:
+//! it. A number that looks measured (it has decimals, a percent sign or a unit) and is not a link is *given*:
 //! a constant in the chapter's code, or a line of the list `given.txt` beside `book.toml`.
 
 mod scan;
@@ -14,18 +14,15 @@ use crate::links::cell_of;
 use crate::outline::{inside, parse, plain_text};
 use crate::sanitise::without_marks;
 use pulldown_cmark::{Event, Tag, TagEnd};
-use scan::{Number, scan, values};
+use scan::{Number, OTHER, scan, values};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Takes the place of code, formulas and links in a text, so that no number reaches over them.
-const OTHER: char = '\u{fffc}';
-
 /// Ratios and differences are looked for only among this many values: among more, anything is found.
 const FEW: usize = 12;
 
-/// The numbers that no cell prints, by chapter: a line of the list is `05-softmax: 2.3  ln 10`.
+/// The values that no cell prints, by chapter: a line of the list is `05-softmax: 2.3  ln 10`.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// What is listed, and whether the prose has it.
@@ -33,7 +30,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Reads the list; a book without one has no given numbers.
+    /// Reads the list; a book without one has no given values.
     pub(crate) fn read(file: &Path) -> Result<Given, Error> {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
@@ -147,7 +144,7 @@ fn split(text: &str) -> (String, Vec<(String, String)>) {
     (prose, links)
 }
 
-/// Returns the numbers in a link's text that the cell to which it points does not print.
+/// Returns the values in a link's text that the cell to which it points does not print.
 fn stale(book: &Book, chapter: &Chapter, target: &str, text: &str) -> Vec<CellError> {
     let Some(cell) = cell_of(book, chapter, target) else {
         return Vec::new();

@@ -4,7 +4,7 @@ use crate::cell::text;
 use crate::cell::{Binding, Parsed, Place, Temporary};
 use crate::compile::SUPPORT;
 use crate::file::{Edit, File, Position, file_of_cell};
-use crate::source::{FUNCTION, Glue, Parts, Used};
+use crate::parts::{FUNCTION, Glue, Parts, Used};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;

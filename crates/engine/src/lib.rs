@@ -91,6 +91,7 @@ mod interrupt;
 mod items;
 mod known;
 mod observe;
+mod parts;
 mod process;
 mod question;
 mod reach;

@@ -7,7 +7,8 @@
 
 use crate::compile::Messages;
 use crate::diagnostic::Diagnostic;
-use crate::source::{Glue, Source};
+use crate::parts::Glue;
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

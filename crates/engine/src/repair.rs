@@ -8,7 +8,8 @@ use crate::compile::Messages;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Refusal};
 use crate::file::Position;
-use crate::source::{Glue, Source};
+use crate::parts::Glue;
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

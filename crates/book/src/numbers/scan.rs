@@ -1,8 +1,11 @@
-//! Finds the numbers in a text, with their precision and their unit.
+//! Finds the values in a text, with their precision and their unit.
 
 use crate::cell::text;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// Takes the place of code, formulas and links in a text, so that no number reaches over them.
+pub(super) const OTHER: char = '\u{fffc}';
 
 /// The units that make a number look measured, and by what a printed value may be multiplied to have them.
 const UNITS: &[(&str, &[f64])] = &[
@@ -90,11 +93,11 @@ impl Number {
         let before: Vec<&str> = prose[..self.at].split_whitespace().rev().take(4).collect();
         let after = prose[self.at..].split_whitespace().take(6);
         let words: Vec<&str> = before.into_iter().rev().chain(after).collect();
-        words.join(" ").replace(super::OTHER, "…")
+        words.join(" ").replace(OTHER, "…")
     }
 }
 
-/// Finds the numbers in prose: `1 437`, `0.5`, `87.3 %`, and the `27` of `27–33 %` with its unit.
+/// Finds the values in prose: `1 437`, `0.5`, `87.3 %`, and the `27` of `27–33 %` with its unit.
 pub(super) fn scan(prose: &str) -> Vec<Number> {
     let mut numbers: Vec<Number> = Vec::new();
     let mut at = 0;
@@ -179,7 +182,7 @@ fn unit_at(text: &str, end: usize) -> Option<&str> {
     let is_product = word == "×"
         && rest[space + word.len()..]
             .trim_start()
-            .starts_with(|c: char| c.is_ascii_digit() || c == super::OTHER);
+            .starts_with(|c: char| c.is_ascii_digit() || c == OTHER);
     let is_decade = word == "s" && space == 0;
     match UNITS.iter().any(|(unit, _)| *unit == word) && !is_product && !is_decade {
         true => Some(&rest[..space + word.len()]),

@@ -101,7 +101,7 @@ fn a_number_without_a_link_is_a_constant_or_given() {
         assert_eq!(problems(text, ""), [""; 0], "{text}");
     }
     let list =
-        "# numbers\n01-a: 2.3  ln 10\n01-a: 7.1  a line too many\n02-b: 94 %  another chapter\n";
+        "# values\n01-a: 2.3  ln 10\n01-a: 7.1  a line too many\n02-b: 94 %  another chapter\n";
     let found = problems_with("a loss of 2.3, 94 %", "", list);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("says 94 %"), "{found:?}");

@@ -78,14 +78,6 @@ pub(super) fn refusal(statements: &[Stmt], tested: &Tested, stubs: &Stubs) -> Op
     checked.refusal
 }
 
-/// Returns the name of the item that a statement defines.
-pub(super) fn item_name(statement: &Stmt) -> Option<String> {
-    match statement {
-        Stmt::Item(item) => of_item(item).map(|(name, _)| name),
-        _ => None,
-    }
-}
-
 struct Checked<'a> {
     tested: &'a Tested,
     stubs: &'a Stubs,

@@ -1,5 +1,6 @@
 //! What the cells of an assignment define that students fill in: submissions define the same, with the same types.
 
+use super::patterns::bound;
 use super::words::{self, Token};
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +85,7 @@ pub(super) fn shapes(statement: &Stmt) -> Vec<(String, Shape)> {
                 Pat::Type(typed) => text(&typed.ty),
                 _ => String::new(),
             };
-            let names = super::bound(&local.pat);
+            let names = bound(&local.pat);
             names
                 .into_iter()
                 .map(|name| (name, shape("variable", types.clone(), &[])))
@@ -193,4 +194,12 @@ fn derives(attributes: &[Attribute]) -> BTreeSet<String> {
         .filter_map(|token| token.word())
         .filter(|word| word != "derive")
         .collect()
+}
+
+/// Returns the name of the item that a statement defines.
+pub(super) fn item_name(statement: &Stmt) -> Option<String> {
+    match statement {
+        Stmt::Item(item) => of_item(item).map(|(name, _)| name),
+        _ => None,
+    }
 }

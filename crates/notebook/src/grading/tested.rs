@@ -1,8 +1,8 @@
 //! The names that the tests of an assignment use.
 
-use super::stubs::Stubs;
+use super::patterns::{bound, lets};
+use super::stubs::{Stubs, item_name};
 use super::words::{self, Token, begins_path};
-use super::{bound, lets};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::visit::Visit;
@@ -30,7 +30,7 @@ impl Tested {
             let inner = bound_inside(statement);
             self.add_tokens(&tokens, |word| known.contains(word) || inner.contains(word));
             known.extend(lets(std::slice::from_ref(statement)).flat_map(bound));
-            known.extend(super::names::item_name(statement));
+            known.extend(item_name(statement));
         }
         self.defined.extend(known);
     }

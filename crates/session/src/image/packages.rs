@@ -8,9 +8,9 @@
 //! A package that needs more is compiled a second time, under another name in the same target directory, and only the
 //! added packages use it.
 //!
-//! What was added earlier stays as it is compiled, with its variables, even if a later package enables a feature of one
-//! that it uses: the later package gets a copy of its own. Only if it uses an added package itself, that one is compiled
-//! again, since the user may pass values from the one to the other.
+//! What was added earlier stays as it is compiled, with its variables, even if a later package enables a feature of
+//! a package that it uses: the later package gets a copy of its own. Only an added package that the later package itself
+//! uses is compiled again, since the user may pass values from the one to the other.
 //!
 //! Where a cell passes values of such a package to `taper`, two of it would be two types: see [`SHARED`]. Only then is
 //! `taper` compiled again.

@@ -4,7 +4,6 @@ use super::interrupt::Interrupter;
 use super::{Session, diagnostics};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_evaluator::{CellError, Front, Stream};
@@ -12,10 +11,10 @@ use taper_host::progress::{Progress, Step, duration};
 
 /// The variable that with the value `0` forbids cells to load packages: where submitted work is graded,
 /// a package is unknown code.
-pub(crate) const VARIABLE: &str = "TAPER_DEP";
+const VARIABLE: &str = "TAPER_DEP";
 
 /// Returns why packages cannot be loaded, if this value of the variable forbids it.
-pub(crate) fn refusal(value: Option<OsString>) -> Option<CellError> {
+fn refusal(value: Option<OsString>) -> Option<CellError> {
     let message = "`:dep` is switched off here (TAPER_DEP=0). Use what `taper` has, or ask for the package to be allowed.";
     let refused = || super::cell_error("DependencyRefused", message, None);
     (value? == "0").then(refused)
@@ -28,6 +27,9 @@ impl Session {
         dependencies: &[(&str, &str)],
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
+        if let Some(refused) = refusal(std::env::var_os(VARIABLE)) {
+            return Err(refused);
+        }
         let library = self.library_modified();
         let other = dependencies
             .iter()
@@ -80,59 +82,6 @@ impl Session {
     /// Returns when the library `taper` was compiled.
     fn library_modified(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.library).ok()?.modified().ok()
-    }
-}
-
-/// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.
-pub(super) fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
-    let file = work.join("Cargo.toml");
-    let before = std::fs::read_to_string(&file).ok()?;
-    let mut manifest: toml::Table = before.parse().ok()?;
-    let entries = manifest
-        .entry("dependencies")
-        .or_insert_with(|| toml::Table::new().into())
-        .as_table_mut()?;
-    for (name, value) in dependencies {
-        let mut line: toml::Table = format!("{name} = {value}").parse().ok()?;
-        line.iter_mut().for_each(|(_, value)| {
-            make_path_absolute(value);
-            rename_keys(value);
-        });
-        entries.extend(line);
-    }
-    std::fs::write(&file, toml::to_string(&manifest).ok()?).ok()?;
-    Some(before)
-}
-
-/// Returns the packages that the cells' crate depends on, one a line.
-pub(crate) fn list(work: &Path) -> String {
-    let manifest = std::fs::read_to_string(work.join("Cargo.toml")).unwrap_or_default();
-    let manifest: toml::Table = manifest.parse().unwrap_or_default();
-    let packages = manifest.get("dependencies").and_then(toml::Value::as_table);
-    let packages = packages.into_iter().flatten();
-    packages
-        .map(|(name, value)| format!("{name} = {value}\n"))
-        .collect()
-}
-
-/// Writes keys as the current edition of manifests does.
-fn rename_keys(dependency: &mut toml::Value) {
-    if let Some(table) = dependency.as_table_mut()
-        && let Some(value) = table.remove("default_features")
-    {
-        table.entry("default-features").or_insert(value);
-    }
-}
-
-/// Makes a dependency's path absolute. In a cell it is relative to the notebook's folder, in a manifest
-/// to the manifest's folder.
-fn make_path_absolute(dependency: &mut toml::Value) {
-    let path = dependency.get_mut("path");
-    if let Some(toml::Value::String(path)) = path
-        && let Ok(absolute) = std::fs::canonicalize(&path)
-        && let Some(absolute) = absolute.to_str()
-    {
-        *path = absolute.to_owned();
     }
 }
 

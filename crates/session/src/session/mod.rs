@@ -12,6 +12,7 @@
 //! - [`warm_up`] prepares the session of a spare kernel.
 
 mod ahead;
+mod cells_manifest;
 mod commands;
 mod completeness;
 mod completions;
@@ -229,9 +230,6 @@ impl Session {
             self.replace_cells_process("", front);
         }
         if !cell.dependencies.is_empty() {
-            if let Some(refused) = dependencies::refusal(std::env::var_os(dependencies::VARIABLE)) {
-                return Err(refused);
-            }
             self.add_packages(&cell.dependencies, front)?;
             if self.interrupter.is_asked_to_stop() {
                 return Err(diagnostics::error("Interrupted", "", None));

@@ -3,7 +3,7 @@
 use super::request::{self, Line, Request};
 use super::{files, format};
 use crate::session::variables::descriptions;
-use crate::session::{Session, Silent, dependencies, diagnostics, shell};
+use crate::session::{Session, Silent, cells_manifest, diagnostics, shell};
 use serde_json::{Map, Value};
 use std::process::Command;
 use taper_evaluator::commands::table;
@@ -75,7 +75,7 @@ impl Session {
                 Line::Type(expression) => self.show_type(expression, front)?,
                 Line::Variables => self.show_variables(front)?,
                 Line::Stale => print(&in_lines(self.engine.stale().as_deref()), front),
-                Line::Dependencies => print(&dependencies::list(&self.folder), front),
+                Line::Dependencies => print(&cells_manifest::list(&self.folder), front),
                 Line::Explain => print(&self.explanation()?, front),
                 Line::Option(text) => front.event(Event::Text {
                     stream: Stream::Stderr,

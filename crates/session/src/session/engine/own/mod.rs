@@ -20,7 +20,7 @@ use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::image::Packages;
-use crate::session::dependencies;
+use crate::session::cells_manifest;
 use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
@@ -94,7 +94,7 @@ impl Own {
     ) -> Result<Added, EngineError> {
         let describe = |error: Error| EngineError::Message(taper_host::error::describe(&error));
         self.packages.prepare(progress).map_err(describe)?;
-        let Some(before) = dependencies::add(&self.work, dependencies) else {
+        let Some(before) = cells_manifest::add(&self.work, dependencies) else {
             return Err(EngineError::Message(
                 "the line `:dep` is not valid".to_owned(),
             ));
