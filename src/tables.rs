@@ -14,19 +14,17 @@ macro_rules! functions {
     )*};
 }
 
-/// Methods of one expression, which return a tensor unless they name another type. They panic at the user's line.
+/// Methods of one expression. They panic at the user's line.
 macro_rules! methods {
     ($($(#[$doc:meta])* pub fn $name:ident $(<$generic:ident: $bound:path>)?
-        (&$self:ident $(, $arg:ident: $type:ty)*) $(-> $output:ty)? = $value:expr;)*) => {$(
+        (&$self:ident $(, $arg:ident: $type:ty)*) -> $output:ty = $value:expr;)*) => {$(
         $(#[$doc])*
         #[inline]
         #[track_caller]
-        pub fn $name $(<$generic: $bound>)? (&$self $(, $arg: $type)*) -> methods!(@ $($output)?) {
+        pub fn $name $(<$generic: $bound>)? (&$self $(, $arg: $type)*) -> $output {
             $value
         }
     )*};
-    (@) => { $crate::tensor::Tensor };
-    (@ $output:ty) => { $output };
 }
 
 /// Settings: methods that change a value and return it.

@@ -26,7 +26,7 @@ GENERIC = {"Display": "&str", "Into<Axis>": "i32", "Into<Axes>": "(i32, i32)", "
     "BatchData": "Batch", "WithDType": "f32", "Into<Vec<f64>>": "Vec<f64>", "Into<Vec<usize>>": "Vec<usize>",
     "DataModule": "Digits", "Dataset": "TensorDataset", "Outcome": "()", "Transform": "Normalize",
     "ShapeWithOneHole": "(usize, ())", "AsRef<Tensor>": "Tensor", "LrSchedule": "Schedule", "Sampler": "WeightedSampler",
-    "Into<PathBuf>": "&str", "IntoLayer": "Linear", "Show": "Tensor", "ToString": "&str", "Indices": "i32", "Into<i64>": "i64",
+    "Into<PathBuf>": "&str", "Into<Nonlinearity>": "ReLU", "Into<Activation>": "GELU", "IntoLayer": "Linear", "Show": "Tensor", "ToString": "&str", "Indices": "i32", "Into<i64>": "i64",
     "NdArray": "&[f32; 3]", "Scalar": "f32", "Into<HParam>": "f64", "Callback": "EarlyStopping", "Module": "Net",
     "Layer": "Net", "Parameters": "Net", "Sized": "Tensor", "Clone": "Tensor", "Send": "Tensor", "Debug": "TensorDataset",
     "ExactSizeIterator": "std::vec::IntoIter<usize>"}
@@ -47,6 +47,7 @@ LIMIT = 950
 MODEL, DATA, CELL = "methods of the user's model", "parts of the user's data set", "a whole cell"
 LARGER = {
     "Trainer::fit": (4200, MODEL), "Trainer::test": (4200, MODEL), "Trainer::validate": (4200, MODEL),
+    "Classifier<Net> as Module::configure_optimizers": (1200, MODEL),
     "Trainer::predict": (6500, MODEL), "Trainer::lr_find": (3700, MODEL), "Trainer::prepare_model": (2200, MODEL),
     "DataParallel<Net>::new": (4000, MODEL), "DataParallel<Net>::backward": (5700, MODEL),
     "DataParallel<Net>::broadcast": (2200, MODEL), "DataParallel<Net>::train": (2200, MODEL),

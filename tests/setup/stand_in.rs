@@ -110,11 +110,15 @@ pub mod prelude {
     /// What a product of matrices is made of, for a cell that never gets that far.
     pub struct Matrix;
 
-    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Matrix {
+    pub fn ones(_shape: (usize, usize)) -> Matrix {
         Matrix
     }
 
     impl Matrix {
+        pub fn to_device(&self, _device: &Cpu) -> Matrix {
+            Matrix
+        }
+
         pub fn matmul(&self, _other: &Matrix) -> Matrix {
             Matrix
         }
@@ -128,7 +132,7 @@ pub mod prelude {
         }
     }
 
-    pub fn zeros(size: usize, _device: &Cpu) -> Vec<f32> {
+    pub fn zeros(size: usize) -> Vec<f32> {
         vec![0.0; size]
     }
 }

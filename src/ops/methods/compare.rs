@@ -46,9 +46,11 @@ impl Tensor {
         /// let x = tensor(&[-1.0, 2.0]); // (2,)
         /// assert_eq!(x.gt(0.0).where_cond(&x, 0.0).to_vec1::<f32>(), [0.0, 2.0]);
         /// ```
-        pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) = ops::where_cond(self, yes, no);
+        pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor
+            = ops::where_cond(self, yes, no);
 
         /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast.
-        pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) = ops::where_cond(mask, value, self);
+        pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor
+            = ops::where_cond(mask, value, self);
     }
 }

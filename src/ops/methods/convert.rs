@@ -62,13 +62,13 @@ impl Tensor {
         };
 
         /// Returns the elements in another type.
-        pub fn to_dtype(&self, dtype: DType) = self.raw().to_dtype(dtype).or_raise().into();
+        pub fn to_dtype(&self, dtype: DType) -> Tensor = self.raw().to_dtype(dtype).or_raise().into();
 
         /// Returns the tensor on a device: itself if it is there already, or else a copy.
         ///
         /// # Panics
         /// If the device does not have enough memory or cannot be reached.
-        pub fn to_device(&self, device: &Device) = moved(self.raw(), device).or_raise().into();
+        pub fn to_device(&self, device: &Device) -> Tensor = moved(self.raw(), device).or_raise().into();
 
         /// Copies the tensor to `device`, into memory of its own, also when the tensor is there already.
         ///
@@ -84,18 +84,18 @@ impl Tensor {
         ///
         /// # Panics
         /// If the device does not have enough memory or cannot be reached.
-        pub fn copy_to(&self, device: &Device) = copied(self.raw(), device).or_raise().into();
+        pub fn copy_to(&self, device: &Device) -> Tensor = copied(self.raw(), device).or_raise().into();
 
         /// Returns zeros of the same shape and type, on the same device.
-        pub fn zeros_like(&self) = self.raw().zeros_like().or_raise().into();
+        pub fn zeros_like(&self) -> Tensor = self.raw().zeros_like().or_raise().into();
         /// Returns ones of the same shape and type, on the same device.
-        pub fn ones_like(&self) = self.raw().ones_like().or_raise().into();
+        pub fn ones_like(&self) -> Tensor = self.raw().ones_like().or_raise().into();
         /// Returns random values between 0 and 1 of the same shape and type, on the same device.
-        pub fn rand_like(&self) = with_device(self.device(), || rand(self.shape())).to_dtype(self.dtype());
+        pub fn rand_like(&self) -> Tensor = with_device(self.device(), || rand(self.shape())).to_dtype(self.dtype());
         /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
-        pub fn randn_like(&self) = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
+        pub fn randn_like(&self) -> Tensor = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
         /// Applies one of Candle's modules.
-        pub fn apply(&self, module: &impl candle_core::Module) = module.forward(self.raw()).or_raise().into();
+        pub fn apply(&self, module: &impl candle_core::Module) -> Tensor = module.forward(self.raw()).or_raise().into();
 
         /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
         /// does.
@@ -121,7 +121,7 @@ impl Tensor {
         /// let gradients = h.sqr().sum_all().backward();
         /// assert_eq!(gradients.of(&h).to_vec1::<f32>(), [6.0, 12.0]);
         /// ```
-        pub fn retain_grad(&self) = crate::ops::retain_grad(self);
+        pub fn retain_grad(&self) -> Tensor = crate::ops::retain_grad(self);
     }
 
     #[track_caller]

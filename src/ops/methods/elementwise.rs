@@ -58,33 +58,35 @@ impl Tensor {
 
     methods! {
         /// Returns each element rounded to this many decimal places.
-        pub fn round_to(&self, decimals: i32) = {
+        pub fn round_to(&self, decimals: i32) -> Tensor = {
             let scale = 10f64.powi(decimals);
             (self * scale).round() / scale
         };
         /// Returns `-x` for each element.
-        pub fn neg(&self) = -self;
+        pub fn neg(&self) -> Tensor = -self;
         /// Returns each element to a power: a number, or a tensor that is broadcast.
-        pub fn pow(&self, exponent: impl Into<Operand>) = self.combine(Arithmetic::Pow, exponent.into());
+        pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor = self.combine(Arithmetic::Pow, exponent.into());
         /// Returns each element to the power of a number.
-        pub fn powf(&self, exponent: f64) = self.combine(Arithmetic::Pow, Operand::Number(Number::Float(exponent)));
+        pub fn powf(&self, exponent: f64) -> Tensor
+            = self.combine(Arithmetic::Pow, Operand::Number(Number::Float(exponent)));
         /// Returns the larger of each element and another: of a tensor that is broadcast, or a number.
-        pub fn maximum(&self, other: impl Into<Operand>) = self.combine(Arithmetic::Maximum, other.into());
+        pub fn maximum(&self, other: impl Into<Operand>) -> Tensor = self.combine(Arithmetic::Maximum, other.into());
         /// Returns the smaller of each element and another: of a tensor that is broadcast, or a number.
-        pub fn minimum(&self, other: impl Into<Operand>) = self.combine(Arithmetic::Minimum, other.into());
+        pub fn minimum(&self, other: impl Into<Operand>) -> Tensor = self.combine(Arithmetic::Minimum, other.into());
 
         /// Returns each element, but at least `low` and at most `high`: scalars, or tensors that are broadcast. At a bound,
         /// the gradient is 0 for scalars, and for tensors shared with the bound, as in PyTorch.
-        pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) = self.clamped(low.into(), high.into());
+        pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor
+            = self.clamped(low.into(), high.into());
 
         /// Returns probabilities along a dimension, as [`softmax`](ops::softmax) does.
-        pub fn softmax(&self, dim: impl Into<Axis>) = ops::softmax(self, dim);
+        pub fn softmax(&self, dim: impl Into<Axis>) -> Tensor = ops::softmax(self, dim);
         /// Returns the logarithm of the softmax, as [`log_softmax`](ops::log_softmax) does.
-        pub fn log_softmax(&self, dim: impl Into<Axis>) = ops::log_softmax(self, dim);
+        pub fn log_softmax(&self, dim: impl Into<Axis>) -> Tensor = ops::log_softmax(self, dim);
         /// Returns the matrix product, as [`matmul`](ops::matmul) does.
-        pub fn matmul(&self, other: &Tensor) = ops::matmul(self, other);
+        pub fn matmul(&self, other: &Tensor) -> Tensor = ops::matmul(self, other);
         /// Returns the sums of the elements before and at each index of a dimension.
-        pub fn cumsum(&self, dim: impl Into<Axis>) = ops::cumsum(self, dim);
+        pub fn cumsum(&self, dim: impl Into<Axis>) -> Tensor = ops::cumsum(self, dim);
     }
 
     #[track_caller]

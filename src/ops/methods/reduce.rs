@@ -48,17 +48,17 @@ impl Tensor {
 
     methods! {
         /// Returns the index of the largest element along a dimension, as `u32`.
-        pub fn argmax(&self, dim: impl Into<Axis>) = ops::argmax(self, dim);
+        pub fn argmax(&self, dim: impl Into<Axis>) -> Tensor = ops::argmax(self, dim);
         /// Returns the index of the smallest element along a dimension, as `u32`.
-        pub fn argmin(&self, dim: impl Into<Axis>) = ops::argmin(self, dim);
+        pub fn argmin(&self, dim: impl Into<Axis>) -> Tensor = ops::argmin(self, dim);
         /// Returns the variance along dimensions, with `n - 1` in the denominator.
-        pub fn var(&self, dim: impl Into<Axes>) = ops::var(self, dim);
+        pub fn var(&self, dim: impl Into<Axes>) -> Tensor = ops::var(self, dim);
         /// Returns the variance along a dimension, which keeps its place, with the size 1.
-        pub fn var_keepdim(&self, dim: impl Into<Axis>) = self.variances(dim.into());
+        pub fn var_keepdim(&self, dim: impl Into<Axis>) -> Tensor = self.variances(dim.into());
         /// Returns the standard deviation along dimensions, with `n - 1` in the denominator.
-        pub fn std(&self, dim: impl Into<Axes>) = ops::std(self, dim);
+        pub fn std(&self, dim: impl Into<Axes>) -> Tensor = ops::std(self, dim);
         /// Returns the Euclidean norm along dimensions: the root of the sum of squares.
-        pub fn norm(&self, dim: impl Into<Axes>) = ops::norm(self, dim);
+        pub fn norm(&self, dim: impl Into<Axes>) -> Tensor = ops::norm(self, dim);
     }
 
     #[track_caller]

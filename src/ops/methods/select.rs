@@ -19,29 +19,30 @@ impl Tensor {
         /// assert_eq!(x.i((.., -1)).to_vec1::<i64>(), [3, 7, 11]);
         /// assert_eq!(x.i((1.., ..2)).to_vec2::<i64>(), [[4, 5], [8, 9]]);
         /// ```
-        pub fn i(&self, index: impl Indices) = index::select(self, &index.indices());
+        pub fn i(&self, index: impl Indices) -> Tensor = index::select(self, &index.indices());
 
         /// Returns a view of the tensor at one index of the first dimension.
-        pub fn get(&self, index: usize) = self.i(index);
+        pub fn get(&self, index: usize) -> Tensor = self.i(index);
 
         /// Returns a view of `len` indices of a dimension, from `start` on.
-        pub fn narrow(&self, dim: impl Into<Axis>, start: usize, len: usize) = {
+        pub fn narrow(&self, dim: impl Into<Axis>, start: usize, len: usize) -> Tensor = {
             let dim = dim.into().of(&"narrow", self.raw()).or_raise();
             index::narrowed(self.raw(), dim, start, len)
                 .or_raise()
                 .into()
         };
         /// Returns the parts at these indices of a dimension, in their order.
-        pub fn index_select(&self, indices: &Tensor, dim: impl Into<Axis>) = ops::index_select(self, indices, dim);
+        pub fn index_select(&self, indices: &Tensor, dim: impl Into<Axis>) -> Tensor
+            = ops::index_select(self, indices, dim);
 
         /// Returns for each index in `indices` the element at that index of a dimension. All other indices are
         /// those of the place in `indices`.
-        pub fn gather(&self, indices: &Tensor, dim: impl Into<Axis>) = ops::gather(self, indices, dim);
+        pub fn gather(&self, indices: &Tensor, dim: impl Into<Axis>) -> Tensor = ops::gather(self, indices, dim);
 
         /// Returns the elements in reverse order along dimensions.
-        pub fn flip(&self, dims: impl Into<Axes>) = ops::flip(self, dims);
+        pub fn flip(&self, dims: impl Into<Axes>) -> Tensor = ops::flip(self, dims);
         /// Returns the tensor with zeros added before and after along a dimension.
-        pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) =
+        pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) -> Tensor =
             self.padded(dim.into(), before, after);
 
         /// Returns the elements moved by `shift` indices along a dimension; those that leave at one end enter at the
@@ -52,7 +53,8 @@ impl Tensor {
         ///
         /// assert_eq!(arange(0, 4).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
         /// ```
-        pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) = self.rolled(shift.into(), dim.into());
+        pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) -> Tensor
+            = self.rolled(shift.into(), dim.into());
 
         /// Returns the indices, as `u32`, that sort the elements along a dimension.
         ///
@@ -62,7 +64,7 @@ impl Tensor {
         /// let x = tensor(&[2.0, 3.0, 1.0]); // (3,)
         /// assert_eq!(x.argsort(0, false).to_vec1::<u32>(), [2, 0, 1]);
         /// ```
-        pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) = self.order(dim.into(), descending);
+        pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) -> Tensor = self.order(dim.into(), descending);
 
         /// Returns the elements sorted along a dimension, and their indices before, as `u32`.
         pub fn sort(&self, dim: impl Into<Axis>, descending: bool) -> (Tensor, Tensor) =

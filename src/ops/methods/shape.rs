@@ -71,13 +71,14 @@ impl Tensor {
         /// let x = arange(0, 6).reshape((2, ())); // (2, 3)
         /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
         /// ```
-        pub fn reshape(&self, shape: impl ShapeWithOneHole) = self.reshaped(shape.into_shape(self.elem_count()));
+        pub fn reshape(&self, shape: impl ShapeWithOneHole) -> Tensor
+            = self.reshaped(shape.into_shape(self.elem_count()));
 
         /// Returns a view with one dimension.
-        pub fn flatten_all(&self) = self.reshape(self.elem_count());
+        pub fn flatten_all(&self) -> Tensor = self.reshape(self.elem_count());
 
         /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
-        pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) = {
+        pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor = {
             if self.rank() == 0 {
                 return self.reshape(1);
             }
@@ -87,36 +88,36 @@ impl Tensor {
             flat.or_raise().into()
         };
         /// Returns a view in which the dimensions from `start` on are one.
-        pub fn flatten_from(&self, start: impl Into<Axis>) = self.flatten(start, -1);
+        pub fn flatten_from(&self, start: impl Into<Axis>) -> Tensor = self.flatten(start, -1);
         /// Returns a view in which the dimensions up to `end`, included, are one.
-        pub fn flatten_to(&self, end: impl Into<Axis>) = self.flatten(0, end);
+        pub fn flatten_to(&self, end: impl Into<Axis>) -> Tensor = self.flatten(0, end);
 
         /// Returns a view with the last two dimensions exchanged; a vector or a scalar itself.
-        pub fn t(&self) = {
+        pub fn t(&self) -> Tensor = {
             match self.rank() {
                 0 | 1 => self.clone(),
                 _ => self.transpose(-2, -1),
             }
         };
         /// Returns a view with two dimensions exchanged.
-        pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) =
+        pub fn transpose(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Tensor =
             self.exchanged(a.into(), b.into()).or_raise().into();
         /// Returns a view with the dimensions in this order.
-        pub fn permute(&self, dims: impl Into<Axes>) = self.permuted(dims.into());
+        pub fn permute(&self, dims: impl Into<Axes>) -> Tensor = self.permuted(dims.into());
         /// Returns a view without dimensions of size 1: of one, several or all (`..`). Dimensions of another size stay.
-        pub fn squeeze(&self, dims: impl Into<Axes>) = self.squeezed(&dims.into()).or_raise().into();
+        pub fn squeeze(&self, dims: impl Into<Axes>) -> Tensor = self.squeezed(&dims.into()).or_raise().into();
 
         /// Returns a view with a new dimension of size 1 before `dim`; −1 adds it at the end.
-        pub fn unsqueeze(&self, dim: impl Into<Axis>) = {
+        pub fn unsqueeze(&self, dim: impl Into<Axis>) -> Tensor = {
             let dim = dim.into().of_new(&"unsqueeze", self.raw()).or_raise();
             self.raw().unsqueeze(dim).or_raise().into()
         };
         /// Returns a view with this shape, in which dimensions of size 1 are repeated.
-        pub fn broadcast_as(&self, shape: impl Into<Shape>) = self.broadcast_to(&shape.into());
+        pub fn broadcast_as(&self, shape: impl Into<Shape>) -> Tensor = self.broadcast_to(&shape.into());
         /// Returns the tensor repeated this many times along each dimension.
-        pub fn repeat(&self, times: impl Into<Shape>) = self.repeated(times.into().dims());
+        pub fn repeat(&self, times: impl Into<Shape>) -> Tensor = self.repeated(times.into().dims());
         /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
-        pub fn contiguous(&self) = ops::contiguous(self);
+        pub fn contiguous(&self) -> Tensor = ops::contiguous(self);
 
         /// Returns the parts of the tensor along a dimension: at most `chunks`, of equal size except for a smaller last
         /// one. As in PyTorch, the parts are fewer if their size, rounded up, needs fewer.
