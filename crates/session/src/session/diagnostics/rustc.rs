@@ -194,6 +194,11 @@ fn remove_what_was_found(message: &mut String) {
 fn signature(note: &Message) -> Option<&str> {
     let line = note.spans.first()?.text.first()?.text.trim();
     let is_function = line.starts_with("pub fn ") || line.starts_with("fn ");
+    // In a table of functions, the line also has the expression that the function returns.
+    let table = line
+        .strip_suffix(';')
+        .and_then(|line| line.split_once(" => ").or_else(|| line.split_once(" = ")));
+    let line = table.map_or(line, |(signature, _)| signature);
     is_function.then(|| line.trim_end_matches(['{', ' ']))
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Output {
     decoder: Decoder,
     /// The size in bytes of the allocation that the system refused. Rust's library reports it as text only.
     refused: Option<u64>,
+    /// The end of what was written to the error stream, because a message may arrive in parts.
+    last: String,
     /// Representations of one value that were printed one after the other.
     bundle: MimeBundle,
     /// The value of the last expression: whatever a cell prints cannot take its place.
@@ -31,6 +33,9 @@ pub(super) struct Output {
     amount: Amount,
     pieces: Vec<Piece>,
 }
+
+/// How many bytes a message about refused memory has at most.
+const LAST: usize = 100;
 
 /// A piece of the output.
 #[derive(Debug, PartialEq)]
@@ -60,6 +65,7 @@ impl Output {
         Output {
             decoder: Decoder::new(secret),
             refused: None,
+            last: String::new(),
             bundle: Map::new(),
             value: Map::new(),
             panic: None,
@@ -84,9 +90,12 @@ impl Output {
     pub(super) fn stderr(&mut self, text: &str) {
         self.release(false);
         self.release_bundle();
-        let refused = text.split("memory allocation of ").nth(1);
+        self.last += text;
+        let refused = self.last.split("memory allocation of ").nth(1);
         let refused = refused.and_then(|text| text.split_once(" bytes failed")?.0.parse().ok());
         self.refused = refused.or(self.refused);
+        let start = self.last.len().saturating_sub(LAST);
+        self.last.drain(..self.last.ceil_char_boundary(start));
         self.text(Stream::Stderr, text.to_owned());
     }
 
