@@ -305,7 +305,8 @@ impl Engine {
     /// known.
     pub(crate) fn find_paths(&mut self, source: Source, defined: &[String]) {
         let known = self.items.names();
-        let mut unknown = HashSet::new();
+        let mut asked = HashSet::new();
+        let mut is_known = true;
         let mut paths = Vec::new();
         for variable in self
             .variables
@@ -322,16 +323,18 @@ impl Engine {
             }
             match types::with_paths(&variable.kind, &missing, &self.paths) {
                 Some(path) => paths.push((variable.name.clone(), path)),
-                None => unknown.extend(missing.into_iter().map(str::to_owned)),
+                None => is_known = false,
             }
+            // The answer is about all variables: known names are asked for too, or it would shorten them.
+            asked.extend(missing.into_iter().map(str::to_owned));
         }
         for (name, path) in paths {
             self.variables.set_path(&name, path);
         }
-        if unknown.is_empty() {
+        if is_known {
             return;
         }
-        let text = source.with_decoys(&unknown);
+        let text = source.with_decoys(&asked);
         let key = self.key(Work::Little, &source, &text);
         if let Some((kinds, _)) = self.known.cache.read(&key) {
             self.learn_paths(kinds);

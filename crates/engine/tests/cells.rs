@@ -103,6 +103,22 @@ fn types_of_all_kinds_are_found_again() {
     ]);
 }
 
+/// One type that is known from an earlier cell, and one that is new, in a cell.
+#[test]
+fn a_new_type_beside_a_known_one_hides_neither() {
+    check_each(&[
+        (
+            "let a = std::collections::HashMap::from([(1, 2)]);\na.len()",
+            "= 1",
+        ),
+        (
+            "let b = std::collections::HashMap::from([(1, 2), (3, 4)]);\nlet c = std::collections::BTreeMap::from([(1, 2)]);",
+            "",
+        ),
+        ("a.len() + b.len() + c.len()", "= 4"),
+    ]);
+}
+
 #[test]
 fn macros_work_in_any_order() {
     let mut cells = Cells::start();

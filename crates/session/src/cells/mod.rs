@@ -2,7 +2,7 @@
 //! limit of its memory.
 //!
 //! - [`library`]: the library `taper` in it;
-//! - [`limit`]: the memory that it can use;
+//! - [`mod@limit`]: the memory that it can use;
 //! - [`announcer`]: writes records to the session;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
