@@ -10,9 +10,17 @@ use std::path::{Path, PathBuf};
 use taper_host::{cache, checkout, toolchain};
 
 /// Returns what cargo says about the packages of the crate in `work`, which are compiled already; `None` if it fails.
-/// Where the packages were compiled on another machine, cargo does not know them, and the image does.
+/// The image knows that of its own packages, so cargo is not asked, and writes nothing into its home. Where packages were
+/// compiled on another machine, cargo does not know them, and the image does.
 pub(crate) fn metadata_of(work: &Path) -> Option<Metadata> {
-    asked(work).ok().or_else(|| kept(work))
+    let (manifest, metadata) = kept(work).unzip();
+    let is_same = manifest.is_some_and(|kept| Some(kept) == manifest_of(work));
+    let of_image = metadata.as_ref().filter(|_| is_same).cloned();
+    of_image.or_else(|| asked(work).ok()).or(metadata)
+}
+
+fn manifest_of(work: &Path) -> Option<String> {
+    std::fs::read_to_string(work.join("Cargo.toml")).ok()
 }
 
 fn asked(work: &Path) -> Result<Metadata> {
@@ -20,10 +28,13 @@ fn asked(work: &Path) -> Result<Metadata> {
     metadata(work, &["--offline", &platform])
 }
 
-/// Keeps what cargo says in the image.
+/// Keeps what cargo says in the image, after a line with the manifest about which it says it.
 pub(super) fn keep_metadata(work: &Path) -> Result<()> {
     let metadata = asked(work)?;
-    let mut text = serde_json::to_string(&metadata).map_err(Error::json("what cargo says"))?;
+    let json = Error::json("what cargo says");
+    let metadata = serde_json::to_string(&metadata).map_err(json)?;
+    let manifest = serde_json::Value::from(manifest_of(work).unwrap_or_default());
+    let mut text = format!("{manifest}\n{metadata}");
     for (placeholder, folder) in folders(work) {
         text = text.replace(&folder, placeholder);
     }
@@ -33,12 +44,15 @@ pub(super) fn keep_metadata(work: &Path) -> Result<()> {
     )?)
 }
 
-fn kept(work: &Path) -> Option<Metadata> {
+/// Returns the manifest and the metadata that the image keeps.
+fn kept(work: &Path) -> Option<(String, Metadata)> {
     let mut text = std::fs::read_to_string(work.join(METADATA)).ok()?;
     for (placeholder, folder) in folders(work) {
         text = text.replace(placeholder, &folder);
     }
-    MetadataCommand::parse(text).ok()
+    let (manifest, metadata) = text.split_once('\n')?;
+    let manifest = serde_json::from_str(manifest).ok()?;
+    Some((manifest, MetadataCommand::parse(metadata).ok()?))
 }
 
 /// Returns the folders that differ between machines, each with a placeholder that no path contains.
@@ -54,8 +68,8 @@ fn folders(work: &Path) -> impl Iterator<Item = (&'static str, String)> {
 
 /// Returns the folders below cargo's `home` with the sources of the packages that the analysis reads.
 pub(super) fn sources(work: &Path, home: &Path) -> Vec<PathBuf> {
-    let metadata = kept(work);
-    let packages = metadata.iter().flat_map(|metadata| &metadata.packages);
+    let kept = kept(work);
+    let packages = kept.iter().flat_map(|(_, metadata)| &metadata.packages);
     packages
         .filter(|package| SEEN_BELOW_TAPER.contains(&package.name.as_str()))
         .filter_map(|package| package.manifest_path.parent())
