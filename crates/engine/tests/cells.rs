@@ -103,7 +103,7 @@ fn types_of_all_kinds_are_found_again() {
     ]);
 }
 
-/// One type that is known from an earlier cell, and one that is new, in a cell.
+/// A cell with a type that an earlier cell has made known, and a new type.
 #[test]
 fn a_new_type_beside_a_known_one_hides_neither() {
     check_each(&[
