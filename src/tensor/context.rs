@@ -85,7 +85,7 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// Exchanges the value with that of this thread's context.
+    /// Exchanges the value with the one in this thread's context.
     fn exchange(&mut self) {
         CONTEXT.with_borrow_mut(|context| match self {
             Field::IsRecorded(value) => swap(value, &mut context.is_recorded),

@@ -27,7 +27,7 @@ struct Section {
     url: String,
     title: String,
     body: String,
-    /// HTML: the title of the page and that of the section.
+    /// HTML: the titles of the page and of the section.
     breadcrumbs: String,
 }
 

@@ -8,7 +8,7 @@
 //! - contains a command that the assignment does not contain (`commands`);
 //! - defines a name that the tests use (`names`), other than as the assignment's own cells define it (`stubs`).
 //!
-//! The tests and the locked cells are those of the assignment ([`crate::document::nbgrader`]) and are not checked.
+//! The tests and the locked cells come from the assignment ([`crate::document::nbgrader`]) and are not checked.
 
 mod commands;
 mod names;

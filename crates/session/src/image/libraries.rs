@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use taper_host::{cache, checkout, toolchain};
 
 /// Returns what cargo says about the packages of the crate in `work`, which are compiled already; `None` if it fails.
-/// The image knows that of its own packages, so cargo is not asked, and writes nothing into its home. Where packages were
+/// The image keeps this for its own packages, so cargo is not asked, and writes nothing into its home. Where packages were
 /// compiled on another machine, cargo does not know them, and the image does.
 pub(crate) fn metadata_of(work: &Path) -> Option<Metadata> {
     let (manifest, metadata) = kept(work).unzip();

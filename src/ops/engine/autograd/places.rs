@@ -10,7 +10,7 @@ use candle_core::{Result, Shape};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Computes the gradient of the base from that of a view, recorded.
+/// Computes the base's gradient from a view's gradient, recorded.
 pub(in crate::ops) fn gradient_of_base(view: &View, gradient: &Raw) -> Result<Raw> {
     let is_whole =
         view.count() == view.base.elem_count() && view.strides == in_order_of(&view.dims);

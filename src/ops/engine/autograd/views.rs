@@ -40,7 +40,7 @@ impl View {
         self.dims.iter().product()
     }
 
-    /// Returns the gradient of the base from that of the view, if the view shows all elements, in any order.
+    /// Returns the base's gradient from the view's, if the view shows all elements, in any order.
     pub(super) fn of_all(&self, gradient: &Raw) -> Result<Option<Raw>> {
         if self.count() != self.base.elem_count() {
             return Ok(None);
@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    /// Adds a gradient of the view to that of the base.
+    /// Adds a gradient of the view to the base's gradient.
     pub(super) fn add_to(&self, sum: &mut CpuStorage, gradient: &Raw) -> Result<()> {
         match sum {
             CpuStorage::F32(sum) => add_strided(gradient, &self.strides, &mut sum[self.start..]),

@@ -202,7 +202,7 @@ fn escaped(text: &str) -> String {
 /// Returns the lines of `:stale`: a cell each, and why it is stale.
 fn in_lines(stale: Option<&[StaleCell]>) -> String {
     let Some(stale) = stale else {
-        return "This engine does not know which cells are stale; `TAPER_ENGINE=taper` chooses the one that does.\n"
+        return "This engine does not know which cells are stale. Taper's own engine does: start the kernel without `TAPER_ENGINE`.\n"
             .to_owned();
     };
     if stale.is_empty() {

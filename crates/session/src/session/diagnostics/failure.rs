@@ -48,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// Returns the same failure for source whose lines are not those of the cell.
+    /// Returns the same failure for source whose lines differ from the cell's.
     pub(crate) fn elsewhere(self) -> Failure {
         Failure { line: None, ..self }
     }

@@ -71,7 +71,7 @@ fn check_functions<const FUSED: bool>() {
     assert_eq!(Element::tanh::<FUSED>(f32::INFINITY), 1.0);
 }
 
-/// Compares powers with those of the standard library, also of values that have rules of their own.
+/// Compares powers with the standard library's, also of special values.
 fn check_powers<const FUSED: bool>() {
     let special = [
         0.0,

@@ -3,7 +3,7 @@
 use crate::session::diagnostics::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 
-/// Returns the error about a variable whose type has no name: that of a closure, or another one.
+/// Returns the error about a variable whose type has no name, such as a closure.
 pub(crate) fn nameless(name: &str, is_closure: bool, cell: &str) -> Diagnostic {
     let (what, hint) = match is_closure {
         true => (
