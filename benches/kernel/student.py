@@ -123,7 +123,10 @@ class Cell(NamedTuple):
 
 def chapter(engine: str, file: Path, count: int | None = None) -> list[Cell]:
     """Runs the first cells of a chapter without pauses."""
-    sources = [cell["source"] for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
+    cells = json.loads(file.read_text())["cells"]
+    skipped = {"skip-execution", "slow"}
+    sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"
+               and not skipped & set(cell["metadata"].get("tags", []))]
     times = []
     with Session(engine) as session:
         session.run("let started = 1;")
