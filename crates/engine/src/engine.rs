@@ -313,7 +313,7 @@ impl Engine {
             .iter()
             .filter(|it| defined.contains(&it.name))
         {
-            let names = types::first_names(&variable.kind);
+            let names = types::short_names(&variable.kind);
             let missing: Vec<&str> = names
                 .into_iter()
                 .filter(|name| !known.contains(name))

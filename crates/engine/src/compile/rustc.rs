@@ -174,8 +174,10 @@ impl Compiler {
     pub(crate) fn prepare(&mut self, works: &[Work]) {
         for work in works {
             let purpose = self.purpose(*work, &|_| false);
-            let is_there = self.waiting.iter().any(|(it, _)| *it == purpose);
-            if let (false, Ok(running)) = (is_there, self.start(purpose)) {
+            if self.waiting.iter().any(|(it, _)| *it == purpose) {
+                continue;
+            }
+            if let Ok(running) = self.start(purpose) {
                 self.waiting.push((purpose, running));
             }
         }

@@ -31,10 +31,12 @@ pub(crate) fn has_a_name(kind: &str) -> bool {
     !kind.contains('{') && !words(kind).any(|word| word.text == "impl")
 }
 
-/// Returns the names with which the paths in a type begin, but for those that are always in scope.
-pub(crate) fn first_names(kind: &str) -> HashSet<&str> {
-    let first = words(kind).filter(|word| word.is_first && !ALWAYS.contains(&word.text));
-    first.map(|word| word.text).collect()
+/// Returns the names in a type whose path is missing, but for those that are always in scope. rustc writes either
+/// the name alone or the whole path, which begins with the name of a package.
+pub(crate) fn short_names(kind: &str) -> HashSet<&str> {
+    let short = words(kind).filter(|word| word.is_first && !word.is_path);
+    let names = short.map(|word| word.text);
+    names.filter(|name| !ALWAYS.contains(name)).collect()
 }
 
 /// Returns whether a type names one of these types of the notebook.
@@ -74,6 +76,8 @@ struct Word<'a> {
     text: &'a str,
     /// Whether a path begins with it.
     is_first: bool,
+    /// Whether the path goes on after it.
+    is_path: bool,
 }
 
 /// Splits a type into names; lifetimes and the names of associated types are left out.
@@ -95,7 +99,11 @@ fn words(kind: &str) -> impl Iterator<Item = Word<'_>> {
         let is_first = !gap.ends_with("::") && !is_named && !is_lifetime && !is_number;
         rest = after;
         before = "";
-        Some(Word { text, is_first })
+        Some(Word {
+            text,
+            is_first,
+            is_path: after.starts_with("::"),
+        })
     })
 }
 
@@ -155,7 +163,7 @@ mod tests {
     use super::*;
 
     fn sorted(kind: &str) -> Vec<&str> {
-        let mut names: Vec<&str> = first_names(kind).into_iter().collect();
+        let mut names: Vec<&str> = short_names(kind).into_iter().collect();
         names.sort_unstable();
         names
     }
@@ -165,7 +173,7 @@ mod tests {
         assert!(sorted("Vec<(i32, &str, [u8; 3])>").is_empty());
         assert_eq!(
             sorted("HashMap<u8, P<std::sync::Arc<Q>>>"),
-            ["HashMap", "P", "Q", "std"]
+            ["HashMap", "P", "Q"]
         );
         assert_eq!(
             sorted("Box<dyn for<'a> Fn(&'a str) -> Net + 'static>"),
