@@ -199,7 +199,7 @@ impl Engine {
         names.extend(mentions);
         let work = cell.as_ref().map_or(Work::Little, |cell| cell.work);
         Plan {
-            work: work.max(items.work(names)),
+            work: items.work(work, names),
             used: used.iter().map(|it| it.name.clone()).collect(),
             source,
             is_repeated: input.is_repeated,

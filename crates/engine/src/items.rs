@@ -207,16 +207,16 @@ impl Items {
         items.any(|kept| kept.symbols.iter().any(Option::is_none))
     }
 
-    /// Returns how much the items that these names reach may compute.
-    pub(crate) fn work(&self, mut names: HashSet<String>) -> Work {
+    /// Returns how much a cell may compute with the items that its names reach.
+    pub(crate) fn work(&self, cell: Work, mut names: HashSet<String>) -> Work {
         let mut rest: Vec<&ParsedItem> = self
             .cells
             .iter()
             .flat_map(|cell| &cell.items)
             .map(|kept| &*kept.item)
             .collect();
-        let mut work = Work::Little;
-        if rest.iter().all(|item| item.work == work) {
+        let mut work = cell;
+        if rest.iter().all(|item| item.work == Work::Little) {
             return work;
         }
         loop {
@@ -225,8 +225,9 @@ impl Items {
             if reached.is_empty() {
                 return work;
             }
+            let inner = reached.iter().map(|item| item.work).max();
+            work = work.around(inner.unwrap_or_default());
             for item in reached {
-                work = work.max(item.work);
                 names.extend(item.mentions.iter().cloned());
             }
             rest = others;

@@ -103,7 +103,6 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
         let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
         if !matches!(statement, Stmt::Item(_)) {
             parsed.statements.push(range(statement));
-            parsed.work = parsed.work.max(work::of(&source[range(statement)]));
         }
         match statement {
             Stmt::Item(Item::Use(import)) => {
@@ -162,6 +161,9 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
             }
         }
     }
+    let statements = parsed.statements.iter();
+    let statements: Vec<&str> = statements.map(|it| &source[it.clone()]).collect();
+    parsed.work = work::of(&statements.join("\n"));
     parsed.places = places.finish();
     bindings::keep_last(&mut parsed.bindings);
     Some(parsed)

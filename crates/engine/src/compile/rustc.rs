@@ -6,9 +6,9 @@
 //! have.
 //!
 //! How well a cell is compiled depends on what it contains ([`Work`]), and rustc cannot change that once it runs. So two
-//! of them wait: one for cells that call what is compiled already, which is most of them, and one for cells with a loop.
-//! Cells of the chapters take 0.7 of the time at level 0 that they take at level 1; level 2 takes 1.5 of it, and pays only
-//! for tight loops.
+//! of them wait: one for cells that call what is compiled already, which is most of them, and one for cells with a loop in
+//! a loop. Cells of the chapters take 0.7 of the time at level 0 that they take at level 1; level 2 takes 1.5 of it, and
+//! pays only for tight loops.
 
 use super::call::{self, SUPPORT};
 use super::linker::Linker;
@@ -52,10 +52,10 @@ pub(crate) struct Compiler {
 /// What rustc is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// An object file, which [`Linker`] links.
-    Object(Work),
+    /// An object file, which [`Linker`] links, at this level of optimization.
+    Object(u8),
     /// A library that rustc links.
-    Library(Work),
+    Library(u8),
     /// The messages alone.
     Check,
 }
@@ -251,9 +251,14 @@ impl Compiler {
         let is_linked = self.linker.is_none()
             || contains("#[link(")
             || self.config.packages.iter().any(is_linked);
+        let level = match work {
+            Work::Little | Work::OneLoop | Work::OneTightLoop => 0,
+            Work::Loops => 1,
+            Work::TightLoops => 2,
+        };
         match is_linked {
-            true => Purpose::Library(work),
-            false => Purpose::Object(work),
+            true => Purpose::Library(level),
+            false => Purpose::Object(level),
         }
     }
 
@@ -262,19 +267,10 @@ impl Compiler {
         let number = self.started.get();
         self.started.set(number + 1);
         let named = |end| self.config.folder.join(format!("compiled-{number}.{end}"));
-        let (emit, output, work) = match purpose {
-            Purpose::Object(work) => ("obj", named("o"), work),
-            Purpose::Library(work) => ("link", named("so"), work),
-            Purpose::Check => (
-                "metadata",
-                self.config.folder.join("check.rmeta"),
-                Work::Little,
-            ),
-        };
-        let level = match work {
-            Work::Little => 0,
-            Work::Loops => 1,
-            Work::TightLoops => 2,
+        let (emit, output, level) = match purpose {
+            Purpose::Object(level) => ("obj", named("o"), level),
+            Purpose::Library(level) => ("link", named("so"), level),
+            Purpose::Check => ("metadata", self.config.folder.join("check.rmeta"), 0),
         };
         let argument = |prefix: &str, path: &Path| {
             let mut argument = OsString::from(prefix);

@@ -63,13 +63,15 @@ fn types_that_contain_a_changed_type_change_too() {
 #[test]
 fn the_work_of_a_cell_is_that_of_the_items_it_reaches() {
     let (items, _) = after(&[
-        "fn sum(n: u64) -> u64 { let mut s = 0; for i in 0..n { s += i; } s }",
+        "fn sum(n: u64) -> u64 { let mut s = 0; let mut i = 0; while i < n { s += i; i += 1; } s }",
         "fn twice(n: u64) -> u64 { 2 * sum(n) }\nstruct Net;\nimpl Net { fn go(&self) { g(|| 1) } }",
     ]);
-    let work = |name: &str| items.work(HashSet::from([name.to_owned()]));
+    let work = |name: &str| items.work(Work::Little, HashSet::from([name.to_owned()]));
     assert_eq!(work("twice"), Work::TightLoops);
-    assert_eq!(work("Net"), Work::Loops);
+    assert_eq!(work("Net"), Work::OneLoop);
     assert_eq!(work("other"), Work::Little);
+    let in_a_loop = items.work(Work::OneLoop, HashSet::from(["Net".to_owned()]));
+    assert_eq!(in_a_loop, Work::Loops);
 }
 
 #[test]
