@@ -1,0 +1,28 @@
+"""Exercises of the part about generating."""
+
+from make import exercise
+
+# --- Flow matching
+
+exercise("flow-matching.7", [([0.0, 1.0], [2.0, -1.0], 0.25), ([3.0], [5.0], 0.0), ([3.0, -2.0], [5.0, 2.0], 1.0), ([-4.0], [4.0], 0.5)],
+         lambda x0, x1, t: [(1 - t) * a + t * b for a, b in zip(x0, x1)],
+         lambda x0, x1, t: [t * a + (1 - t) * b for a, b in zip(x0, x1)], (
+    "At t = 0 the result is `x0`, at t = 1 it is `x1`.",
+    "`x0 * (1.0 - t) + x1 * t`"))
+
+
+def euler(x, rate, steps):
+    for _ in range(steps):
+        x += rate * x / steps
+    return x
+
+
+exercise("flow-matching.8", [(1.0, 1.0, 1), (1.0, 1.0, 4), (2.0, -1.0, 10), (-3.0, 0.5, 100)],
+         euler, lambda x, rate, steps: euler(x, rate, 1), (
+    "Each step moves the point by its velocity times the length of a step.",
+    "The length of a step is `1.0 / steps as f64`. The velocity is computed again in each step."))
+exercise("flow-matching.9", [([1.0, 2.0], [0.0, 4.0], 1.0), ([1.0, 2.0], [0.0, 4.0], 0.0), ([1.0, 2.0], [0.0, 4.0], 3.0), ([-1.0], [1.0], 2.0)],
+         lambda c, u, w: [b + w * (a - b) for a, b in zip(c, u)],
+         lambda c, u, w: [a + w * (a - b) for a, b in zip(c, u)], (
+    "With w = 1 the result is the velocity with the class, with w = 0 the one without it.",
+    "`without + (with - without) * w`"))
