@@ -1,6 +1,8 @@
 """Exercises of the part about generating."""
 
-from make import exercise
+from math import exp
+
+from make import exercise, floats
 
 # --- Flow matching
 
@@ -26,3 +28,19 @@ exercise("flow-matching.9", [([1.0, 2.0], [0.0, 4.0], 1.0), ([1.0, 2.0], [0.0, 4
          lambda c, u, w: [a + w * (a - b) for a, b in zip(c, u)], (
     "With w = 1 the result is the velocity with the class, with w = 0 the one without it.",
     "`without + (with - without) * w`"))
+
+# --- Autoencoders
+
+floats("autoencoders.3", [0.0, 2.0], [0.0, 4.0], (
+    "Put the numbers into the formula: µ² + σ² − ln σ² − 1, halved.",
+    "With µ = 0 and σ = 1 everything cancels. With µ = 2, only µ² / 2 is left."))
+exercise("autoencoders.7", [([1.0, -2.0], [0.0, 0.0], [0.5, 1.0]), ([0.0, 3.0], [2.0, -2.0], [1.0, -1.0]), ([4.0], [1.0], [0.0])],
+         lambda mean, log_var, noise: [m + exp(v / 2) * e for m, v, e in zip(mean, log_var, noise)],
+         lambda mean, log_var, noise: [m + exp(v) * e for m, v, e in zip(mean, log_var, noise)], (
+    "The standard deviation is the square root of the variance, so half of the logarithm.",
+    "`mean + (log_var * 0.5).exp() * noise`"))
+exercise("autoencoders.8", [([0.0, 0.0], [0.0, 0.0]), ([1.0, -2.0], [0.0, 1.0]), ([0.5], [-3.0]), ([2.0, 0.0, 1.0], [0.5, -0.5, 0.0])],
+         lambda mean, log_var: sum(m * m + exp(v) - v - 1 for m, v in zip(mean, log_var)) / 2,
+         lambda mean, log_var: sum(m * m + exp(v) - 1 for m, v in zip(mean, log_var)) / 2, (
+    "`log_var.exp()` is the variance.",
+    "`((mean.sqr() + log_var.exp() - log_var - 1.0) * 0.5).sum_all().item()`"))
