@@ -1,6 +1,5 @@
 //! The errors of this crate.
 
-use jupyter_zmq_client::RuntimeError;
 use std::path::PathBuf;
 use std::{error, io};
 use taper_evaluator::Evaluator;
@@ -59,7 +58,7 @@ pub enum Error {
         /// Its port.
         port: u16,
         /// What the socket reported.
-        source: RuntimeError,
+        source: io::Error,
     },
     /// A call of the operating system failed.
     #[error("cannot {operation}")]
@@ -143,7 +142,7 @@ mod tests {
         let error = Error::Bind {
             channel: "shell",
             port: 7,
-            source: refused().into(),
+            source: refused(),
         };
         assert_eq!(
             chain(&error),

@@ -1,14 +1,16 @@
 //! Incoming messages: verified, not replayed, parsed.
 
 use super::defaults::{fill_in, header};
+use super::router::Reader;
 use super::signatures::SeenSignatures;
 use super::stop::Stop;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent, UnknownMessage};
-use jupyter_zmq_client::{Connection, RawMessage, RuntimeError};
+use jupyter_zmq_client::{RawMessage, RuntimeError};
+use ring::hmac::Key;
 use serde_json::{Value, from_slice};
 use std::sync::Mutex;
 use taper_host::mutex::lock;
-use zeromq::{SocketRecv, ZmqMessage};
+use zeromq::ZmqMessage;
 
 /// Separates the sender's identities from the signature.
 const DELIMITER: &[u8] = b"<IDS|MSG>";
@@ -17,41 +19,33 @@ const DELIMITER: &[u8] = b"<IDS|MSG>";
 /// accepted again on another.
 pub(super) struct Inbox {
     stop: Stop,
+    mac: Option<Key>,
     signatures: Mutex<SeenSignatures>,
 }
 
 impl Inbox {
-    /// Creates an inbox that receives until `stop` is requested.
-    pub(super) fn new(stop: Stop) -> Self {
+    /// Creates an inbox that verifies with `mac`, and receives until `stop` is requested.
+    pub(super) fn new(stop: Stop, mac: Option<Key>) -> Self {
         Self {
             stop,
+            mac,
             signatures: Mutex::default(),
         }
     }
 
     /// Returns the next message with a valid signature; `None` when the kernel stops or the socket
-    /// has failed.
+    /// has ended.
     ///
     /// A message that is not signed, was received before or has no readable header is reported on
     /// standard error and dropped: its sender is unknown, so there can be no reply.
-    pub(super) async fn receive<S: SocketRecv>(
-        &self,
-        connection: &mut Connection<S>,
-    ) -> Option<JupyterMessage> {
+    pub(super) async fn receive(&self, reader: &mut Reader) -> Option<JupyterMessage> {
         loop {
-            let multipart = tokio::select! {
-                multipart = connection.socket.recv() => multipart,
+            let (multipart, _unverified) = tokio::select! {
+                received = reader.receive() => received?,
                 () = self.stop.requested() => return None,
             };
-            let multipart = match multipart {
-                Ok(multipart) => multipart,
-                Err(error) => {
-                    eprintln!("taper: a socket of the kernel has failed: {error}");
-                    return None;
-                }
-            };
             let signature = signature(&multipart);
-            let signed = RawMessage::from_multipart(multipart, &connection.mac);
+            let signed = RawMessage::from_multipart(multipart, &self.mac);
             if signed.is_ok() && !lock(&self.signatures).insert(&signature) {
                 eprintln!("taper: dropped a message that was received before");
                 continue;

@@ -23,7 +23,8 @@
 //!  shell ───> widgets.rs: the controls that the user moves, and what they wait for
 //! ```
 //!
-//! 1. `inbox` verifies the signature of a message, refuses a message that was received before
+//! 1. A `router` reads the messages of all peers, within a `budget`, because they may come from anybody on this machine.
+//!    `inbox` verifies the signature of a message, refuses a message that was received before
 //!    (`signatures`), and parses it, with the fields that front ends may omit (`defaults`).
 //! 2. `shell` takes a ticket for an execute request (`shared`) and queues the request. Requests that
 //!    need no evaluator are answered at once (`answers`, `history`).
@@ -48,6 +49,7 @@
 //! twice, and the messages in the outbox are sent.
 
 mod answers;
+mod budget;
 mod connection_file;
 mod control;
 mod cursor;
@@ -69,6 +71,7 @@ mod outgoing;
 mod prompts;
 mod publisher;
 mod request;
+mod router;
 mod serve;
 mod shared;
 mod shell;

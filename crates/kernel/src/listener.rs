@@ -7,10 +7,11 @@ use rustix::process::umask;
 use std::io;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
-/// The socket that accepts the subscribers of iopub.
+/// A socket that accepts the peers of a channel.
 pub(super) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
@@ -43,6 +44,27 @@ impl Listener {
                 (Box::new(read), Box::new(write))
             }
         })
+    }
+}
+
+/// Accepts peers and serves each in a task of its own.
+pub(super) async fn serve_all<Served>(listener: Listener, mut serve: impl FnMut(Stream) -> Served)
+where
+    Served: Future<Output = io::Result<()>> + Send + 'static,
+{
+    loop {
+        match listener.accept().await {
+            Ok(stream) => {
+                let served = serve(stream);
+                // An error means that the peer has left, or speaks another protocol.
+                tokio::spawn(async move { _ = served.await });
+            }
+            // Too many open files, for instance.
+            Err(error) => {
+                eprintln!("taper: a front end could not connect: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
     }
 }
 

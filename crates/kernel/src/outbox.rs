@@ -3,13 +3,12 @@
 use super::outgoing::{Outgoing, deliver};
 use super::publisher::Event;
 use super::shared::Shared;
-use super::sockets::IopubConnection;
+use super::sockets::{IopubConnection, ReplyConnection};
 use super::throttle::UpdateThrottle;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
     StreamContent,
 };
-use jupyter_zmq_client::RouterSendConnection;
 use std::sync::Arc;
 use std::time::Duration;
 use taper_evaluator::event::Stream;
@@ -36,8 +35,8 @@ struct Pending {
 /// Sends the messages of all queues.
 pub(super) struct Outbox {
     iopub: IopubConnection,
-    shell: RouterSendConnection,
-    stdin: RouterSendConnection,
+    shell: ReplyConnection,
+    stdin: ReplyConnection,
     shared: Arc<Shared>,
     text: Option<Pending>,
     updates: UpdateThrottle,
@@ -50,8 +49,8 @@ pub(super) struct Outbox {
 impl Outbox {
     pub(super) fn new(
         iopub: IopubConnection,
-        shell: RouterSendConnection,
-        stdin: RouterSendConnection,
+        shell: ReplyConnection,
+        stdin: ReplyConnection,
         shared: Arc<Shared>,
     ) -> Self {
         Self {

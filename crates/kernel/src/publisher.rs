@@ -4,7 +4,7 @@
 //! for this subscriber alone, except for the status of the kernel: a front end that reads again must see
 //! that a request has ended. A notice then reports how many messages are missing ([`Event::CaughtUp`]).
 
-use super::listener::{Listener, Stream};
+use super::listener::{self, Listener, Stream};
 use super::zmtp::{self, Received};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -81,7 +81,12 @@ impl Publisher {
             queues: Mutex::default(),
             events: sender,
         });
-        let accept = tokio::spawn(accept(listener, subscribers.clone())).abort_handle();
+        let (served, mut id) = (subscribers.clone(), 0);
+        let accept = tokio::spawn(listener::serve_all(listener, move |stream| {
+            id += 1;
+            serve(stream, id, served.clone())
+        }));
+        let accept = accept.abort_handle();
         Self {
             subscribers,
             events,
@@ -170,33 +175,11 @@ impl Queue {
     }
 }
 
-async fn accept(listener: Listener, subscribers: Arc<Subscribers>) {
-    let mut id = 0;
-    loop {
-        match listener.accept().await {
-            Ok(stream) => {
-                id += 1;
-                let subscribers = subscribers.clone();
-                tokio::spawn(async move {
-                    // An error means that the subscriber has left.
-                    let _ = serve(stream, id, &subscribers).await;
-                    lock(&subscribers.queues).remove(&id);
-                });
-            }
-            // Too many open files, for instance.
-            Err(error) => {
-                eprintln!("taper: a front end could not connect: {error}");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            }
-        }
-    }
-}
-
 /// Serves a subscriber until it leaves, or the publisher is dropped.
-async fn serve(stream: Stream, id: u64, subscribers: &Subscribers) -> io::Result<()> {
+async fn serve(stream: Stream, id: u64, subscribers: Arc<Subscribers>) -> io::Result<()> {
     let (read, mut write) = stream;
     let mut read = BufReader::new(read);
-    zmtp::greet(&mut read, &mut write).await?;
+    zmtp::greet(&mut read, &mut write, "XPUB").await?;
     let changed = Arc::new(Notify::new());
     let queue = Queue {
         changed: changed.clone(),
@@ -205,7 +188,7 @@ async fn serve(stream: Stream, id: u64, subscribers: &Subscribers) -> io::Result
     lock(&subscribers.queues).insert(id, queue);
     let listen = async {
         loop {
-            let received = zmtp::read(&mut read).await?;
+            let received = zmtp::read_subscription(&mut read).await?;
             subscribers.received(id, received);
         }
     };
@@ -215,10 +198,12 @@ async fn serve(stream: Stream, id: u64, subscribers: &Subscribers) -> io::Result
         }
         Ok(())
     };
-    tokio::select! {
+    let ended = tokio::select! {
         ended = listen => ended,
         ended = send => ended,
-    }
+    };
+    lock(&subscribers.queues).remove(&id);
+    ended
 }
 
 impl Subscribers {
@@ -300,7 +285,7 @@ mod tests {
     async fn silent(publisher: &mut Publisher, port: u16) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         let (mut read, mut write) = stream.split();
-        zmtp::greet(&mut read, &mut write).await.unwrap();
+        zmtp::greet(&mut read, &mut write, "SUB").await.unwrap();
         write.write_all(&[0, 1, 1]).await.unwrap();
         assert!(matches!(publisher.event().await, Event::Subscribed { topic } if topic.is_empty()));
         stream

@@ -82,12 +82,13 @@ pub(super) async fn run(
     shared: Arc<Shared>,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) {
-    let (shell_replies, shell_requests) = sockets.shell.split();
-    let (stdin_questions, stdin_answers) = sockets.stdin.split();
+    let (shell_replies, shell_requests) = sockets.shell;
+    let (stdin_questions, stdin_answers) = sockets.stdin;
+    let (control_replies, control_requests) = sockets.control;
     let (to_outbox, evaluation_messages) = mpsc::channel(EVALUATION_QUEUE);
     let (immediate, immediate_messages) = mpsc::unbounded_channel();
     let (jobs, queue) = std::sync::mpsc::channel();
-    let inbox = Arc::new(Inbox::new(stop.clone()));
+    let inbox = Arc::new(Inbox::new(stop.clone(), sockets.iopub.mac.clone()));
 
     let outbox = Outbox::new(
         sockets.iopub,
@@ -102,7 +103,8 @@ pub(super) async fn run(
         tokio::spawn(answer_heartbeats(sockets.heartbeat, stop.clone())),
         tokio::spawn(stdin::run(stdin_answers, inbox.clone(), shared.clone())),
         tokio::spawn(control::run(
-            sockets.control,
+            control_requests,
+            control_replies,
             immediate.clone(),
             inbox.clone(),
             shared.clone(),

@@ -5,16 +5,16 @@ use super::evaluation_thread::Job;
 use super::inbox::Inbox;
 use super::outgoing::OutboxSender;
 use super::request::Request;
+use super::router::Reader;
 use super::shared::Shared;
 use super::stale;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
-use jupyter_zmq_client::RouterRecvConnection;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// Reads requests until the kernel stops.
 pub(super) async fn run(
-    mut requests: RouterRecvConnection,
+    mut requests: Reader,
     outbox: OutboxSender,
     jobs: Sender<Job>,
     inbox: Arc<Inbox>,

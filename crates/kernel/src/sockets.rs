@@ -1,17 +1,19 @@
 //! The five sockets of a kernel.
 
+use super::budget::{Budget, Share};
 use super::error::{Error, Result};
-use super::listener::{self, Listener, Private};
+use super::listener::{self, Listener, Private, Stream};
 use super::publisher::Publisher;
+use super::router::{Reader, Writer, router};
 use super::stop::Stop;
+use super::zmtp;
 use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status, Transport};
-use jupyter_zmq_client::{
-    Connection, KernelControlConnection, KernelHeartbeatConnection, KernelShellConnection,
-    KernelStdinConnection, RuntimeError, create_kernel_control_connection,
-    create_kernel_heartbeat_connection, create_kernel_shell_connection,
-    create_kernel_stdin_connection,
-};
+use jupyter_zmq_client::Connection;
+use ring::hmac::{HMAC_SHA256, Key};
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncWriteExt, BufReader};
 
 /// How long to wait for a port that is in use.
 const PORT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -19,13 +21,16 @@ const PORT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The channel on which outputs are published.
 pub(super) type IopubConnection = Connection<Publisher>;
 
+/// A channel on which replies and questions are sent.
+pub(super) type ReplyConnection = Connection<Writer>;
+
 /// The kernel's ends of the five channels.
 pub(super) struct Sockets {
-    pub(super) shell: KernelShellConnection,
-    pub(super) control: KernelControlConnection,
-    pub(super) stdin: KernelStdinConnection,
+    pub(super) shell: (ReplyConnection, Reader),
+    pub(super) control: (ReplyConnection, Reader),
+    pub(super) stdin: (ReplyConnection, Reader),
     pub(super) iopub: IopubConnection,
-    pub(super) heartbeat: KernelHeartbeatConnection,
+    pub(super) heartbeat: Listener,
 }
 
 impl Sockets {
@@ -34,52 +39,41 @@ impl Sockets {
         let _private = (info.transport == Transport::IPC).then(Private::new);
         // The library creates a new session id for each message without a parent; the kernel uses the same
         // one for all.
-        let session = JupyterMessage::from(Status::starting()).header.session;
-        let shell = bind("shell", info, info.shell_port, async || {
-            create_kernel_shell_connection(info, &session).await
-        })
-        .await?;
-        let mac = shell.mac.clone();
-        let iopub = bind("iopub", info, info.iopub_port, async || {
-            Ok(Publisher::new(Listener::bind(info, info.iopub_port).await?))
-        })
-        .await?;
-        Ok(Self {
-            shell,
-            control: bind("control", info, info.control_port, async || {
-                create_kernel_control_connection(info, &session).await
-            })
-            .await?,
-            stdin: bind("stdin", info, info.stdin_port, async || {
-                create_kernel_stdin_connection(info, &session).await
-            })
-            .await?,
-            iopub: Connection {
-                socket: iopub,
+        let session_id = JupyterMessage::from(Status::starting()).header.session;
+        let mac = (!info.key.is_empty()).then(|| Key::new(HMAC_SHA256, info.key.as_bytes()));
+        let budget = Arc::new(Budget::default());
+        let channel = async |name: &'static str, port: u16| {
+            let (socket, reader) = router(bind(name, info, port).await?, budget.clone());
+            let (mac, session_id) = (mac.clone(), session_id.clone());
+            let replies = Connection {
+                socket,
                 mac,
-                session_id: session.clone(),
+                session_id,
+            };
+            Ok::<_, Error>((replies, reader))
+        };
+        Ok(Self {
+            shell: channel("shell", info.shell_port).await?,
+            control: channel("control", info.control_port).await?,
+            stdin: channel("stdin", info.stdin_port).await?,
+            iopub: Connection {
+                socket: Publisher::new(bind("iopub", info, info.iopub_port).await?),
+                mac: mac.clone(),
+                session_id: session_id.clone(),
             },
-            heartbeat: bind("heartbeat", info, info.hb_port, async || {
-                create_kernel_heartbeat_connection(info).await
-            })
-            .await?,
+            heartbeat: bind("heartbeat", info, info.hb_port).await?,
         })
     }
 }
 
 /// Binds a port. After a restart it may still be in use by the old kernel, which is ending.
-async fn bind<T>(
-    channel: &'static str,
-    info: &ConnectionInfo,
-    port: u16,
-    connect: impl AsyncFn() -> std::result::Result<T, RuntimeError>,
-) -> Result<T> {
+async fn bind(channel: &'static str, info: &ConnectionInfo, port: u16) -> Result<Listener> {
     let until = Instant::now() + PORT_TIMEOUT;
     loop {
         if let Some(path) = listener::path(info, port) {
             listener::remove_abandoned(&path);
         }
-        match connect().await {
+        match Listener::bind(info, port).await {
             Err(_) if Instant::now() < until => tokio::time::sleep(PORT_TIMEOUT / 60).await,
             bound => {
                 return bound.map_err(|source| Error::Bind {
@@ -93,14 +87,46 @@ async fn bind<T>(
 }
 
 /// Answers heartbeats until the kernel stops.
-pub(super) async fn answer_heartbeats(mut heartbeat: KernelHeartbeatConnection, stop: Stop) {
+pub(super) async fn answer_heartbeats(heartbeat: Listener, stop: Stop) {
+    tokio::select! {
+        () = listener::serve_all(heartbeat, echo) => {}
+        () = stop.requested() => {}
+    }
+}
+
+/// Returns each message of a peer, as the protocol asks.
+async fn echo((read, mut write): Stream) -> io::Result<()> {
+    let mut read = BufReader::new(read);
+    zmtp::greet(&mut read, &mut write, "REP").await?;
+    zmtp::read_identity(&mut read).await?;
+    // Heartbeats are a few bytes: a share of no budget is enough.
+    let budget = Arc::new(Budget::with_limit(0));
     loop {
-        tokio::select! {
-            answered = heartbeat.single_heartbeat() => if answered.is_err() {
-                // A peer that sends malformed messages may fail again at once, endlessly.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            },
-            () = stop.requested() => return,
+        if let Some((message, _)) = zmtp::read_message(&mut read, Share::of(&budget)).await? {
+            write.write_all(&zmtp::encode(&message)).await?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+    use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
+
+    #[tokio::test]
+    async fn a_heartbeat_returns_what_was_sent() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let stop = Stop::default();
+        tokio::spawn(answer_heartbeats(Listener::Tcp(listener), stop));
+        let mut request = ReqSocket::new();
+        let endpoint = format!("tcp://127.0.0.1:{port}");
+        request.connect(&endpoint).await.unwrap();
+        for text in ["ping", ""] {
+            request.send(ZmqMessage::from(text)).await.unwrap();
+            let answer = request.recv().await.unwrap();
+            assert_eq!(answer.get(0).unwrap()[..], *text.as_bytes());
         }
     }
 }
