@@ -74,7 +74,32 @@ impl RgbImage {
 
 /// The largest width or height of an image, in pixels. The JPEG decoder has the same limit. Without it, the
 /// memory for any size in a header would be allocated before the first pixel is read.
-const LARGEST_SIDE: u32 = 1 << 14;
+const LARGEST_SIDE: usize = 1 << 14;
+
+/// The largest number of pixels of an image: 400 MB in memory.
+const MOST_PIXELS: usize = 1 << 27;
+
+/// The largest number of pixels that a byte of a file may hold: a PNG of one colour has up to 8256 of them, a JPEG up to
+/// 512.
+const PIXELS_PER_BYTE: usize = 8300;
+
+/// Checks the size in a header, before memory is allocated for it.
+fn check_size(bytes: &[u8], width: usize, height: usize) -> Result<(), String> {
+    let side = LARGEST_SIDE;
+    if width.max(height) > side {
+        return Err(format!(
+            "expected at most {side} pixels per side, found {width} by {height}"
+        ));
+    }
+    let most = MOST_PIXELS.min(PIXELS_PER_BYTE.saturating_mul(bytes.len()));
+    match width * height > most {
+        true => Err(format!(
+            "expected at most {most} pixels in {} bytes, found {width} by {height}",
+            bytes.len()
+        )),
+        false => Ok(()),
+    }
+}
 
 fn decode_png(bytes: &[u8]) -> Result<RgbImage, String> {
     let text = |error: png::DecodingError| error.to_string();
@@ -82,11 +107,7 @@ fn decode_png(bytes: &[u8]) -> Result<RgbImage, String> {
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(text)?;
     let (width, height) = reader.info().size();
-    if width.max(height) > LARGEST_SIDE {
-        return Err(format!(
-            "expected at most {LARGEST_SIDE} pixels per side, found {width} by {height}"
-        ));
-    }
+    check_size(bytes, width as usize, height as usize)?;
     let size = reader.output_buffer_size();
     let mut samples = vec![0; size.ok_or("its size is too large")?];
     let frame = reader.next_frame(&mut samples).map_err(text)?;
@@ -110,8 +131,11 @@ fn decode_jpeg(bytes: &[u8]) -> Result<RgbImage, String> {
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .set_strict_mode(true);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let rgb = decoder.decode().map_err(|error| format!("{error:?}"))?;
+    let text = |error| format!("{error:?}");
+    decoder.decode_headers().map_err(text)?;
     let (width, height) = decoder.dimensions().ok_or("it has no size")?;
+    check_size(bytes, width, height)?;
+    let rgb = decoder.decode().map_err(text)?;
     Ok(RgbImage { width, height, rgb })
 }
 
@@ -183,6 +207,32 @@ mod tests {
             RgbImage::decode(&bytes).unwrap_err(),
             "expected at most 16384 pixels per side, found 200000 by 200000"
         );
+    }
+
+    /// A JPEG of 1.6 KB that claims 16384 by 16384 pixels took 14 s and 1.6 GB.
+    #[test]
+    fn a_size_that_the_file_cannot_hold_is_an_error() {
+        let mut jpeg = include_bytes!("image/orange.jpg").to_vec();
+        let frame = jpeg
+            .windows(2)
+            .position(|marker| marker == [0xff, 0xc0])
+            .unwrap();
+        // The height and the width follow the marker, a length and a precision.
+        jpeg[frame + 5..frame + 9].copy_from_slice(&[0x40, 0, 0x40, 0]);
+        let message = RgbImage::decode(&jpeg).unwrap_err();
+        assert!(message.ends_with("found 16384 by 16384"), "{message}");
+        // A bit a pixel, of one colour: as many pixels in a byte as there can be.
+        let (side, mut png) = (4096_u32, Vec::new());
+        let mut encoder = png::Encoder::new(&mut png, side, side);
+        encoder.set_color(ColorType::Grayscale);
+        encoder.set_depth(BitDepth::One);
+        encoder.set_compression(png::Compression::High);
+        let mut writer = encoder.write_header().unwrap();
+        writer
+            .write_image_data(&vec![0; (side * side / 8) as usize])
+            .unwrap();
+        drop(writer);
+        assert_eq!(RgbImage::decode(&png).unwrap().width, 4096);
     }
 
     /// Returns the checksum of a chunk of a PNG file.

@@ -94,6 +94,7 @@ mod erased;
 pub mod error;
 pub mod exercises;
 mod image;
+mod input;
 #[doc(hidden)]
 pub mod inspect;
 pub mod nn;

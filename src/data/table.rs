@@ -9,9 +9,11 @@ mod tests;
 
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result, attempt};
+use crate::input;
 use crate::notebook::{Show, Table};
 use crate::tensor::Tensor;
 use column::{Column, Entries};
+use std::fmt::Display;
 use std::path::Path;
 
 /// A table with named columns of values or texts, some of which may be missing. It is read from a CSV
@@ -73,14 +75,13 @@ impl DataFrame {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|reason| {
-            error::file(
-                "read the table",
-                path,
-                reason,
-                "Give the path of a CSV file in UTF-8",
-            )
-        })?;
+        let advice = "Give the path of a CSV file in UTF-8";
+        let unreadable = |reason: &dyn Display| error::file("read the table", path, reason, advice);
+        let bytes = input::read(path).map_err(|reason| unreadable(&reason))?;
+        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes[..] {
+            return Err(unreadable(&"its text is in UTF-16, not in UTF-8"));
+        }
+        let text = String::from_utf8(bytes).map_err(|reason| unreadable(&reason.utf8_error()))?;
         Self::parse(&path.display().to_string(), &text)
     }
 

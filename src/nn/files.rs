@@ -1,6 +1,7 @@
 //! Parameters in safetensors files, written and loaded completely or not at all.
 
 use crate::error::{Error, Result, explain};
+use crate::input;
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Device, safetensors};
@@ -41,7 +42,7 @@ pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tenso
 
 /// Returns the content of a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| {
+    input::read(path).map_err(|error| {
         explain(
             format!("cannot read {}: {error}", path.display()),
             "Pass the path of a safetensors file, as save_parameters or PyTorch writes it",
@@ -140,7 +141,12 @@ fn refused(path: &Path, report: &LoadReport) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let wrong = wrong[..wrong.len().min(MOST_NAMES)].join(", ");
+    let wrong: Vec<_> = wrong
+        .iter()
+        .take(MOST_NAMES)
+        .map(|it| input::shortened(it))
+        .collect();
+    let wrong = wrong.join(", ");
     explain(
         format!("{} does not fit this model: {wrong}{more}", path.display()),
         "Load it into the model that it was saved from, or parts of it with load_parameters_with; nothing was changed",
@@ -238,6 +244,24 @@ mod tests {
         let message = message_of(|| weight.set(&ones((3, 3))));
         let wrong = "a parameter of [2, _] f32 cannot hold [3, 3] f32\n";
         assert!(message.starts_with(wrong), "{message}");
+    }
+
+    #[test]
+    fn names_of_megabytes_are_not_printed_whole() {
+        let path = temporary("long");
+        super::save(&path, &[("x".repeat(5_000_000), ones(1))]).unwrap();
+        let mut net = Linear::new(3, 2);
+        let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
+        assert!(message.len() < 1000, "{} bytes", message.len());
+        let partial = LoadOptions::new().partial();
+        super::save(
+            &path,
+            &[("x".repeat(5_000_000), ones(1)), ("bias".into(), ones(2))],
+        )
+        .unwrap();
+        let report = net.load_parameters_with(&path, &CPU, partial).unwrap();
+        assert!(format!("{report:?}").len() < 1000);
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

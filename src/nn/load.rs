@@ -1,6 +1,7 @@
 //! The options for loading parameters, and the report of what was loaded.
 
 use crate::error::{Result, attempt, explain};
+use crate::input;
 use crate::nn::StateEntry;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
@@ -177,6 +178,7 @@ impl Show for LoadReport {
             ("not loaded", &self.mismatched),
         ] {
             if !names.is_empty() {
+                let names: Vec<_> = names.iter().map(|name| input::shortened(name)).collect();
                 lines.push(format!("{what}: {}", names.join(", ")));
             }
         }

@@ -165,7 +165,7 @@ fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDat
 
 /// Reads a file with `images`, `(n, channels, height, width)`, and `labels`, `(n,)`, both `u8`.
 fn read(file: &Path, shape: [usize; 3]) -> Result<ImageDataset> {
-    let mut tensors = safetensors::load_buffer(&std::fs::read(file)?, &Device::Cpu)?;
+    let mut tensors = safetensors::load_buffer(&crate::input::read(file)?, &Device::Cpu)?;
     let mut take = |name| {
         let tensor = tensors.remove(name);
         tensor

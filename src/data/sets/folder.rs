@@ -194,7 +194,7 @@ impl ImageFolder {
         if !path.is_file() {
             return Err(unreadable(path, &"it is not a file"));
         }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let bytes = crate::input::read(path).map_err(|error| unreadable(path, &error))?;
         let pixels = RgbImage::decode(&bytes).map_err(|error| unreadable(path, &error))?;
         Ok(pixels.to_tensor())
     }

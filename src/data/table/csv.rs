@@ -2,12 +2,22 @@
 
 use super::column::{Column, Entries};
 use crate::error::{self, Result};
+use crate::input;
+use std::collections::HashSet;
 
 /// The fields that mark a missing entry, besides an empty one; spaces around them do not count.
 const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
 
 /// Reads the columns of a table, and the number of its rows; `source` names the text in errors.
 pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
+    if let Some(at) = text.find('\0') {
+        return Err(error::parse(
+            source,
+            "a text",
+            format_args!("a zero byte at {at}"),
+            "Check that it is a CSV file, and not damaged",
+        ));
+    }
     let mut lines = records(source, text.strip_prefix('\u{feff}').unwrap_or(text))?.into_iter();
     let Some((_, names)) = lines.next() else {
         return Err(error::parse(
@@ -17,13 +27,12 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
             "Write the names, separated by commas, above the rows",
         ));
     };
-    if let Some(name) =
-        (1..names.len()).find_map(|i| names[..i].contains(&names[i]).then(|| &names[i]))
-    {
+    let mut known = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
         return Err(error::parse(
             source,
             "unique names of columns",
-            format_args!("{name:?} twice"),
+            format_args!("{:?} twice", input::shortened(name)),
             "Rename one of them in the first line",
         ));
     }
@@ -78,7 +87,9 @@ fn records(source: &str, text: &str) -> Result<Vec<(usize, Vec<String>)>> {
                 quoted = false;
             }
             '\r' if !open && chars.peek() == Some(&'\n') => {}
-            '\n' if !open => {
+            // A file of an old Mac has no other ends of lines.
+            '\n' | '\r' if !open => {
+                line += usize::from(char == '\r');
                 let empty = fields.is_empty() && field.is_empty() && !quoted;
                 fields.push(std::mem::take(&mut field));
                 match empty {

@@ -16,7 +16,11 @@ fn quotes_line_breaks_and_endings_are_read() {
     let same = table("a,b\n\"x, \"\"y\"\"\nz\",2\n");
     assert_eq!(same.texts("a").unwrap(), ["x, \"y\"\nz"]);
     assert_eq!(same.values("b").unwrap(), [2.0]);
-    for text in ["\u{feff}a,b\r\n1,\r\n\r\n3,4", "a,b\n1,\n3,4\n\n"] {
+    for text in [
+        "\u{feff}a,b\r\n1,\r\n\r\n3,4",
+        "a,b\n1,\n3,4\n\n",
+        "a,b\r1,\r3,4\r\r",
+    ] {
         let table = table(text);
         assert_eq!(table.num_rows(), 2);
         assert_eq!(table.values("a").unwrap(), [1.0, 3.0]);
@@ -32,6 +36,37 @@ fn invalid_csv_is_refused() {
     assert!(refusal("a,a\n").contains("found \"a\" twice"));
     assert!(refusal("a\n\"1\n2\n").contains("begins in line 2"));
     assert!(refusal("a\n\"1\n\"\n1,2\n").contains("1 fields in line 4"));
+    assert!(refusal("a,b\r1\r").contains("2 fields in line 2"));
+    assert!(refusal("a\n\0\n").contains("found a zero byte at 2"));
+}
+
+/// Comparing each name with all before it took minutes.
+#[test]
+fn hundreds_of_thousands_of_columns_are_read() {
+    let names: Vec<String> = (0..300_000).map(|i| format!("c{i}")).collect();
+    let text = format!("{}\n{}1\n", names.join(","), "1,".repeat(299_999));
+    assert_eq!(table(&text).columns().len(), 300_000);
+}
+
+#[test]
+fn a_file_that_is_no_text_in_utf_8_is_refused_with_its_encoding() {
+    let path = std::env::temp_dir().join(format!("taper_csv_{}", std::process::id()));
+    let utf_16: Vec<u8> = "\u{feff}a,b\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (bytes, found) in [
+        (utf_16.as_slice(), "in UTF-16"),
+        (b"a\xff\n", "invalid utf-8"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let message = DataFrame::read_csv(&path).unwrap_err().to_string();
+        assert!(
+            message.contains(found) && message.contains("in UTF-8"),
+            "{message}"
+        );
+    }
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

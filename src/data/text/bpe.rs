@@ -4,7 +4,9 @@ use super::unknown;
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result};
 use crate::notebook::Show;
+use serde_json::Value as Json;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::{fmt, iter};
 use tokenizers::models::bpe::{BPE, BpeTrainer};
@@ -111,7 +113,7 @@ impl BpeTokenizer {
     }
 
     fn load_from(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|reason| {
+        let bytes = crate::input::read(path).map_err(|reason| {
             error::file(
                 "read the tokenizer",
                 path,
@@ -119,14 +121,12 @@ impl BpeTokenizer {
                 "Give the path of a tokenizer.json",
             )
         })?;
-        let tokenizer = Tokenizer::from_bytes(bytes).map_err(|reason| {
-            error::file(
-                "read the tokenizer",
-                path,
-                reason,
-                "Give a tokenizer.json of Hugging Face's format",
-            )
-        })?;
+        let advice = "Give a tokenizer.json of Hugging Face's format";
+        let unreadable =
+            |reason: &dyn Display| error::file("read the tokenizer", path, reason, advice);
+        // The library panics where a text in the file is not valid JSON.
+        serde_json::from_slice::<Json>(&bytes).map_err(|reason| unreadable(&reason))?;
+        let tokenizer = Tokenizer::from_bytes(bytes).map_err(|reason| unreadable(&reason))?;
         Ok(Self::of(tokenizer))
     }
 

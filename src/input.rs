@@ -1,0 +1,53 @@
+//! Files and texts of the user, which may be anything.
+
+use std::borrow::Cow;
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Returns the content of a file. Refuses a pipe or a device: reading it may wait without end, or have none.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    // Before it is opened: opening a pipe waits for its writer.
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        let message = "it is a pipe or a device, not a file";
+        return Err(Error::new(ErrorKind::InvalidInput, message));
+    }
+    std::fs::read(path)
+}
+
+/// Returns the beginning of a name, for a message: a damaged file may contain a name of megabytes.
+pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
+    const LENGTH: usize = 100;
+    match name.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}… ({} bytes)", &name[..end], name.len()).into(),
+        None => name.into(),
+    }
+}
+
+#[cfg(test)]
+mod fuzz;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_pipe_is_refused_before_it_is_opened() {
+        let pipe = std::env::temp_dir().join(format!("taper_pipe_{}", std::process::id()));
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        for path in [pipe.as_path(), "/dev/zero".as_ref()] {
+            let message = read(path).unwrap_err().to_string();
+            assert_eq!(message, "it is a pipe or a device, not a file");
+        }
+        std::fs::remove_file(pipe).unwrap();
+    }
+
+    #[test]
+    fn a_long_name_is_shortened() {
+        assert_eq!(shortened(&"é".repeat(100)), "é".repeat(100));
+        let long = shortened(&"é".repeat(5000)).into_owned();
+        assert_eq!(long, format!("{}… (10000 bytes)", "é".repeat(100)));
+    }
+}
