@@ -2,8 +2,11 @@
 
 use super::CELL;
 use super::place::Place;
+use std::collections::BTreeMap;
 use std::fs;
-use std::time::Instant;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 /// Asserts that a cell runs without the compilation of any package.
 fn runs_at_once(place: &Place) {
@@ -134,4 +137,73 @@ fn a_user_of_a_store_compiles_nothing() {
     with(&Place::empty(), &run)
         .fails()
         .says("taper setup --system --prefix");
+}
+
+/// Returns the files in a folder and the folders below it, with their times.
+fn files(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let metadata = fs::metadata(&path).expect("it exists");
+        match metadata.is_dir() {
+            true => found.extend(files(&path)),
+            false => _ = found.insert(path, metadata.modified().expect("a time")),
+        }
+    }
+    found
+}
+
+/// Runs a cell with a package in a session, with this home of cargo. Returns the libraries that were kept: whether they are
+/// those of the image, by name.
+fn kept_libraries(place: &Place, home: &Path) -> BTreeMap<PathBuf, bool> {
+    let cell = ":dep serde_json = \"1\"\nassert_eq!(serde_json::json!([1]).to_string(), \"[1]\");\nzeros(2)";
+    let notebook = place.notebook(cell);
+    let run = place.taper(["run", &notebook.to_string_lossy()]);
+    run.env("CARGO_HOME", home).run().succeeds();
+    let work = place.image().expect("an image");
+    let added = work.with_file_name("added");
+    let mut kept = BTreeMap::new();
+    for file in files(&added).into_keys() {
+        let below = file.strip_prefix(&added).expect("it is below").to_owned();
+        let of_image = fs::read(work.join(&below)).ok();
+        // A compiled one would name the other folder.
+        let is_same = of_image.is_some() && fs::read(&file).ok() == of_image;
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "rlib")
+        {
+            kept.insert(below, is_same);
+        }
+    }
+    kept
+}
+
+/// cargo would compile them again, because their sources are in another folder.
+#[test]
+fn with_another_home_of_cargo_packages_are_taken_from_the_image() {
+    let (native, place) = (Place::ready(), Place::ready());
+    let known = taper_session::cargo_home().expect("cargo's home");
+    let home = place.path().join("cargo-home");
+    fs::create_dir(&home).expect("a folder");
+    symlink(known.join("registry"), home.join("registry")).expect("a link");
+    let compiled = |kept: BTreeMap<PathBuf, bool>| -> Vec<PathBuf> {
+        let compiled = kept.into_iter().filter(|(_, is_of_image)| !is_of_image);
+        compiled.map(|(library, _)| library).collect()
+    };
+    let first = kept_libraries(&place, &home);
+    assert!(first.values().any(|is_of_image| *is_of_image), "{first:?}");
+    assert_eq!(compiled(first), compiled(kept_libraries(&native, &known)));
+    let added = place.image().expect("an image").with_file_name("added");
+    let libraries = || {
+        let mut files = files(&added);
+        files.retain(|file, _| {
+            file.extension()
+                .is_some_and(|extension| extension == "rlib")
+        });
+        files
+    };
+    let kept = libraries();
+    kept_libraries(&place, &home);
+    assert_eq!(libraries(), kept, "the second session compiles nothing");
+    place.taper(["doctor"]).run().succeeds();
 }

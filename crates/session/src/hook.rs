@@ -17,6 +17,9 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     if let Some(code) = taper_engine::hook(arguments, &cells::OurCells) {
         return Some(Ok(code));
     }
+    if let Some(ended) = image::taken::hook(arguments) {
+        return Some(ended);
+    }
     match rest.first()?.to_str()? {
         process::SUPERVISOR_ARGUMENT => Some(process::supervise().map_err(Into::into)),
         image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),

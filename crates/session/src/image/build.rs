@@ -2,10 +2,11 @@
 
 use super::cargo;
 use super::key::Key;
-use super::layout::{PACKAGES, WORK};
+use super::layout::{KEPT, PACKAGES, WORK};
 use super::libraries;
 use super::manifest::Manifest;
-use super::origin;
+use super::{origin, taken};
+use crate::environment::cargo_home;
 use crate::error::{Error, Result};
 use crate::workspace;
 use std::fs::File;
@@ -57,9 +58,10 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     let start = Instant::now();
     Manifest::remove(folder)?;
     origin::write(key, folder)?;
+    taken::note(folder, cargo_home())?;
     prepare(key, folder)?;
     let work = folder.join(WORK);
-    cache::remove(&folder.join(PACKAGES))?;
+    remove_packages(folder)?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     libraries::keep_metadata(&work)?;
@@ -77,8 +79,14 @@ pub(crate) fn has_begun(folder: &Path) -> bool {
 /// Deletes what was built.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
-    cache::remove(&folder.join(PACKAGES))?;
+    remove_packages(folder)?;
     Ok(cache::remove(&folder.join(WORK))?)
+}
+
+/// Deletes the packages' sources that an import brought, and what sessions have compiled.
+fn remove_packages(folder: &Path) -> Result<()> {
+    cache::remove(&folder.join(PACKAGES))?;
+    Ok(cache::remove(&folder.join(KEPT))?)
 }
 
 /// Writes the crate in `work` that depends on `taper` alone.

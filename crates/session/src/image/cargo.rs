@@ -55,13 +55,16 @@ pub(super) fn resolve(work: &Path, progress: &mut dyn Progress) -> Result<Metada
     ask(&["--offline"]).or_else(|_| ask(&[]))
 }
 
-/// Compiles the dependencies of the crate in `beside`, which is in the work directory. Returns their libraries.
+/// Compiles the dependencies of the crate in `beside`, which is in the work directory. `prepare` changes the call of cargo.
+/// Returns their libraries.
 pub(super) fn build_beside(
     beside: &Path,
     metadata: &Metadata,
+    prepare: impl FnOnce(&mut Command),
     progress: &mut dyn Progress,
 ) -> Result<Vec<Artifact>> {
     let mut command = cargo_command(beside, "build")?;
+    prepare(&mut command);
     command.arg("--offline");
     for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_BUILD_DIR"] {
         command.env(name, "../target");

@@ -129,14 +129,23 @@ fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Returns a digest of the crate's source files.
+/// Returns a digest of the crate's source files: the same for a clone and for an installed program, which carries them.
 fn sources(taper: &Path) -> Result<String> {
-    let mut files = vec![taper.join("Cargo.toml"), taper.join("macros/Cargo.toml")];
+    let manifest = taper.join("Cargo.toml");
+    let mut files = vec![taper.join("macros/Cargo.toml")];
     for folder in ["src", "macros/src"] {
         list_files(&taper.join(folder), &mut files)?;
     }
+    // Those of editors, which no program carries.
+    let is_hidden = |file: &PathBuf| {
+        let name = file.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(['.', '_']))
+    };
+    files.retain(|file| !is_hidden(file));
     files.sort();
     let mut digest = Digest::new(&SHA256);
+    let text = std::fs::read_to_string(&manifest).on_file("read", &manifest)?;
+    digest.update(manifest_of_crate(&text)?.as_bytes());
     for file in files {
         let content = std::fs::read(&file).on_file("read", &file)?;
         let name = file.strip_prefix(taper).unwrap_or(&file);
@@ -145,6 +154,27 @@ fn sources(taper: &Path) -> Result<String> {
         digest.update(&content);
     }
     Ok(hex(digest))
+}
+
+/// Returns what the manifest of the workspace says about compiling the crate. A program carries no more of it.
+fn manifest_of_crate(text: &str) -> Result<String> {
+    let mut manifest: toml::Table = text.parse().map_err(Error::toml("Cargo.toml"))?;
+    let kept = [
+        "workspace",
+        "package",
+        "lints",
+        "lib",
+        "dependencies",
+        "features",
+    ];
+    manifest.retain(|name, _| kept.contains(&name));
+    if let Some(workspace) = manifest
+        .get_mut("workspace")
+        .and_then(|it| it.as_table_mut())
+    {
+        workspace.retain(|name, _| ["package", "lints", "resolver"].contains(&name));
+    }
+    Ok(manifest.to_string())
 }
 
 pub(super) fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -185,6 +215,66 @@ mod tests {
         name = "unrelated"
         version = "3.0.0"
     "#;
+
+    /// Writes a crate with this manifest and these files, and returns its digest.
+    fn digest(manifest: &str, files: &[(&str, &str)]) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            cache::make(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, text).expect("a file");
+        };
+        write("Cargo.toml", manifest);
+        for name in ["macros/Cargo.toml", "macros/src/lib.rs", "src/lib.rs"] {
+            write(name, "");
+        }
+        files.iter().for_each(|(name, text)| write(name, text));
+        sources(folder.path()).expect("a digest")
+    }
+
+    #[test]
+    fn a_clone_and_an_installed_program_have_the_same_sources() {
+        let clone = r#"
+            [workspace]
+            members = ["macros", "cli"]
+            resolver = "3"
+            [workspace.package]
+            version = "0.1.0"
+            [workspace.dependencies]
+            serde = "1"
+            [package]
+            name = "taper"
+            [dependencies]
+            half = "2"
+            [dev-dependencies]
+            serde = "1"
+            [profile.dev]
+            debug = false
+        "#;
+        let carried = r#"
+            [workspace]
+            members = ["macros"]
+            resolver = "3"
+            [workspace.package]
+            version = "0.1.0"
+            [package]
+            name = "taper"
+            [dependencies]
+            half = "2"
+        "#;
+        let installed = digest(carried, &[]);
+        assert_eq!(
+            digest(clone, &[("src/.lib.rs.swp", "open in an editor")]),
+            installed
+        );
+        for other in [
+            carried.replace("half = \"2\"", "half = \"3\""),
+            carried.replace("0.1.0", "0.2.0"),
+        ] {
+            assert_ne!(digest(&other, &[]), installed);
+        }
+        assert_ne!(digest(carried, &[("src/new.rs", "")]), installed);
+    }
 
     #[test]
     fn packages_that_taper_does_not_need_are_left_out() {

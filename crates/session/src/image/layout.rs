@@ -15,6 +15,9 @@ pub(crate) const SUPPORT: &str = "support";
 /// in a session's folder, a link to that of the image.
 pub(super) const PACKAGES: &str = "packages";
 
+/// The folder in that of an image with the packages that sessions have compiled.
+pub(super) const KEPT: &str = "added";
+
 /// The file with what cargo says about the packages.
 pub(super) const METADATA: &str = "metadata.json";
 

@@ -8,6 +8,7 @@
 //! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
 //! - `packages` compiles those of `:dep` lines beside the image; `graph` says which package depends on which;
+//! - `taken` is the compiler that takes what these need from an image that was compiled with another home of cargo;
 //! - `transfer` writes an image as one file and reads it on another machine;
 //! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
@@ -24,6 +25,7 @@ pub(crate) mod libraries;
 mod manifest;
 mod origin;
 mod packages;
+pub(crate) mod taken;
 mod transfer;
 
 use crate::error::{Error, Result};

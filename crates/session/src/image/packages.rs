@@ -20,11 +20,13 @@
 use super::cargo::{build_beside, resolve};
 use super::clone;
 use super::graph::{Graph, Place};
-use super::layout;
+use super::layout::{self, KEPT};
+use super::taken;
 use crate::error::{Error, Result};
 use cargo_metadata::{Artifact, Metadata, PackageId};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use taper_host::cache;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
@@ -39,9 +41,6 @@ const SHARED_BY_NAME: [&str; 1] = ["half"];
 /// The folder in the work directory with the crate that depends on the packages.
 const BESIDE: &str = "beside";
 
-/// The folder in that of an image with the packages that sessions have compiled.
-const KEPT: &str = "packages";
-
 /// Features by package.
 type Features = HashMap<PackageId, BTreeSet<String>>;
 
@@ -50,6 +49,8 @@ pub(crate) struct Packages {
     work: PathBuf,
     /// The folder of the image, which may be another user's.
     image: PathBuf,
+    /// Whether cargo would compile the image's packages again, because it has their sources in another folder.
+    is_moved: bool,
     /// Where compiled packages are kept.
     kept: Option<PathBuf>,
     /// `taper` and its dependencies, as they are compiled; `None` until a package is added.
@@ -81,6 +82,7 @@ impl Packages {
         let name = image.as_deref().and_then(Path::file_name);
         let images = cache::folder().map(|cache| cache.join("images")).ok();
         Packages {
+            is_moved: image.as_deref().is_some_and(taken::is_needed),
             kept: images
                 .zip(name)
                 .map(|(images, name)| images.join(name).join(KEPT)),
@@ -97,7 +99,9 @@ impl Packages {
         if let Some(kept) = self.kept.as_deref().filter(|kept| kept.exists()) {
             // What is missing is compiled.
             let _lock = Lock::shared(kept)?;
-            let _ = copy_new(kept, &self.work, &|to, _| !to.exists());
+            let library = layout::library(&self.work)?;
+            let is_wanted = |to: &Path, _: &Path| !to.exists() || self.is_moved && *to != library;
+            let _ = copy_new(kept, &self.work, &is_wanted);
         }
         if self.below_taper.is_none() {
             let metadata = resolve(&self.work, progress)?;
@@ -142,7 +146,12 @@ impl Packages {
             let left: BTreeSet<_> = reached.into_keys().cloned().collect();
             leave(&mut metadata, &left);
         }
-        let mut files = files(build_beside(&beside, &metadata, progress)?)?;
+        let prepare = |cargo: &mut Command| {
+            if self.is_moved {
+                taken::prepare(cargo, &self.image, &self.work);
+            }
+        };
+        let mut files = files(build_beside(&beside, &metadata, prepare, progress)?)?;
         if with_taper {
             *below = now;
         }
@@ -173,8 +182,9 @@ impl Packages {
         let is_new = |to: &Path, from: &Path| {
             let below = from.strip_prefix(&self.work).unwrap_or(from);
             let modified = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+            let of_image = image.join(below);
             layout::belongs_to_image(below)
-                && !image.join(below).exists()
+                && (!of_image.exists() || self.is_moved && modified(&of_image) != modified(from))
                 && modified(to) != modified(from)
         };
         let keep = || -> Result<()> {

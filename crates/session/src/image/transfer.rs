@@ -7,7 +7,7 @@ use super::key::Key;
 use super::layout::PACKAGES;
 use super::layout::WORK;
 use super::manifest::{self, Manifest, sha256};
-use super::{Condition, Image, build, folder_of, libraries, origin};
+use super::{Condition, Image, build, folder_of, libraries, origin, taken};
 use crate::environment::packages;
 use crate::error::{Built, Error, Result};
 use crate::workspace;
@@ -152,6 +152,7 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
 fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
     build::wipe(folder)?;
     origin::write(key, folder)?;
+    taken::note(folder, None)?;
     workspace::configure(folder)?;
     // An image without packages whose sources are read has no such folder.
     cache::make(&new.join(PACKAGES))?;
