@@ -65,6 +65,7 @@ fn state(name: &'static str, result: Result<State>) -> Finding {
 
 fn cache_state() -> Result<String> {
     let folder = cache::folder()?;
+    cache::check_writable(&folder)?;
     if Image::find(&image_key()?)?.0 != Condition::Ready {
         checks::disk(&folder, false)?;
     }

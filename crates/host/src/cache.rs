@@ -22,8 +22,22 @@ pub fn folder() -> Result<PathBuf> {
         &folder,
         "Name another one with TAPER_CACHE.",
     )?;
-    make(&folder)?;
+    std::fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
     folder.canonicalize().on_file("open", &folder)
+}
+
+/// Checks that the cache folder can be written, by a small file that is removed again.
+pub fn check_writable(folder: &Path) -> Result<()> {
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(&[0; 4096])?;
+        file.as_file().sync_all()
+    });
+    written.map_err(unwritable(folder))
+}
+
+fn unwritable(folder: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let folder = folder.to_owned();
+    |source| Error::CacheFolder { folder, source }
 }
 
 /// Returns an error if a path is not valid Unicode: paths become part of texts for cargo and rustc. `next` is
@@ -128,6 +142,21 @@ mod tests {
             });
             assert!(!folder.exists());
         }
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_named_with_its_variable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        check_writable(folder.path()).expect("it can be written");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("a folder").count(),
+            0
+        );
+        // Root cannot write there either.
+        let error = check_writable(Path::new("/proc")).expect_err("it cannot be written");
+        assert!(error.to_string().contains("TAPER_CACHE"), "{error}");
+        let error = make(Path::new("/proc/new")).expect_err("it cannot be created");
+        assert!(!error.to_string().contains("TAPER_CACHE"), "{error}");
     }
 
     #[test]

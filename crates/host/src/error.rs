@@ -22,10 +22,19 @@ pub enum Error {
     #[error("this system has no cache folder: set TAPER_CACHE to a folder of yours")]
     NoCacheFolder,
     /// A folder could not be created.
-    #[error(
-        "cannot create the folder {folder}: choose a folder in which you may write (TAPER_CACHE names Taper's cache)"
-    )]
+    #[error("cannot create the folder {folder}: choose a folder in which you may write")]
     CreateFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The cache folder could not be created, or not written.
+    #[error(
+        "cannot write into Taper's cache folder {folder}: free some space if the disk is full, or name another folder \
+         with TAPER_CACHE"
+    )]
+    CacheFolder {
         /// The folder.
         folder: PathBuf,
         /// The error of the operating system.

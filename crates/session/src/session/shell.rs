@@ -5,9 +5,16 @@ use super::interrupt::Interrupter;
 use crate::environment;
 use std::io::{PipeReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::sync_channel;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 use taper_evaluator::event::{CellError, Event, Stream};
+
+/// How often to look whether a script has ended.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long what a script left in the background may print into its cell.
+const REST: Duration = Duration::from_millis(500);
 
 /// A program with the text that it runs.
 pub(crate) struct Script<'a> {
@@ -79,29 +86,53 @@ fn start(
     drop(shell);
     let _group = interrupter.instead(child.id());
     let (sender, texts) = sync_channel(64);
-    std::thread::scope(|scope| {
-        for (stream, pipe) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
-            let sender = sender.clone();
-            scope.spawn(move || read(stream, pipe, &|event| sender.send(event).is_ok()));
-        }
-        drop(sender);
-        texts.into_iter().for_each(emit);
-    });
-    child.wait()
+    for (stream, pipe) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
+        let sender = sender.clone();
+        std::thread::spawn(move || read(stream, pipe, &|event| sender.send(event).is_ok()));
+    }
+    drop(sender);
+    follow(&mut child, &texts, emit)
 }
 
-/// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`.
+/// Reports the output until the script has ended. What it has started in the background may keep the pipes open.
+fn follow(
+    script: &mut Child,
+    texts: &Receiver<Event>,
+    emit: &mut dyn FnMut(Event),
+) -> std::io::Result<ExitStatus> {
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    loop {
+        let received = texts.recv_timeout(POLL);
+        match (received, ended) {
+            (Ok(event), Some((status, at))) if at.elapsed() > REST => {
+                emit(event);
+                return Ok(status);
+            }
+            (Ok(event), _) => emit(event),
+            (Err(RecvTimeoutError::Timeout), Some((status, _))) => return Ok(status),
+            (Err(RecvTimeoutError::Timeout), None) => {}
+            (Err(RecvTimeoutError::Disconnected), _) => return script.wait(),
+        }
+        if ended.is_none() {
+            ended = script.try_wait()?.map(|status| (status, Instant::now()));
+        }
+    }
+}
+
+/// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`. After the end of the cell too, without events: a
+/// program in the background would be killed when it prints.
 fn read(stream: Stream, mut pipe: PipeReader, emit: &dyn Fn(Event) -> bool) {
     let mut pending = Vec::new();
     let mut buffer = [0; 8192];
+    let mut is_wanted = true;
     while let Ok(length @ 1..) = pipe.read(&mut buffer) {
-        pending.extend_from_slice(&buffer[..length]);
-        let text = whole_characters(&mut pending);
-        if !text.is_empty() && !emit(Event::Text { stream, text }) {
-            return;
+        if is_wanted {
+            pending.extend_from_slice(&buffer[..length]);
+            let text = whole_characters(&mut pending);
+            is_wanted = text.is_empty() || emit(Event::Text { stream, text });
         }
     }
-    if !pending.is_empty() {
+    if is_wanted && !pending.is_empty() {
         let text = String::from_utf8_lossy(&pending).into_owned();
         emit(Event::Text { stream, text });
     }
@@ -121,7 +152,34 @@ fn whole_characters(bytes: &mut Vec<u8>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::interrupt::Cells;
     use super::*;
+
+    struct NoCells;
+
+    impl Cells for NoCells {
+        fn interrupt(&self) {}
+
+        fn kill(&self) {}
+    }
+
+    #[test]
+    fn a_cell_does_not_wait_for_the_background() {
+        for command in ["sleep 600 & echo $!", "yes & echo $!; sleep 0.1"] {
+            let mut text = String::new();
+            let mut keep = |event| {
+                if let Event::Text { text: more, .. } = event {
+                    text += &more;
+                }
+            };
+            let interrupter = Interrupter::new(Box::new(NoCells));
+            run(&Script::line(command), &interrupter, &mut keep).expect("it succeeds");
+            let mut lines = text.lines().filter(|line| line.parse::<u32>().is_ok());
+            let process = lines.next().expect("the process in the background");
+            let ended = Command::new("kill").arg(process).status();
+            assert!(ended.expect("kill starts").success(), "it lives: {process}");
+        }
+    }
 
     #[test]
     fn a_character_in_two_parts_is_joined() {
