@@ -44,17 +44,25 @@ fn pages() -> PathBuf {
 
 /// Returns a call of the mdBook that `taper book` has installed, with our program as its renderer.
 fn mdbook(arguments: &[&str]) -> Command {
+    let mut command = mdbook_alone(arguments);
+    let ours = format!("'{}' mdbook", env!("CARGO_BIN_EXE_taper"));
+    command
+        .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &ours)
+        .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{ours} render"));
+    command
+}
+
+/// Returns a call of the mdBook that `taper book` has installed.
+fn mdbook_alone(arguments: &[&str]) -> Command {
     book();
     let mut found = fs::read_dir(cache().join("mdbook"))
         .expect("it is installed")
         .flatten();
     let program = found.find(|entry| entry.file_name().to_string_lossy().starts_with("mdbook-"));
     let mut command = Command::new(program.expect("it is installed").path());
-    let ours = format!("'{}' mdbook", env!("CARGO_BIN_EXE_taper"));
     command
         .args(arguments)
-        .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &ours)
-        .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{ours} render"))
+        .current_dir(root())
         .env_remove("LD_LIBRARY_PATH");
     command
 }
@@ -348,8 +356,12 @@ impl Server {
             "--port",
             &port.to_string(),
         ]);
+        serve.arg(site.path("book"));
+        Server::of(serve, port)
+    }
+
+    fn of(mut serve: Command, port: u16) -> Server {
         serve
-            .arg(site.path("book"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -423,6 +435,37 @@ fn visit(is_visited: impl Fn(&Path) -> bool) {
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.starts_with("ok "), "{}", said.all());
+}
+
+#[test]
+#[ignore = "slow: cargo compiles the command as book.toml calls it"]
+fn mdbook_alone_builds_and_serves_the_book_of_a_clone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Of its own: cargo would replace the command that other tests run.
+    let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/mdbook");
+    let mut build = mdbook_alone(&["build", "--dest-dir"]);
+    build
+        .arg(folder.path())
+        .arg("book")
+        .env("CARGO_TARGET_DIR", target);
+    let said = run_within(TO_PREPARE, build);
+    assert!(said.status.success(), "{}", said.all());
+    assert!(said.stderr.contains("Finished"), "{}", said.all());
+    for page in [
+        "html/gpus.html",
+        "html/index.html",
+        "html/api/taper/index.html",
+    ] {
+        assert!(folder.path().join(page).exists(), "{page}");
+    }
+    let port = free_port();
+    let mut serve = mdbook_alone(&["serve", "--port", &port.to_string(), "--dest-dir"]);
+    serve
+        .arg(folder.path())
+        .arg("book")
+        .env("CARGO_TARGET_DIR", target);
+    let server = Server::of(serve, port);
+    server.wait_for("gpus.html", "</html>");
 }
 
 #[test]
