@@ -8,14 +8,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// The files and folders of the clone that are carried: the sources of an image, and the chapters.
-const CARRIED: [&str; 7] = [
+/// The files and folders of the clone that are carried: the sources of an image, the chapters, and what a class needs.
+const CARRIED: [&str; 11] = [
     "Cargo.lock",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "macros/Cargo.toml",
     "macros/src",
+    "cli/src/setup/requirements.txt",
     "notebooks",
+    "packaging/class",
+    "packaging/jupyterhub",
+    "packaging/nbgrader",
     "src",
 ];
 

@@ -23,7 +23,7 @@ const RUN: [&str; 7] = [
 ];
 
 fn assignment() -> Value {
-    let file = root().join("tests/hub/assignment/areas.ipynb");
+    let file = root().join("packaging/class/areas.ipynb");
     let text = std::fs::read_to_string(file).expect("the assignment");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -107,7 +107,7 @@ fn grade(wanted: impl Fn(&str) -> bool) {
         ("doubled", "fn doubled(x: &Tensor) -> Tensor { x + x }"),
     ];
     submit(folder.path(), "solved", &solved);
-    let assignment = root().join("tests/hub/assignment/areas.ipynb");
+    let assignment = root().join("packaging/class/areas.ipynb");
     let mut command = taper(&["test", "--timeout", "60", "--grade"]);
     command.arg(assignment).arg(folder.path());
     let said = run_within(TO_GRADE, command);

@@ -21,6 +21,8 @@ enum Taper {
     Setup(commands::setup::Arguments),
     /// Write the chapters into a folder; files that were edited stay
     Course(commands::course::Arguments),
+    /// Prepare a class on this machine: JupyterHub, nbgrader and the compiled packages
+    Class(commands::class::Arguments),
     /// Execute notebooks; stop at the first error
     Run(commands::run::Arguments),
     /// Execute notebooks and compare with the outputs stored in them
@@ -105,6 +107,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Lab(arguments) => commands::lab::run(arguments),
         Taper::Setup(arguments) => commands::setup::run(arguments),
         Taper::Course(arguments) => commands::course::run(arguments),
+        Taper::Class(arguments) => commands::class::run(arguments),
         Taper::Data(arguments) => commands::data::run(arguments),
         Taper::Run(arguments) => commands::run::run(arguments),
         Taper::Test(arguments) => commands::test::run(arguments),

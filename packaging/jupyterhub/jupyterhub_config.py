@@ -1,10 +1,11 @@
-"""JupyterHub for a class on one machine. `install` puts this file beside the folders that it names.
+"""JupyterHub for a class on one machine. `taper class` puts this file beside the folders that it names.
 
-Students are the users of this machine in the group `students`; they sign in with the passwords of the system.
-Adapt the address, the group and the limits. Put a server that speaks HTTPS in front of the hub.
+Students are the users of this machine in one group; they sign in with the passwords of the system. The address, the group
+and the memory of a student are in `class.json`. Put a server that speaks HTTPS in front of the hub.
 """
 
 import asyncio
+import json
 import os
 import pwd
 import signal
@@ -15,25 +16,26 @@ here = Path(__file__).resolve().parent
 store = here / "store"
 state = here / "state"
 taper = store / "bin/taper"
+answers = json.loads((here / "class.json").read_text())
 # In seconds. Kernels without a cell for this time are ended, then servers without a kernel.
 idle = int(os.environ.get("TAPER_HUB_IDLE", 3600))
 # For one student. MEMORY is the limit of the process in which cells run. A kernel without variables uses about
 # 0.24 GB, with that process; tensors and the compilation of cells need more.
-MEMORY = "2G"
+MEMORY = answers["memory"]
 THREADS = "2"
 # Processes and threads of one student: a server and a kernel have about a hundred.
 PROCESSES = 1024
 
 c = get_config()  # noqa: F821 (JupyterHub defines it)
 
-c.JupyterHub.bind_url = "http://127.0.0.1:8000"
+c.JupyterHub.bind_url = answers["address"]
 c.JupyterHub.db_url = f"sqlite:///{state}/jupyterhub.sqlite"
 c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
 c.ConfigurableHTTPProxy.command = [str(here / "proxy/node_modules/.bin/configurable-http-proxy")]
 c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
 
 c.JupyterHub.authenticator_class = "pam"
-c.PAMAuthenticator.allowed_groups = {"students"}
+c.PAMAuthenticator.allowed_groups = {answers["group"]}
 
 # On a machine with systemd, `jupyterhub-systemdspawner` limits processor and memory of each user as a whole.
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
@@ -45,6 +47,8 @@ c.Spawner.http_timeout = 120
 c.Spawner.environment = {
     "TAPER_STORE": str(store),
     "JUPYTER_PATH": str(store / "share/jupyter"),
+    # Where nbgrader finds the course.
+    "JUPYTER_CONFIG_PATH": str(here / "etc"),
     # No spare kernels: each would take as much memory as a kernel.
     "TAPER_STANDBY": "0",
     # No cell is compiled before a student runs it: the processors are shared.

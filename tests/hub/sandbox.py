@@ -94,6 +94,8 @@ for attempt, succeeded in attempts.items():
 
 
 def main() -> None:
+    if sys.platform != "linux":
+        return print("skipped: bubblewrap is for Linux")
     if not shutil.which("bwrap"):
         print("skipped: bubblewrap is missing")
         sys.exit(1 if os.environ.get("CI") else 0)

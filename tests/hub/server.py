@@ -1,107 +1,78 @@
-"""Starts the hub with four users and checks it. `run.py` calls this script in its namespaces, with the hub's Python."""
+"""Uses the hub with four users and attacks it. `run.py` calls this script in its namespaces, with the hub's Python."""
 
-import json
 import os
 import pwd
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
-import requests
-from grading import graded
-from run import CHAPTER, DISK, FIRST_TENSOR, HERE, HUB, MEMORY, PASSWORD, PREFIX, STUDENTS
+from run import CHAPTER, DISK, FIRST_TENSOR, HUB, MEMORY, PASSWORD, PREFIX, STUDENTS
+
+from attacks import hostile_homes, many_sign_in, requests_of_strangers, sign_ins, strangers, undisturbed
+from grading import HALF, RIGHT, WRONG, Course
+from machine import hub
 from student import LIMIT, Student
 
-# The environment of the hub and of its users, without the variables of this test.
-ENVIRONMENT = {"PATH": f"{PREFIX}/rust/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8"}
-
-# What a student takes from the others, as cells.
-HOSTILE = {
-    "processes": """
-        for _ in 0..3000 {
-            if std::process::Command::new("sleep").arg("10").spawn().is_err() { break; }
-        }
-        std::thread::sleep(std::time::Duration::from_secs(5));
-    """,
-    "memory": """
-        let mut all: Vec<Vec<u8>> = Vec::new();
-        for _ in 0..64 { all.push(vec![1; 1 << 28]); }
-    """,
-}
+POINTS = {"student1": 5.0, "student2": 3.0, "student3": 0.0}
+# A cell of the wrong submission. It may not print `stolen`.
+THEFT = """
+for path in ["{course}/gradebook.db", "{course}/nbgrader_config.py", "{course}/submitted/student1/areas/areas.ipynb"] {{
+    if let Ok(content) = std::fs::read(path) {{ println!("stolen {{}} bytes of {{path}}", content.len()); }}
+}}
+for folder in ["{course}/submitted", "{exchange}", "/root", "/var"] {{
+    if std::fs::read_dir(folder).is_ok() {{ println!("stolen: a look at {{folder}}"); }}
+}}
+if std::fs::write("areas.ipynb", "changed").is_ok() {{ println!("stolen: the submission"); }}
+if std::net::TcpStream::connect("127.0.0.1:8000").is_ok() {{ println!("stolen: the network"); }}
+println!("tried all");
+"""
 
 
 def main() -> None:
-    homes = Path(tempfile.mkdtemp(dir=PREFIX))
-    try:
-        add_users(homes)
-        with hub():
-            students = [Student(HUB, name, PASSWORD) for name in STUDENTS]
-            in_class(students)
-            strangers(students)
-            undisturbed(students)
-            graded("teacher")
-        if not os.environ.get("TAPER_HUB_QUICK"):
-            with hub(TAPER_HUB_IDLE="60"):
-                replace_by_pipe(STUDENTS[0], "course/.taper-course.json")
-                culled(Student(HUB, STUDENTS[0], PASSWORD))
-    finally:
-        # The folder can be removed only after it is unmounted.
-        subprocess.run(["umount", "--lazy", "/home"], check=False)
-        shutil.rmtree(homes, ignore_errors=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    course = Course(PREFIX)
+    with hub(PREFIX):
+        students = [Student(HUB, name, PASSWORD) for name in STUDENTS]
+        in_class(students)
+        course.release()
+        of = [("student1", "bin/taper"), ("root", "bin/jupyterhub")]
+        kernel, hub_process = (int(processes_of(*one)[0].name) for one in of)
+        tried = strangers(students, course, kernel, hub_process)
+        tried += requests_of_strangers(students) + sign_ins()
+        tried += undisturbed(students) + many_sign_in(students) + hostile_homes(students[-1])
+        print(f"{tried} attacks: none succeeded", flush=True)
+        assert tried >= 30, tried
+        graded(course)
+    if not os.environ.get("TAPER_HUB_QUICK"):
+        with hub(PREFIX, TAPER_HUB_IDLE="60"):
+            culled(Student(HUB, STUDENTS[0], PASSWORD))
+        subprocess.run([sys.argv[1], "class", PREFIX, "--check"], check=True)
     print("1 passed, 0 failed")
 
 
-def add_users(homes: Path) -> None:
-    """Adds the users to a copy of /etc, which is visible in this mount namespace only."""
-    copy = Path(tempfile.mkdtemp(dir=homes))
-    shutil.copytree("/etc", copy / "etc", symlinks=True)
-    (homes / "home").mkdir()
-    subprocess.run(["mount", "--bind", copy / "etc", "/etc"], check=True)
-    subprocess.run(["mount", "--bind", homes / "home", "/home"], check=True)
-    subprocess.run(["groupadd", "students"], check=True)
-    for name in STUDENTS:
-        command = ["useradd", "--create-home", "--groups", "students", "--shell", "/bin/bash", name]
-        subprocess.run(command, check=True, capture_output=True)
-        subprocess.run(["chpasswd"], input=f"{name}:{PASSWORD}", text=True, check=True)
+def graded(course: Course) -> None:
+    """A right, a half-right and a wrong submission get the points that they should.
 
-
-@contextmanager
-def hub(**variables: str):
-    """Runs the hub as `install` left it."""
-    log = PREFIX / "state/hub.log"
-    command = [PREFIX / "hub/bin/jupyterhub", "-f", PREFIX / "jupyterhub_config.py"]
-    with open(log, "w") as output:
-        process = subprocess.Popen(
-            command, env=ENVIRONMENT | variables, cwd=PREFIX / "state", stdout=output, stderr=output
-        )
-    try:
-        until = time.monotonic() + LIMIT
-        while not answers():
-            assert process.poll() is None and time.monotonic() < until, "the hub does not start"
-            time.sleep(0.3)
-        yield
-    except BaseException:
-        print(log.read_text()[-6000:])
-        raise
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def answers() -> bool:
-    try:
-        return requests.get(f"{HUB}/hub/health", timeout=5).ok
-    except requests.ConnectionError:
-        return False
+    The wrong one tries in vain to read the gradebook, to reach the network and to load a package, which is refused before
+    it runs (tests/hub/sandbox.py tries it in the sandbox), and to fill the memory.
+    """
+    theft = THEFT.format(course=course.path, exchange=PREFIX / "exchange")
+    more = [theft, ':dep rand = "0.9"', "let large = vec![1_u8; 8 << 30];"]
+    # The right one was submitted before the attacks.
+    for student, solution in [("student2", HALF), ("student3", WRONG)]:
+        course.submit(student, solution, more if solution is WRONG else None)
+    points = course.grade()
+    if points != POINTS:
+        for student in POINTS:
+            print(student, course.printed(student), sep="\n")
+        raise AssertionError(f"the points are {points}, expected {POINTS}")
+    printed = course.printed("student3")
+    assert "stolen" not in printed and "tried all" not in printed, printed
+    assert printed.count("grading does not run this cell") == 2 and "Out of memory" in printed, printed
+    assert course.fetch_feedback("student1"), "there is feedback"
+    print(f"graded: {points}", flush=True)
 
 
 def in_class(students: list[Student]) -> None:
@@ -164,66 +135,6 @@ def memory_of(name: str, command: str = "bin/taper") -> tuple[int, list[int]]:
 def disk_of(name: str) -> int:
     output = subprocess.check_output(["du", "-sm", pwd.getpwnam(name).pw_dir], text=True)
     return int(output.split()[0])
-
-
-def strangers(students: list[Student]) -> None:
-    """Checks that another student cannot read a session, connect to a kernel, or change the store."""
-    victim, other = students[0], students[1]
-    home = Path(pwd.getpwnam(victim.name).pw_dir)
-    sockets = sorted(str(p) for p in home.rglob("kernel-*-ipc-*"))
-    assert len(sockets) == 5, f"the kernel has five sockets: {sockets}"
-    sessions = list(home.glob(".cache/taper/sessions/*/work"))
-    assert sessions, "the kernel has a session"
-    kernel = processes_of(victim.name, "bin/taper")[0]
-    # As on servers where users can enter the homes of others: files and sockets must be protected on their own.
-    os.chmod(home, 0o755)
-    task = {
-        "sockets": sockets,
-        "read": [str(sessions[0] / "src/lib.rs"), f"{kernel}/environ", f"{kernel}/mem"],
-        "list": [str(home / ".cache/taper/sessions"), str(home / ".local/share/jupyter/runtime")],
-        "store": str(PREFIX / "store"),
-    }
-    user = pwd.getpwnam(other.name)
-    subprocess.run(
-        [sys.executable, HERE / "stranger.py", json.dumps(task)],
-        user=user.pw_uid, group=user.pw_gid, extra_groups=[], env=ENVIRONMENT, cwd="/", check=True,
-    )
-    for path in ["/api/sessions", f"/api/kernels/{victim.kernel}"]:
-        status = victim.ask("GET", path, check=False, token=other.token).status_code
-        assert status in (302, 403, 404), f"{path} answers another student with {status}"
-    print("another student was refused everywhere", flush=True)
-
-
-def undisturbed(students: list[Student]) -> None:
-    """Runs cells of all students but one, who uses up processes and then memory; prints how long the others wait."""
-    *others, hostile = students
-    everyone = ThreadPoolExecutor(len(students))
-
-    def answered(student: Student) -> float:
-        began = time.monotonic()
-        _, failed = student.run("1 + 1")
-        assert failed is None, f"{student.name}: {failed}"
-        return time.monotonic() - began
-
-    def waited(what: str) -> None:
-        times = sorted(everyone.map(answered, others))
-        print(f"{what}, the others wait for {', '.join(f'{t:.1f}' for t in times)} s", flush=True)
-
-    waited("before")
-    for what, code in HOSTILE.items():
-        attack = everyone.submit(hostile.run, code)
-        time.sleep(1)
-        waited(f"while {hostile.name} takes {what}")
-        attack.result()
-
-
-def replace_by_pipe(name: str, file: str) -> None:
-    """Puts a pipe in the place of a file in a student's home: whoever opens it to read waits for a writer."""
-    user = pwd.getpwnam(name)
-    path = Path(user.pw_dir, file)
-    path.unlink()
-    os.mkfifo(path)
-    os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def culled(student: Student) -> None:

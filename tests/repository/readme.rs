@@ -11,7 +11,7 @@ enum By {
     Nothing(&'static str),
 }
 
-const COMMANDS: [(&str, By); 14] = [
+const COMMANDS: [(&str, By); 15] = [
     (
         "cargo taper lab notebooks/01-welcome.ipynb",
         By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),
@@ -47,6 +47,10 @@ const COMMANDS: [(&str, By); 14] = [
     (
         "taper setup --system --prefix /opt/taper",
         By::File("packaging/jupyterhub/install", "setup --system --prefix"),
+    ),
+    (
+        "taper class /opt/class",
+        By::File("tests/hub/run.py", "[taper, \"class\", PREFIX"),
     ),
     (
         "cargo taper cuda cargo run --release --features cuda --manifest-path FOLDER/Cargo.toml --bin NAME",

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod book;
+pub(crate) mod class;
 pub(crate) mod course;
 pub(crate) mod cuda;
 pub(crate) mod data;

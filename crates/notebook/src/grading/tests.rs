@@ -25,7 +25,7 @@ const HARMLESS: [&str; 15] = [
 
 fn rules() -> Rules {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let assignment = root.join("tests/hub/assignment/areas.ipynb");
+    let assignment = root.join("packaging/class/areas.ipynb");
     Rules::of(&Notebook::load(&assignment).expect("a notebook"))
 }
 

@@ -40,6 +40,15 @@ class Student:
             assert time.monotonic() < until, f"the server of {self.name} does not start"
             time.sleep(0.3)
 
+    def stop_server(self) -> None:
+        """Ends the user's server, and waits until it has ended."""
+        url, headers = f"{self.hub}/hub/api/users/{self.name}/server", {"Authorization": f"token {self.token}"}
+        requests.delete(url, headers=headers, timeout=LIMIT).raise_for_status()
+        until = time.monotonic() + LIMIT
+        while self.status() == 200:
+            assert time.monotonic() < until, f"the server of {self.name} does not end"
+            time.sleep(0.3)
+
     def status(self) -> int:
         return self.ask("GET", "/api/status", check=False).status_code
 
@@ -58,12 +67,20 @@ class Student:
         """Starts a kernel for a notebook, and connects to its channels."""
         session = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "taper"}}
         self.kernel = self.ask("POST", "/api/sessions", json=session).json()["kernel"]["id"]
+        self.connect()
+
+    def connect(self) -> None:
         url = f"{self.hub.replace('http', 'ws', 1)}/user/{self.name}/api/kernels/{self.kernel}/channels"
         header = [f"Authorization: token {self.token}"]
         self.socket = websocket.create_connection(url, timeout=LIMIT, header=header)
+        self.used = time.monotonic()
 
     def run(self, code: str) -> tuple[str, str | None]:
         """Runs a cell; returns the text that it shows, and its error."""
+        if time.monotonic() - self.used > 15:
+            # The server ends a connection whose pings are not answered, and nothing is read between two cells.
+            self.socket.close()
+            self.connect()
         identity = uuid.uuid4().hex
         content = dict(code=code, silent=False, store_history=True, user_expressions={}, allow_stdin=False)
         header = dict(msg_id=identity, msg_type="execute_request", username="", session="s", version="5.3")
@@ -82,6 +99,7 @@ class Student:
             elif kind == "error":
                 failed = f"{content['ename']}: {content['evalue']}"
             elif kind == "status" and content["execution_state"] == "idle":
+                self.used = time.monotonic()
                 return said, failed
 
     def run_chapter(self, path: str) -> str:
