@@ -1,6 +1,9 @@
 //! Tests with sets of a few images, from a hub on this machine and from published files.
 
+mod damaged;
 mod download;
+#[path = "../../../tests/common/fuzz.rs"]
+mod fuzz;
 #[path = "../../../tests/common/hub.rs"]
 mod hub;
 mod readers;
