@@ -4,6 +4,8 @@
 //! it. It is the only code of the engine that uses the same copy of Rust's library as the cells do. Values
 //! are used by the thread that runs the cells, and by no other.
 
+pub mod profile;
+
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -48,6 +50,8 @@ pub enum Topic {
     ThreadPanic = 3,
     /// The last panic has ended the cell.
     Unwound = 4,
+    /// What the lines of the cell took.
+    Profile = 5,
 }
 
 /// Sends a report to the engine.

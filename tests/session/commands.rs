@@ -324,3 +324,31 @@ fn types_variables_and_documentation_are_shown() {
         assert_eq!(ran[0]["name"], "UsageError", "{ran:?}");
     }
 }
+
+#[test]
+fn a_profile_shows_what_each_line_took() {
+    let mut session = session();
+    let ran = session.run("%%profile\nlet commands_kept: Vec<Vec<u8>> =\n    (0..4).map(|_| vec![1; 100_000]).collect();\ncommands_kept.len()");
+    assert_eq!(ran.len(), 2, "{ran:?}");
+    assert_eq!(ran[0], value("4"));
+    let data = &ran[1]["data"];
+    let lines = &data["application/vnd.taper.profile+json"]["lines"];
+    assert_eq!(lines.as_array().map(Vec::len), Some(2), "{lines}");
+    assert_eq!(lines[0]["line"], 2);
+    assert_eq!(lines[0]["calls"], 1);
+    assert_eq!(lines[0]["text"], "let commands_kept: Vec<Vec<u8>> =");
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        let bytes = lines[0]["bytes"].as_u64().expect("bytes");
+        assert!((400_000..500_000).contains(&bytes), "{bytes}");
+        let peak = lines[0]["peak"].as_u64().expect("bytes");
+        assert!((400_000..500_000).contains(&peak), "{peak}");
+        assert!(lines[0]["allocations"].as_u64() >= Some(5), "{lines}");
+        assert!(lines[1]["bytes"].as_u64() < Some(50_000), "{lines}");
+    }
+    let text = data["text/plain"].as_str().expect("a text");
+    assert!(text.contains("  2  let commands_kept"), "{text}");
+    // The variable is there, and the next cell is not measured.
+    assert_eq!(session.run("commands_kept.len() + 1"), [value("5")]);
+    let wrong = session.run("%%profile\n");
+    assert_eq!(wrong[0]["name"], "UsageError");
+}

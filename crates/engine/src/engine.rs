@@ -44,6 +44,8 @@ pub enum Event {
         /// The representation of this type.
         text: String,
     },
+    /// What the lines of the cell took, after it has run.
+    Profile(crate::Profile),
     /// The cell panicked and has caught the panic, or its process has ended while it panicked.
     CaughtPanic(crate::Fault),
     /// Another thread than that of the cells panicked. The cell continues.

@@ -1,7 +1,7 @@
 //! The path of one cell.
 
 use crate::cell::work::Work;
-use crate::cell::{self, Parsed, words};
+use crate::cell::{self, Mark, Parsed, words};
 use crate::compile::{Task, types};
 use crate::engine::{Engine, Event, Outcome};
 use crate::error::{Error, Failure, Fault, Place, Refusal};
@@ -28,6 +28,8 @@ pub(crate) struct Input<'a> {
     arguments: &'a [String],
     /// Whether a library that the process has loaded already may run again.
     is_repeated: bool,
+    /// Whether its lines are measured.
+    is_profiled: bool,
 }
 
 /// A cell, and what it would change.
@@ -41,6 +43,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) lost: Vec<String>,
     /// Earlier variables that the cell mentions.
     pub(crate) used: Vec<String>,
+    /// The calls that are written into a cell that is profiled.
+    marks: Vec<Mark>,
 }
 
 impl Input<'_> {
@@ -50,6 +54,7 @@ impl Input<'_> {
             source,
             arguments: &[],
             is_repeated: false,
+            is_profiled: false,
         }
     }
 }
@@ -76,9 +81,21 @@ impl Engine {
                 source,
                 arguments,
                 is_repeated: true,
+                is_profiled: false,
             },
             listen,
         )
+    }
+
+    /// Evaluates a cell as [`evaluate`](Engine::evaluate) does, and measures its lines: [`Event::Profile`]. Functions and
+    /// closures of the cell are measured too; those of earlier cells count for the line that calls them.
+    pub fn profile(&mut self, source: &str, listen: &mut dyn FnMut(Event)) -> Outcome {
+        let is_profiled = true;
+        let input = Input {
+            is_profiled,
+            ..Input::of(source)
+        };
+        self.evaluate_input(input, listen)
     }
 
     fn evaluate_input(&mut self, input: Input, listen: &mut dyn FnMut(Event)) -> Outcome {
@@ -203,6 +220,10 @@ impl Engine {
             used: used.iter().map(|it| it.name.clone()).collect(),
             source,
             is_repeated: input.is_repeated,
+            marks: match input.is_profiled {
+                true => cell::marks(source),
+                false => Vec::new(),
+            },
             cell,
             items,
             lost,
@@ -288,6 +309,7 @@ impl Engine {
             frozen: &repairs.frozen,
             borrowed_at: &repairs.borrowed_at,
             temporaries: &repairs.temporaries,
+            marks: &plan.marks,
         };
         Source::new(&parts, &self.config.folder)
     }
@@ -308,6 +330,7 @@ impl Engine {
             process::Event::Report(report) => match report {
                 Report::Begin => listen(Event::Begin),
                 Report::Value { mime_type, text } => listen(Event::Value { mime_type, text }),
+                Report::Profile(profile) => listen(Event::Profile(profile)),
                 Report::Failed(it) => failure = Some(Failure::Failed(fault(it))),
                 Report::Panic(it) => {
                     if let Some(caught) = panic.replace(fault(it)) {

@@ -33,6 +33,9 @@ pub(crate) fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize,
 /// Returns what is written into the statements. Of what is written at one place, the first is the first.
 fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
     let mut edits = vec![Edit::insert(0, "{".to_owned())];
+    let is_in_item = |at: usize| cell.items.iter().any(|item| item.range.contains(&at));
+    let marks = parts.marks.iter().filter(|mark| !is_in_item(mark.at));
+    edits.extend(marks.map(|mark| Edit::insert(mark.at, mark.text.clone())));
     for binding in &cell.bindings {
         if parts.frozen.contains(&binding.name) {
             let freeze = format!(" {} ", freeze(&binding.name));
@@ -170,7 +173,11 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
         }
         lines.push((line, Glue::Take((*name).to_owned())));
     }
-    let run = run(cell, include);
+    let mut run = run(cell, include);
+    if !parts.marks.is_empty() {
+        let count = parts.source.lines().count();
+        run = format!("{{ let _profile = ::{SUPPORT}::profile::begin({count}); {run} }}");
+    }
     lines.push((format!("let taper_done = {run};"), Glue::Other));
     for Used { name, .. } in parts
         .used

@@ -1,6 +1,7 @@
 //! What this program does as the process that runs the cells.
 
 use crate::process::cells::{self, Calls};
+use crate::profile::Allocations;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
@@ -27,6 +28,11 @@ pub trait Host {
     fn is_error(&self) -> bool {
         false
     }
+
+    /// Returns where the program counts its allocations, if it does.
+    fn allocations(&self) -> Option<&'static Allocations> {
+        None
+    }
 }
 
 /// A process to which nothing is added.
@@ -49,6 +55,7 @@ impl Calls {
             begin_cell: Box::new(|| host.begin_cell()),
             end_cell: Box::new(|| host.end_cell()),
             is_error: Box::new(|| host.is_error()),
+            allocations: Box::new(|| host.allocations()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::cell::text;
 use crate::cell::uses::Uses;
 use crate::cell::words;
 use crate::cell::work::Work;
-use crate::cell::{Content, Parsed, ParsedItem};
+use crate::cell::{Content, Mark, Parsed, ParsedItem};
 use crate::file::{Edit, File, file_of_cell};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -333,13 +333,16 @@ impl Items {
     }
 
     /// Returns the files with the items, macros first: a macro must be before all that use it. `number` is that of
-    /// the cell which is compiled, `imports` are its own.
-    pub(crate) fn files(&self, number: u32, imports: &[Range<usize>]) -> Vec<File> {
+    /// the cell which is compiled, `imports` are its own, and `marks` are written into its items.
+    pub(crate) fn files(&self, number: u32, imports: &[Range<usize>], marks: &[Mark]) -> Vec<File> {
         let macros = self.cells.iter().filter_map(CellItems::macros);
-        let items = self.cells.iter().filter_map(|cell| {
-            let imports = if cell.number == number { imports } else { &[] };
-            cell.file(self.loads + 1, imports)
-        });
+        let items = self
+            .cells
+            .iter()
+            .filter_map(|cell| match cell.number == number {
+                true => cell.file(self.loads + 1, imports, marks),
+                false => cell.file(self.loads + 1, &[], &[]),
+            });
         macros.chain(items).collect()
     }
 }
@@ -362,7 +365,7 @@ impl CellItems {
     }
 
     /// Returns the file with the other items. `load` counts the cells with statics.
-    fn file(&self, load: u32, imports: &[Range<usize>]) -> Option<File> {
+    fn file(&self, load: u32, imports: &[Range<usize>], marks: &[Mark]) -> Option<File> {
         let (mut ranges, mut edits) = (imports.to_vec(), Vec::new());
         for (index, kept) in self.items.iter().enumerate() {
             if !kept.item.is_macro {
@@ -373,6 +376,9 @@ impl CellItems {
             }
         }
         ranges.sort_by_key(|range| range.start);
+        let is_in_item = |mark: &&Mark| ranges.iter().any(|range| range.contains(&mark.at));
+        let marks = marks.iter().filter(is_in_item);
+        edits.extend(marks.map(|mark| Edit::insert(mark.at, mark.text.clone())));
         (!ranges.is_empty()).then(|| self.named(&ranges, edits))
     }
 

@@ -64,14 +64,16 @@
 //! | `glue.rs` | what that contains besides the cell |
 //! | `repair.rs` | learns from an attempt to compile |
 //! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
+//! | `needs.rs` | which cells must run before another |
 //! | `process/` | the process that runs the cells, from both sides |
 //! | `known.rs` | uses what was compiled before |
 //! | `hook.rs` | what this program does as that process |
 //! | `question.rs`, `interior.rs`, `reach.rs`, `observe.rs` | what a cell uses and changes |
 //! | `engine.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
 //! | `ahead.rs` | compiles a cell before it is evaluated |
+//! | `profile.rs` | what the lines of a cell took |
 //! | `surroundings.rs` | what a cell can use, for an editor |
-//! | `../support.rs` | what is compiled for the cells: slots, panics, values |
+//! | `../support.rs`, `../profile.rs` | what is compiled for the cells: slots, panics, values; lines that are measured |
 
 mod ahead;
 mod cache;
@@ -90,9 +92,11 @@ mod interior;
 mod interrupt;
 mod items;
 mod known;
+mod needs;
 mod observe;
 mod parts;
 mod process;
+mod profile;
 mod question;
 mod reach;
 mod repair;
@@ -110,6 +114,8 @@ pub use error::{Error, Failure, Fault, Place, Refusal};
 pub use file::file_of_cell;
 pub use hook::{Host, hook};
 pub use interrupt::Interrupter;
+pub use needs::{CellSource, needed};
+pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use stale::{Cell, Graph, How, Reason, Stale};
 pub use surroundings::Surroundings;
 pub use variables::Variable;

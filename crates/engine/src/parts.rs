@@ -1,6 +1,6 @@
 //! What a cell's source is written from.
 
-use crate::cell::Parsed;
+use crate::cell::{Mark, Parsed};
 use crate::file::Position;
 use crate::items::Items;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -54,4 +54,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) borrowed_at: &'a BTreeMap<String, Position>,
     /// The same for values without a name, as places in [`Parsed::temporaries`].
     pub(crate) temporaries: &'a BTreeSet<usize>,
+    /// The calls that are written into a cell that is profiled.
+    pub(crate) marks: &'a [Mark],
 }

@@ -50,7 +50,7 @@ impl Source {
             .iter()
             .map(|(range, _)| range.clone())
             .collect();
-        let mut files = parts.items.files(parts.number, &own);
+        let mut files = parts.items.files(parts.number, &own, parts.marks);
         let mut text = parts.items.imports(cell);
         let include =
             |name: &str| format!("include!({:?})", folder.join(name).display().to_string());

@@ -48,7 +48,7 @@ impl<'a> Cell<'a> {
 /// spaces if the cell is a script, a file or a measurement.
 pub fn without_percent(code: &str) -> Cow<'_, str> {
     match percent_command(code).map(|(_, word)| word.trim_start_matches('%')) {
-        Some("time" | "test" | "fmt") | None => without_command(code),
+        Some("time" | "profile" | "test" | "fmt") | None => without_command(code),
         Some(_) => blank_out(code, |_| true),
     }
 }
@@ -155,6 +155,7 @@ mod tests {
     #[test]
     fn a_percent_command_is_left_out() {
         assert_eq!(without_percent("// a\n%time f(x)"), "// a\n      f(x)");
+        assert_eq!(without_percent("%%profile\nf(x)"), "         \nf(x)");
         assert_eq!(without_percent("%%bash\nls").trim(), "");
         assert_eq!(without_percent("a\n% b"), "a\n% b");
     }

@@ -30,6 +30,13 @@ pub trait Evaluator: Send {
         let _ = cells;
     }
 
+    /// Returns which cells must run before the cell `id` shows what a run from the top would show, in their order, and last
+    /// that cell. `cells` are the ids and the sources of the notebook's cells, from the top.
+    fn needed(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        let _ = cells;
+        vec![id.to_owned()]
+    }
+
     /// Does a little of what can be done before the next request, such as compiling the next cell. Called while there is
     /// no request; returns after which time it should be called again, if there is more to do.
     fn idle(&mut self) -> Option<Duration> {
@@ -77,6 +84,11 @@ pub trait Evaluator: Send {
 pub trait Front {
     /// Receives an event. Called for the events in their order, on the thread that called `execute`.
     fn event(&mut self, event: Event);
+
+    /// Is called when a cell that was compiled begins to run.
+    fn begun(&mut self) {
+        // Most fronts do not show it.
+    }
 
     /// Asks the user for a line of input; `None` where no user can be asked.
     fn input(&mut self, prompt: &str, password: bool) -> Option<String>;

@@ -61,6 +61,7 @@ pub(super) fn execute(
         (Ok(evaluator), _) => {
             if cell.store_history && !cell.silent {
                 evaluator.begin_cell(&marks::cell(request, evaluation.count));
+                marks::progress(&shared, request, "compiling");
             }
             caught(|| evaluator.execute(&cell.code, &mut front)).flatten()
         }
@@ -204,6 +205,12 @@ impl Front for CellFront<'_> {
             }
             event if !self.cell.silent => publish(self.request, event, self.count),
             _ => {}
+        }
+    }
+
+    fn begun(&mut self) {
+        if self.cell.store_history && !self.cell.silent {
+            marks::progress(self.shared, self.request, "running");
         }
     }
 

@@ -1,7 +1,8 @@
-//! Sends the stale cells to the front ends that show them, over the comms of `stale.rs`.
+//! Sends the stale cells, and how far a cell is, to the front ends that show them, over the comms of `stale.rs`.
 
 use super::evaluation::{Evaluation, caught};
 use super::request::Request;
+use super::shared::Shared;
 use jupyter_protocol::{CommId, CommMsg};
 use serde_json::{Map, Value, json};
 use taper_evaluator::evaluator::CellName;
@@ -14,6 +15,13 @@ pub(super) fn answer(
     data: &Map<String, Value>,
 ) {
     evaluation.shared.stale.open(id);
+    if let Some(cell) = data.get("needed").and_then(Value::as_str) {
+        let needed = needed(evaluation, data, cell);
+        let data = Map::from_iter([("needed".to_owned(), json!(needed))]);
+        let comm_id = id.clone();
+        request.publish(CommMsg { comm_id, data });
+        return;
+    }
     let cells = data.get("cells").and_then(Value::as_array);
     if let (Some(cells), Ok(evaluator)) = (cells, &mut evaluation.evaluator) {
         let cells: Vec<String> = cells
@@ -23,6 +31,28 @@ pub(super) fn answer(
         let _ = caught(|| evaluator.set_order(&cells));
     }
     send(evaluation, request, vec![id.clone()]);
+}
+
+/// Returns the cells that must run before a cell, and that cell.
+fn needed(evaluation: &mut Evaluation, data: &Map<String, Value>, cell: &str) -> Vec<String> {
+    let sources = data.get("sources").cloned().unwrap_or_default();
+    let sources: Vec<(String, String)> = serde_json::from_value(sources).unwrap_or_default();
+    let found = match &mut evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.needed(&sources, cell)).ok(),
+        Err(_) => None,
+    };
+    found.unwrap_or_else(|| vec![cell.to_owned()])
+}
+
+/// Sends to all front ends that show it how far a cell is: `compiling` or `running`.
+pub(super) fn progress(shared: &Shared, request: &Request, how_far: &str) {
+    let Some(cell) = request.metadata().get("cellId").and_then(Value::as_str) else {
+        return;
+    };
+    for comm_id in shared.stale.ids() {
+        let data = Map::from_iter([(how_far.to_owned(), json!(cell))]);
+        request.publish(CommMsg { comm_id, data });
+    }
 }
 
 /// Sends the state to all front ends that show it.

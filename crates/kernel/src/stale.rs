@@ -15,23 +15,36 @@
 //!
 //! `id` is `null` for a cell without `cellId`, `number` the execution count of the cell's last run; `certain` is false
 //! where types do not show whether a value has changed. `"stale": null` means that the engine does not know.
+//!
+//! A front end can also ask which cells must run so that a cell shows what it would in a run from the top, with the
+//! sources of all cells: `{"needed": "id", "sources": [["id", "source"], …]}`. The answer goes to its comm alone, and
+//! is `{"needed": ["id", …]}`, in the order in which they should run.
+//!
+//! While a cell is evaluated, the kernel sends `{"compiling": "id"}`, then `{"running": "id"}`.
 
 use jupyter_protocol::CommId;
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 use taper_host::mutex::lock;
 
 /// The target name of the comms.
 pub(super) const TARGET: &str = "taper.stale";
 
-/// The open comms.
+/// How many comms stay open: a page that is loaded again does not close its own.
+const MOST: usize = 8;
+
+/// The open comms, the newest last.
 #[derive(Default)]
-pub(super) struct Comms(Mutex<BTreeSet<String>>);
+pub(super) struct Comms(Mutex<Vec<String>>);
 
 impl Comms {
-    /// Adds a comm.
+    /// Adds a comm, in place of the oldest one if there are too many.
     pub(super) fn open(&self, id: &CommId) {
-        lock(&self.0).insert(id.0.clone());
+        let mut open = lock(&self.0);
+        if !open.contains(&id.0) {
+            open.push(id.0.clone());
+            let too_many = open.len().saturating_sub(MOST);
+            open.drain(..too_many);
+        }
     }
 
     /// Returns whether a comm is one of these.
@@ -41,11 +54,30 @@ impl Comms {
 
     /// Removes a comm that a front end has closed.
     pub(super) fn close(&self, id: &CommId) {
-        lock(&self.0).remove(&id.0);
+        lock(&self.0).retain(|open| *open != id.0);
     }
 
     /// Returns the ids of the open comms.
     pub(super) fn ids(&self) -> Vec<CommId> {
         lock(&self.0).iter().cloned().map(CommId).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_comms_stay_open() {
+        let comms = Comms::default();
+        for number in 0..10 {
+            comms.open(&CommId(number.to_string()));
+            comms.open(&CommId("0".to_owned()));
+        }
+        assert_eq!(comms.ids().len(), MOST);
+        assert!(comms.contains(&CommId("9".to_owned())));
+        assert!(!comms.contains(&CommId("1".to_owned())));
+        comms.close(&CommId("9".to_owned()));
+        assert_eq!(comms.ids().len(), MOST - 1);
     }
 }

@@ -5,7 +5,7 @@
 //! cell shows the progress, and an interrupt stops the build; the next cell continues where it stopped.
 
 use crate::error::Result;
-use crate::session::{LiveLine, Session, cell_error, completeness_of};
+use crate::session::{LiveLine, Session, cell_error, completeness_of, needed};
 use crate::start::{build, is_built, start_built, start_session};
 use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,6 +122,13 @@ impl Evaluator for Deferred {
     fn set_order(&mut self, cells: &[String]) {
         if let Some(session) = self.session() {
             session.set_order(cells);
+        }
+    }
+
+    fn needed(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        match self.session() {
+            Some(session) => session.needed(cells, id),
+            None => needed(cells, id, &|_, _| false),
         }
     }
 

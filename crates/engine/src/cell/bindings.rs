@@ -15,7 +15,7 @@ pub(crate) struct Binding {
 }
 
 /// Adds the variables of a pattern. `statement` is the end of the statement.
-pub(super) fn collect(pattern: &Pat, statement: usize, found: &mut Vec<Binding>) {
+pub(crate) fn collect(pattern: &Pat, statement: usize, found: &mut Vec<Binding>) {
     let mut all = |patterns: &mut dyn Iterator<Item = &Pat>| {
         patterns.for_each(|pattern| collect(pattern, statement, found));
     };

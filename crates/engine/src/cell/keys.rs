@@ -54,7 +54,7 @@ fn compact(text: &str) -> String {
 }
 
 /// Returns what an item defines, each with the part of the source that does.
-pub(super) fn of(item: &Item) -> Vec<(Key, Range<usize>)> {
+pub(crate) fn of(item: &Item) -> Vec<(Key, Range<usize>)> {
     let kind = |name: &syn::Ident| vec![(Key::Type(name.to_string()), range(item))];
     let value = |name: &syn::Ident| vec![(Key::Value(name.to_string()), range(item))];
     match item {

@@ -6,13 +6,15 @@
 //!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
 //!   value between cells, [`content`] the types in a type;
+//! - [`mod@marks`] says where a cell that is profiled reports its lines;
 //! - [`text`] cuts and blanks out text without moving the rest.
 
-mod bindings;
+pub(crate) mod bindings;
 mod content;
 mod flow;
 pub(crate) mod imports;
 pub(crate) mod keys;
+mod marks;
 mod parse;
 mod places;
 pub(crate) mod statics;
@@ -24,6 +26,7 @@ pub(crate) mod work;
 
 pub(crate) use bindings::Binding;
 pub(crate) use content::Content;
+pub(crate) use marks::{Mark, marks};
 pub(crate) use parse::{Parsed, ParsedItem, parse};
 pub(crate) use places::Place;
 pub(crate) use temporaries::Temporary;

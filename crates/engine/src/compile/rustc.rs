@@ -336,7 +336,7 @@ fn identity(config: &Config) -> String {
         &config.flags,
         &config.environment,
     );
-    let engine = (env!("CARGO_PKG_VERSION"), support::SOURCE);
+    let engine = (env!("CARGO_PKG_VERSION"), support::SOURCES);
     digest::of(format!("{compiler:?} {packages:?} {engine:?}").as_bytes())
 }
 

@@ -1,28 +1,36 @@
-//! Compiles what every cell links to: `support.rs` beside this crate's sources.
+//! Compiles what every cell links to: `support.rs` beside this crate's sources, with its module.
 
 use super::call::{self, SUPPORT};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
-pub(super) const SOURCE: &str = include_str!("../../support.rs");
+/// The files, the crate's root first.
+pub(super) const SOURCES: [(&str, &str); 2] = [
+    ("support.rs", include_str!("../../support.rs")),
+    ("profile.rs", include_str!("../../profile.rs")),
+];
 
 /// Compiles the library in the shared folder, unless that is done, and returns its path.
 pub(super) fn compile(config: &Config) -> Result<PathBuf> {
-    let source = config.shared.join("support.rs");
     let library = config.shared.join(format!(
         "{}{SUPPORT}{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
     ));
-    if library.exists() && std::fs::read_to_string(&source).is_ok_and(|text| text == SOURCE) {
+    let sources = SOURCES.map(|(name, text)| (config.shared.join(name), text));
+    let is_written =
+        |(file, text): &(PathBuf, &str)| std::fs::read_to_string(file).is_ok_and(|it| it == *text);
+    if library.exists() && sources.iter().all(is_written) {
         return Ok(library);
     }
-    // A library that exists is complete, and belongs to the source beside it.
+    // A library that exists is complete, and belongs to the sources beside it.
     let _ = std::fs::remove_file(&library);
     std::fs::create_dir_all(&config.shared).map_err(Error::file("create", &config.shared))?;
     let new = library.with_extension("new");
-    std::fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
+    for (file, text) in &sources {
+        std::fs::write(file, text).map_err(Error::file("write", file))?;
+    }
     let output = call::rustc(config)
         .args([
             "--crate-name",
@@ -31,7 +39,7 @@ pub(super) fn compile(config: &Config) -> Result<PathBuf> {
             "--edition=2024",
         ])
         .args(["-Copt-level=2", "-Cprefer-dynamic", "-Cdebuginfo=0"])
-        .arg(&source)
+        .arg(&sources[0].0)
         .arg("-o")
         .arg(&new)
         .output()

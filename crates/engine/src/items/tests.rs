@@ -13,7 +13,7 @@ fn after(cells: &[&str]) -> (Items, HashSet<String>) {
 }
 
 fn text(items: &Items) -> String {
-    let files = items.files(99, &[]).into_iter();
+    let files = items.files(99, &[], &[]).into_iter();
     files
         .map(|file| file.text.trim().to_owned() + "\n")
         .collect()

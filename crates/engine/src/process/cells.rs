@@ -4,6 +4,7 @@
 //! another one, with `support.rs`. So what needs that copy, such as the hook for panics, is there.
 
 use super::wire::{self, Fault, Report, Request};
+use crate::profile::{Allocations, Profile};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio;
@@ -50,6 +51,7 @@ pub(crate) struct Calls {
     pub(crate) begin_cell: Call,
     pub(crate) end_cell: Call,
     pub(crate) is_error: Call<bool>,
+    pub(crate) allocations: Call<Option<&'static Allocations>>,
 }
 
 /// Functions of `support.rs`.
@@ -172,6 +174,10 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
             pass: *library.get(b"taper_support_pass")?,
         };
         attach(receive);
+        if let Some(allocations) = CALLS.get().and_then(|calls| (calls.allocations)()) {
+            type Count = extern "C" fn(&'static Allocations);
+            library.get::<Count>(b"taper_support_count")?(allocations);
+        }
         let _ = SUPPORT.set(support);
     }
     std::thread::spawn(|| {
@@ -253,6 +259,9 @@ fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
     let mut texts = texts.into_iter();
     if topic == 4 {
         return Some(Report::Unwound);
+    }
+    if topic == 5 {
+        return Profile::parse(&texts.next()?).map(Report::Profile);
     }
     if topic == 0 {
         return Some(Report::Value {

@@ -1,5 +1,6 @@
 //! The socket between the engine and the process that runs the cells: frames with a length, typed messages.
 
+use crate::profile::Profile;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -44,6 +45,8 @@ pub(crate) enum Report {
         /// The representation.
         text: String,
     },
+    /// What the lines of the cell took.
+    Profile(Profile),
     /// A `?` failed.
     Failed(Fault),
     /// The thread of the cell panicked.

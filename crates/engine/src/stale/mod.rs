@@ -121,6 +121,11 @@ impl Graph {
         };
     }
 
+    /// Returns whether a cell has run.
+    pub fn contains(&self, id: &str) -> bool {
+        self.cells.iter().any(|known| known.cell.id == id)
+    }
+
     /// Returns the cell whose last run defined a variable.
     pub fn maker(&self, variable: &str) -> Option<&Cell> {
         let mut cells = self.cells.iter().rev();

@@ -12,7 +12,7 @@ pub struct Command {
 }
 
 /// All commands.
-pub const COMMANDS: [Command; 18] = [
+pub const COMMANDS: [Command; 19] = [
     command(":help", "lists the commands"),
     command(
         "NAME?",
@@ -39,6 +39,10 @@ pub const COMMANDS: [Command; 18] = [
     command(
         "%timeit [-n LOOPS] [-r RUNS] CODE",
         "measures how long code takes: the mean of 7 runs, each with as many loops as take 0.2 s",
+    ),
+    command(
+        "%%profile",
+        "runs the cell and shows for each line the time, the calls, the allocations and the memory",
     ),
     command(
         "%test",
@@ -122,7 +126,8 @@ pub fn help_markdown() -> String {
     text
 }
 
-fn escaped(text: &str) -> String {
+/// Returns text as HTML.
+pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -56,6 +56,7 @@ impl Interrupt for Interrupts {
 impl Evaluator for Fake {
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
         *self.interrupts.count.lock().unwrap() = 0;
+        front.begun();
         for line in code.lines() {
             let (command, argument) = line.split_once(' ').unwrap_or((line, ""));
             if let Err(error) = self.command(command, argument, front) {
@@ -82,6 +83,11 @@ impl Evaluator for Fake {
 
     fn set_order(&mut self, cells: &[String]) {
         self.order = cells.to_vec();
+    }
+
+    fn needed(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        let first = cells.first().map(|(id, source)| format!("{id}: {source}"));
+        first.into_iter().chain([id.to_owned()]).collect()
     }
 
     fn idle(&mut self) -> Option<Duration> {

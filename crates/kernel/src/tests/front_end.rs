@@ -304,6 +304,7 @@ fn describe(content: &JupyterMessageContent) -> String {
             let cell = &message.data["stale"][0];
             format!("{} [{}] {}", cell["id"], cell["number"], cell["reasons"])
         }
+        Content::CommMsg(message) if !message.data.contains_key("method") => json(&message.data),
         other => other.message_type().to_owned(),
     }
 }

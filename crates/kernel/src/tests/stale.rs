@@ -41,7 +41,19 @@ fn a_front_end_receives_the_stale_cells_after_each_cell_until_it_closes_the_comm
         assert_eq!(front.outputs(&open).await, ["busy", state, "idle"]);
         let cells = run(&mut front, json!({"cellId": "b"})).await;
         let state = r#""b" [2] ["a","b"]"#;
-        assert_eq!(cells, ["busy", "input 2", "stdout a", state, "idle"]);
+        let [compiling, running] = [r#"{"compiling":"b"}"#, r#"{"running":"b"}"#];
+        let expected = [
+            "busy", "input 2", compiling, running, "stdout a", state, "idle",
+        ];
+        assert_eq!(cells, expected);
+
+        let question = CommMsg {
+            comm_id: id(),
+            data: data(json!({"needed": "b", "sources": [["a", "out a"], ["b", ""]]})),
+        };
+        let question = front.send(question).await;
+        let answer = r#"{"needed":["a: out a","b"]}"#;
+        assert_eq!(front.outputs(&question).await, ["busy", answer, "idle"]);
 
         let info = CommInfoRequest { target_name: None };
         let info = front.send(info).await;

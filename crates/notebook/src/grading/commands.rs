@@ -18,8 +18,8 @@ pub(super) fn lines(source: &str) -> impl Iterator<Item = String> {
 
 /// Returns whether no line of the cell is Rust: it is a script or a file.
 pub(super) fn is_script(source: &str) -> bool {
-    let rust = ["%time", "%%time", "%test", "%%test", "%fmt", "%%fmt"];
-    percent_command(source).is_some_and(|(_, word)| !rust.contains(&word))
+    let rust = ["time", "profile", "test", "fmt"];
+    percent_command(source).is_some_and(|(_, word)| !rust.contains(&word.trim_start_matches('%')))
 }
 
 fn line_at(source: &str, start: usize) -> &str {

@@ -3,12 +3,14 @@
 //!
 //! - [`library`]: the library `taper` in it;
 //! - [`mod@limit`]: the memory that it can use;
+//! - [`mod@allocations`]: counts what a cell allocates;
 //! - [`announcer`]: writes records to the session;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`stop`]: ends cells that print or sleep and were interrupted;
 //! - [`protocol`]: the variables with which it is started.
 
+mod allocations;
 mod announcer;
 mod input;
 mod library;
@@ -90,6 +92,10 @@ impl taper_engine::Host for OurCells {
 
     fn is_error(&self) -> bool {
         library::panic_is_error()
+    }
+
+    fn allocations(&self) -> Option<&'static taper_engine::Allocations> {
+        allocations::allocations()
     }
 }
 

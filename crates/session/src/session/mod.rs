@@ -4,6 +4,7 @@
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
+//! - [`needs`] says which cells must run before another;
 //! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] and [`receiver`] say what is
 //!   completed; [`tokens`] is their lexer;
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
@@ -24,6 +25,7 @@ mod idle;
 mod interrupt;
 mod limits;
 mod names;
+mod needs;
 mod outcome;
 mod paths;
 mod position;
@@ -41,14 +43,16 @@ pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
-use engine::{Engine, EngineEvent};
+use engine::{Engine, EngineEvent, How};
 pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
 use names::{Names, Outcome};
+pub(crate) use needs::needed;
 pub use outcome::error_of;
 use outcome::{failure_of, interrupted, outcome};
 use preloaded::PreloadedCrate;
 use serde_json::Map;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,8 +81,13 @@ pub struct Session {
     ahead: ahead::Ahead,
     /// The cell of the notebook that runs.
     cell: Option<CellName>,
+    /// The sources of the cells that have run to their end, by their ids, as digests.
+    done: HashMap<String, u64>,
     /// How long the last cell took.
     times: Option<Times>,
+    /// Whether the lines of the cell are measured, and what the last measured ones took.
+    is_profiled: bool,
+    profile: Option<taper_engine::Profile>,
     /// The code of the last compile error, such as `E0308`.
     last_error: Option<String>,
     /// The session's folder. It is removed when this is dropped, after the engine.
@@ -109,7 +118,10 @@ impl Session {
             library: start.library.clone(),
             ahead: ahead::Ahead::new(|name| std::env::var_os(name)),
             cell: None,
+            done: HashMap::new(),
             times: None,
+            is_profiled: false,
+            profile: None,
             last_error: None,
             work: None,
             image: None,
@@ -125,20 +137,14 @@ impl Session {
     }
 
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        self.run_with(code, None, front)
+        self.run_as(code, How::Once, front)
     }
 
-    /// Runs a cell; with arguments, a cell of the session's own that runs often.
-    fn run_with(
-        &mut self,
-        code: &str,
-        arguments: Option<&[String]>,
-        front: &mut dyn Front,
-    ) -> Result<(), CellError> {
+    fn run_as(&mut self, code: &str, how: How, front: &mut dyn Front) -> Result<(), CellError> {
         if let Some(error) = diagnostics::dropped(code, &self.names) {
             return Err(error);
         }
-        let (mut failure, mut end, mut times) = (None, None, None);
+        let (mut failure, mut end, mut times, mut profile) = (None, None, None, None);
         let interrupter = self.interrupter.clone();
         interrupter.set_begun(false);
         let mut listen = |event| match event {
@@ -147,7 +153,11 @@ impl Session {
                     front.event(diagnostics::warning(warning, code));
                 }
             }
-            EngineEvent::Record(Record::Begin) => interrupter.set_begun(true),
+            EngineEvent::Record(Record::Begin) => {
+                interrupter.set_begun(true);
+                front.begun();
+            }
+            EngineEvent::Profile(measured) => profile = Some(measured),
             EngineEvent::Record(Record::Ended(how)) => end = Some(how),
             EngineEvent::Record(Record::Ran(took)) => times = Some(took),
             EngineEvent::Record(record) => match failure_of(&record) {
@@ -167,11 +177,12 @@ impl Session {
                 })
             }
         };
-        let result = match arguments {
-            Some(arguments) => self.engine.repeat(code, arguments, &mut listen),
-            None => self.engine.execute(code, &mut listen),
+        let result = match how {
+            How::Once => self.engine.execute(code, &mut listen),
+            How::Profiled => self.engine.profile(code, &mut listen),
+            How::Repeated(arguments) => self.engine.repeat(code, arguments, &mut listen),
         };
-        self.times = times;
+        (self.times, self.profile) = (times, profile);
         let earlier = self.engine.earlier_line();
         let failure: Option<CellError> =
             failure.map(|failure: Failure| failure.into_error(earlier.as_deref(), code));
@@ -242,7 +253,11 @@ impl Session {
         if let Some(cell) = self.cell.take() {
             self.engine.begin_cell(cell);
         }
-        let result = self.run(&rest, front);
+        let how = match self.is_profiled {
+            true => How::Profiled,
+            false => How::Once,
+        };
+        let result = self.run_as(&rest, how, front);
         let lost = self.engine.lost();
         self.report_lost(&lost, front);
         let outcome = outcome(&result);
@@ -286,6 +301,9 @@ impl Evaluator for Session {
         let result = self.run_request(code, front);
         self.cell = None;
         let result = self.end_request(result, front);
+        if let Some(id) = cell.as_ref().and_then(|cell| cell.id.as_deref()) {
+            self.note_run(id, code, result.is_ok());
+        }
         if let (Some(cell), Ok(())) = (cell, &result) {
             self.ahead.ran(cell.id, code);
         }
@@ -308,6 +326,10 @@ impl Evaluator for Session {
         self.engine.set_order(cells);
     }
 
+    fn needed(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        self.needed_cells(cells, id)
+    }
+
     fn update_widget(
         &mut self,
         id: &str,
@@ -321,7 +343,7 @@ impl Evaluator for Session {
         self.ahead.pause();
         self.interrupter.begin_cell();
         let arguments = [id.to_owned(), value.to_string()];
-        let result = self.run_with(UPDATE_WIDGET, Some(&arguments), front);
+        let result = self.run_as(UPDATE_WIDGET, How::Repeated(&arguments), front);
         self.end_request(result, front)
     }
 

@@ -1,6 +1,7 @@
 //! The variables of a session: their names and values, and those that a cell loses.
 
 use super::Session;
+use super::engine::How;
 use super::names::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::{Event, Front, Stream, Variable};
@@ -32,7 +33,7 @@ impl Session {
         let cell = format!("println!(\"{{}}\", {}.values());", descriptions(variables));
         let mut printed = Printed::default();
         // A failure leaves the values empty.
-        let _ = self.run_with(&cell, Some(&[]), &mut printed);
+        let _ = self.run_as(&cell, How::Repeated(&[]), &mut printed);
         serde_json::from_str(&printed.0).unwrap_or_default()
     }
 
@@ -61,7 +62,7 @@ impl Session {
         for (name, borrowers) in self.engine.frozen() {
             let cell = format!("println!(\"{{}}\", ::taper::describe!({name}).size);");
             let mut printed = Printed::default();
-            let _ = self.run_with(&cell, Some(&[]), &mut printed);
+            let _ = self.run_as(&cell, How::Repeated(&[]), &mut printed);
             let size: usize = printed.0.trim().parse().unwrap_or_default();
             if size > LARGE {
                 let text = format!(

@@ -2,10 +2,12 @@
 //!
 //! - [`request`] reads what a cell asks for;
 //! - [`run`] does it;
+//! - [`profile`] shows what `%%profile` has measured;
 //! - [`unit_tests`], [`mod@format`] and [`files`] do what `%test`, `%fmt` and `%%writefile` ask for.
 
 mod files;
 mod format;
+mod profile;
 mod request;
 mod run;
 mod unit_tests;

@@ -11,6 +11,8 @@ pub(super) enum Request<'a> {
     Cell(&'a str),
     /// To run this code and print how long it took.
     Time(String),
+    /// To run this code and show what its lines took.
+    Profile(String),
     /// To run the code that a command was turned into.
     Code(String),
     Format(&'a str),
@@ -77,6 +79,10 @@ pub(super) fn of(code: &str) -> Result<Request<'_>, String> {
         "%time" | "%%time" => match blanked().trim() {
             "" => Err("`%time` needs code, in its line or in those below.".to_owned()),
             _ => Ok(Request::Time(blanked())),
+        },
+        "%profile" | "%%profile" => match blanked().trim() {
+            "" => Err("`%%profile` needs code in the lines below.".to_owned()),
+            _ => Ok(Request::Profile(blanked())),
         },
         "%timeit" | "%%timeit" => time_it(code, start, word, arguments).map(Request::Code),
         "%test" | "%%test" => unit_tests::program(&blanked()).map(Request::Code),
@@ -244,6 +250,7 @@ mod tests {
     fn each_wrong_use_gets_one_sentence() {
         for code in [
             "%time",
+            "%%profile\n",
             "%%timeit\n",
             "%timeit -n x f()",
             "%timeit -n100 f()",

@@ -1,12 +1,12 @@
 //! Does what a cell asks the session to do.
 
 use super::request::{self, Line, Request};
-use super::{files, format};
+use super::{files, format, profile};
 use crate::session::variables::descriptions;
 use crate::session::{Session, Silent, cells_manifest, diagnostics, shell};
 use serde_json::{Map, Value};
 use std::process::Command;
-use taper_evaluator::commands::table;
+use taper_evaluator::commands::table::{self, escaped};
 use taper_evaluator::record::Times;
 use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
 use taper_host::error::describe;
@@ -29,6 +29,25 @@ impl Session {
                 let result = self.run_cell(&code, front);
                 if let Some(times) = self.times.take() {
                     print(&in_words(times), front);
+                }
+                result
+            }
+            Request::Profile(code) => {
+                if !self.engine.can_profile() {
+                    return Err(usage_error(
+                        "This engine does not measure lines. Taper's own engine does: start the kernel without `TAPER_ENGINE`."
+                            .to_owned(),
+                    ));
+                }
+                self.is_profiled = true;
+                let result = self.run_cell(&code, front);
+                self.is_profiled = false;
+                if let Some(profile) = self.profile.take() {
+                    front.event(Event::Display {
+                        data: profile::shown(&profile, &code),
+                        metadata: Map::new(),
+                        display_id: None,
+                    });
                 }
                 result
             }
@@ -192,11 +211,6 @@ fn result<const N: usize>(bundle: [(&str, String); N], front: &mut dyn Front) {
 fn display(data: MimeBundle, front: &mut dyn Front) {
     let metadata = Map::new();
     front.event(Event::Result { data, metadata });
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;");
-    text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Returns the lines of `:stale`: a cell each, and why it is stale.

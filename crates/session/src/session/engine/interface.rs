@@ -33,6 +33,8 @@ pub(crate) enum EngineEvent {
         line: Option<usize>,
     },
     InputRequest(InputRequest),
+    /// What the lines of the cell took.
+    Profile(taper_engine::Profile),
 }
 
 /// What adding packages has changed.
@@ -41,6 +43,16 @@ pub(crate) struct Added {
     pub(crate) lost: Vec<String>,
     /// The package for which `taper` was compiled again.
     pub(crate) shared: Option<String>,
+}
+
+/// How a cell runs.
+pub(crate) enum How<'a> {
+    /// As a user's cell does.
+    Once,
+    /// With its lines measured.
+    Profiled,
+    /// As a cell of the session's own that runs often, with its arguments.
+    Repeated(&'a [String]),
 }
 
 /// Receives the events of a cell.
@@ -63,6 +75,16 @@ pub(crate) trait Engine: Send {
         _progress: &mut dyn Progress,
     ) -> Option<Result<Added, EngineError>> {
         None
+    }
+
+    /// Returns whether [`Self::profile`] measures the lines of a cell.
+    fn can_profile(&self) -> bool {
+        false
+    }
+
+    /// Runs a cell as [`Self::execute`] does, and measures its lines: [`EngineEvent::Profile`].
+    fn profile(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+        self.execute(code, listen)
     }
 
     /// Ends the process in which cells run, and with it all variables.
@@ -107,6 +129,11 @@ pub(crate) trait Engine: Send {
     /// Returns the cells that are stale; `None` if the engine does not know.
     fn stale(&self) -> Option<Vec<StaleCell>> {
         None
+    }
+
+    /// Returns whether a cell has run, and its variables are not lost.
+    fn has_run(&self, _id: &str) -> bool {
+        false
     }
 
     /// Sets the order of the cells in the notebook, by their ids.

@@ -11,7 +11,7 @@ mod interface;
 mod own;
 
 use crate::error::{Error, Result};
-pub(crate) use interface::{Engine, EngineEvent, Start};
+pub(crate) use interface::{Engine, EngineEvent, How, Start};
 use own::Own;
 
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.

@@ -15,7 +15,7 @@ mod output;
 mod stale;
 
 use super::input::InputRequest;
-use super::interface::{Added, Engine, EngineEvent, Listen, Start};
+use super::interface::{Added, Engine, EngineEvent, How, Listen, Start};
 use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
@@ -151,11 +151,28 @@ impl Own {
         )
     }
 
-    /// Evaluates a cell; with arguments, a cell of the session's own that runs often.
+    /// Runs a cell of the user.
+    fn run(
+        &mut self,
+        code: &str,
+        how: How,
+        listen: &mut Listen,
+    ) -> Result<MimeBundle, EngineError> {
+        self.earlier_line = None;
+        if let Some(result) = self.command(code) {
+            return result;
+        }
+        self.analysis.note_cell();
+        let result = self.evaluate(code, how, listen);
+        self.analysis.note_cell();
+        result
+    }
+
+    /// Evaluates a cell.
     fn evaluate(
         &mut self,
         code: &str,
-        arguments: Option<&[String]>,
+        how: How,
         listen: &mut Listen,
     ) -> Result<MimeBundle, EngineError> {
         let source = blank_out(code, is_option);
@@ -188,13 +205,15 @@ impl Own {
                     line: messages::line(&fault, number),
                     message: fault.message,
                 }),
+                Event::Profile(profile) => listen(EngineEvent::Profile(profile)),
                 _ => {}
             }
             pass_on(output, answers, &name, listen);
         };
-        let mut outcome = match arguments {
-            Some(arguments) => engine.repeat(&source, arguments, &mut pass_on_event),
-            None => engine.evaluate(&source, &mut pass_on_event),
+        let mut outcome = match how {
+            How::Repeated(arguments) => engine.repeat(&source, arguments, &mut pass_on_event),
+            How::Profiled => engine.profile(&source, &mut pass_on_event),
+            How::Once => engine.evaluate(&source, &mut pass_on_event),
         };
         if !matches!(
             outcome.failure,
@@ -228,14 +247,15 @@ impl Own {
 
 impl Engine for Own {
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
-        self.earlier_line = None;
-        if let Some(result) = self.command(code) {
-            return result;
-        }
-        self.analysis.note_cell();
-        let result = self.evaluate(code, None, listen);
-        self.analysis.note_cell();
-        result
+        self.run(code, How::Once, listen)
+    }
+
+    fn can_profile(&self) -> bool {
+        true
+    }
+
+    fn profile(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+        self.run(code, How::Profiled, listen)
     }
 
     fn add_packages(
@@ -256,7 +276,7 @@ impl Engine for Own {
         arguments: &[String],
         listen: &mut Listen,
     ) -> Result<MimeBundle, EngineError> {
-        self.evaluate(code, Some(arguments), listen)
+        self.evaluate(code, How::Repeated(arguments), listen)
     }
 
     fn end_process(&mut self) -> Result<(), EngineError> {
@@ -293,6 +313,10 @@ impl Engine for Own {
 
     fn stale(&self) -> Option<Vec<StaleCell>> {
         Some(self.cells.stale())
+    }
+
+    fn has_run(&self, id: &str) -> bool {
+        self.cells.contains(id)
     }
 
     fn set_order(&mut self, cells: &[String]) {

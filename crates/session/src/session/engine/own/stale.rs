@@ -43,6 +43,11 @@ impl CellGraph {
         Some(self.0.maker(variable)?.number)
     }
 
+    /// Returns whether a cell has run, and its variables are not lost.
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+
     /// Returns the cells that are stale.
     pub(super) fn stale(&self) -> Vec<StaleCell> {
         self.0.stale().into_iter().map(described).collect()
