@@ -1,4 +1,5 @@
-//! Exports our `write`, `read` and `clock_nanosleep` (see `cells` of the crate `taper-session`), so that cells call them; and packs the files that an installed program carries.
+//! Exports functions of libc that are ours (see `cells` of the crate `taper-session`), so that cells call them; lists the
+//! files of the extension of JupyterLab; and packs the files that an installed program carries.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -7,6 +8,22 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// The functions that take the place of libc's.
+const EXPORTED: [&str; 9] = [
+    "aligned_alloc",
+    "calloc",
+    "clock_nanosleep",
+    "free",
+    "malloc",
+    "posix_memalign",
+    "read",
+    "realloc",
+    "write",
+];
+
+/// The built extension of JupyterLab, which the wheel installs.
+const EXTENSION: &str = "wheel.data/data/share/jupyter/labextensions/taper-lab";
 
 /// The files and folders of the clone that are carried: the sources of an image, the chapters, and what a class needs.
 const CARRIED: [&str; 11] = [
@@ -27,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-check-cfg=cfg(carries)");
     export_symbols();
+    list_extension()?;
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if is_release || std::env::var_os("CARGO_FEATURE_CARRY").is_some() {
         carry()?;
@@ -37,10 +55,31 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn export_symbols() {
     let target = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}"));
     if target("OS").as_deref() == Ok("linux") && target("ENV").as_deref() == Ok("gnu") {
-        for symbol in ["write", "read", "clock_nanosleep"] {
+        for symbol in EXPORTED {
             println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
         }
     }
+}
+
+/// Writes the list of the extension's files that `setup/labextension.rs` includes. The manifest is the last one: Jupyter
+/// looks for it first.
+fn list_extension() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join(EXTENSION);
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut files = Vec::new();
+    list(&folder, Path::new(""), &mut files)?;
+    files.sort_by_key(|file| file.as_os_str() == "package.json");
+    let entries = files.iter().map(|file| {
+        let path = folder.join(file);
+        format!(
+            "({:?}, include_bytes!({path:?})),\n",
+            file.display().to_string()
+        )
+    });
+    let entries: String = entries.collect();
+    let text = format!("const FILES: &[(&str, &[u8])] = &[\n{entries}];\n");
+    let to = Path::new(&std::env::var("OUT_DIR")?).join("labextension.rs");
+    Ok(fs::write(to, text)?)
 }
 
 /// Writes the archive that `main.rs` includes.

@@ -5,7 +5,7 @@ mod common;
 use common::browser::{free_port, has_chromium};
 use common::{notebook_of, python::python, root, run_within, signal_group, taper};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -63,6 +63,123 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
     );
     assert_eq!(said.stdout.lines().count(), 11, "{}", said.all());
     lab.ends_when_asked();
+}
+
+/// A case of stale cells: its name, its cells, its runs, and the cells that are stale then.
+type Case = (&'static str, &'static str, &'static str, &'static str);
+
+/// The engine's cases, of which the browser shows some.
+const CASES: [&[Case]; 5] = [
+    include!("../crates/engine/tests/stale/changes.in"),
+    include!("../crates/engine/tests/stale/inside.in"),
+    include!("../crates/engine/tests/stale/items.in"),
+    include!("../crates/engine/tests/stale/names.in"),
+    include!("../crates/engine/tests/stale/order.in"),
+];
+
+const SHOWN: [&str; 20] = [
+    "a method with `&mut self`",
+    "a method with `&self`",
+    "an assignment to a field",
+    "a move",
+    "a loop that borrows",
+    "a `RefCell`",
+    "a struct with plain fields",
+    "what comes from a cell that may be stale",
+    "an edited function",
+    "an edited comment",
+    "a function of a function",
+    "a changed type",
+    "a variable",
+    "shadowed in a block",
+    "a variable in a text to format",
+    "the cell's own variable",
+    "a chain that was run again in part",
+    "a cell that has seen a change below",
+    "a cell that was edited",
+    "a cell that was run before the ones above it",
+];
+
+/// Cells for the commands of the extension, the last one profiled.
+const MORE: [&str; 4] = [
+    "let mut needed = vec![1];",
+    "println!(\"{}\", 1 + 1);",
+    "let found = needed.len();\nfound",
+    "%%profile\nlet mut kept = Vec::new();\nfor n in 0..20 {\n    kept.push(vec![n; 10_000]);\n}",
+];
+
+#[test]
+fn stale_cells_and_profiles_are_shown_in_the_browser() {
+    if !has_chromium() {
+        return;
+    }
+    let (cells, cases) = notebook_of_cases();
+    let output = root().join("tests/output");
+    std::fs::create_dir_all(&output).expect("a folder");
+    let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+    for (name, value) in [
+        ("extension.ipynb", notebook_of(&cells)),
+        ("extension.json", json!(cases)),
+    ] {
+        std::fs::write(output.join(name), value.to_string()).expect("it is written");
+    }
+    let mut lab = Lab::start("tests/output/extension.ipynb", "JupyterLab Light");
+    let url = lab.url();
+    let mut check = Command::new(python());
+    check
+        .arg("tests/python/lab_extension.py")
+        .current_dir(root());
+    check.args(["--url", &url, "--notebook", "tests/output/extension.ipynb"]);
+    check.args(["--cases", "tests/output/extension.json"]);
+    check.args(["--screenshots", "tests/output/extension"]);
+    let said = run_within(TO_RUN, check);
+    assert!(
+        said.status.success(),
+        "{}\nJupyterLab said:\n{}",
+        said.all(),
+        lab.said.join("\n")
+    );
+    assert_eq!(
+        said.stdout.lines().count(),
+        SHOWN.len() + 4,
+        "{}",
+        said.all()
+    );
+    lab.ends_when_asked();
+}
+
+/// Returns the cells of a notebook with all cases, and the cases with the indices of their cells. Each case begins with a
+/// cell that forgets what was before.
+fn notebook_of_cases() -> (Vec<String>, Vec<Value>) {
+    let (mut cells, mut cases) = (Vec::new(), Vec::new());
+    for shown in SHOWN {
+        let mut all = CASES.iter().copied().flatten();
+        let (name, sources, runs, expected) = all
+            .find(|(name, ..)| *name == shown)
+            .unwrap_or_else(|| panic!("no case {shown}"));
+        let clear = cells.len();
+        cells.push(":clear".to_owned());
+        let sources = sources.split('‖');
+        let sources: Vec<(&str, &str)> = sources
+            .map(|cell| cell.trim().split_once(": ").expect("a letter"))
+            .collect();
+        let mut indices = Map::new();
+        for (letter, source) in &sources {
+            if letter.chars().all(char::is_lowercase) {
+                indices.insert((*letter).to_owned(), cells.len().into());
+                cells.push((*source).to_owned());
+            }
+        }
+        let sources: Map<String, Value> = sources
+            .iter()
+            .map(|(letter, source)| ((*letter).to_owned(), (*source).into()))
+            .collect();
+        cases.push(json!({
+            "name": name, "clear": clear, "cells": indices, "sources": sources, "runs": runs, "expected": expected,
+        }));
+    }
+    cells.extend(MORE.map(str::to_owned));
+    (cells, cases)
 }
 
 #[test]

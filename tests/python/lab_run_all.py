@@ -16,6 +16,7 @@ Exit status: 0 if every cell ran, 1 if not, 2 if the check could not start
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -241,14 +242,15 @@ class Lab:
         if unknown:
             raise Failed(f"a cell failed\n{unknown}")
 
-    def wait(self, what: str, done) -> None:
+    def wait(self, what: str, done, at_most: float = math.inf) -> None:
         self.note = ""
+        until = time.monotonic() + at_most
         while not done():
             if self.page.locator(DIALOG).count():
                 raise Failed(f"JupyterLab asks: {' '.join(self.page.locator(DIALOG).first.inner_text().split())}")
-            if self.left() <= 1:
+            if self.left() <= 1 or time.monotonic() > until:
                 raise Failed(f"timed out waiting for {what}; {self.note}".rstrip("; "))
-            self.page.wait_for_timeout(200)
+            self.page.wait_for_timeout(100)
 
     def left(self) -> float:
         return max(self.deadline - time.monotonic(), 1)

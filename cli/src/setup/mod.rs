@@ -1,7 +1,8 @@
-//! Sets up what JupyterLab needs: a private environment, the kernelspec, the image.
+//! Sets up what JupyterLab needs: a private environment, the kernelspec, the extension, the image.
 
 pub(crate) mod jupyter;
 pub(crate) mod kernelspec;
+mod labextension;
 pub(crate) mod store;
 
 use anyhow::Result;
@@ -13,7 +14,7 @@ use taper_host::progress::Progress;
 use taper_host::toolchain;
 use taper_session::image::Image;
 
-/// Sets up what is missing: Jupyter (unless `named`), the kernelspec, and the image for the chosen
+/// Sets up what is missing: Jupyter (unless `named`), the kernelspec, the extension, and the image for the chosen
 /// device. A second call changes nothing.
 pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<Jupyter> {
     Image::check_what_it_needs(&taper_session::image_key()?)?;
@@ -21,7 +22,9 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
         Some(program) => Jupyter::existing(program)?,
         None => Jupyter::private(progress)?,
     };
-    kernelspec::install(&jupyter.data_folder()?)?;
+    let data_folder = jupyter.data_folder()?;
+    kernelspec::install(&data_folder)?;
+    labextension::install(&data_folder)?;
     gpu::settings(&checkout::folder()?, progress)?;
     Image::ensure(&taper_session::image_key()?, progress)?;
     // A kernel that a desktop starts has another PATH, and needs the image that was just built.

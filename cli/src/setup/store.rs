@@ -1,6 +1,6 @@
 //! A store: a cache that an administrator fills and all users read (`TAPER_STORE`).
 
-use super::kernelspec;
+use super::{kernelspec, labextension};
 use anyhow::{Context, Result};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -34,6 +34,7 @@ pub(crate) fn fill(store: &Path, progress: &mut dyn Progress) -> Result<()> {
     toolchain.remember()?;
     let jupyter = store.join("share/jupyter");
     kernelspec::install_for_all(store, &jupyter)?;
+    labextension::install(&jupyter)?;
     make_readable(store)?;
     if !is_for_all(&toolchain.rustc) {
         progress.line(&format!(

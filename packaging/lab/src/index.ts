@@ -1,0 +1,121 @@
+/**
+ * What Taper's kernel knows about the cells of a notebook, in JupyterLab and in Notebook 7:
+ *
+ * - `connection.ts` asks the kernel;
+ * - `marks.ts` shows which cells are stale and which one is compiled;
+ * - `profile.ts` shows what the lines of a cell took;
+ * - this file adds the commands.
+ */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import { runIcon } from '@jupyterlab/ui-components';
+import { Connection } from './connection';
+import { Marks } from './marks';
+import { showProfiles } from './profile';
+
+const RUN_STALE = 'taper:run-stale';
+const RUN_NEEDED = 'taper:run-needed';
+
+const plugin: JupyterFrontEndPlugin<void> = {
+  id: 'taper-lab:plugin',
+  description: 'Shows stale cells, compilation and profiles of notebooks in Rust.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ICommandPalette],
+  activate
+};
+
+export default plugin;
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  palette: ICommandPalette | null
+): void {
+  const connections = new WeakMap<NotebookPanel, Connection>();
+  const { commands } = app;
+  const current = () => {
+    const panel = tracker.currentWidget;
+    const connection = panel && connections.get(panel);
+    return connection?.isConnected ? { panel: panel!, connection } : null;
+  };
+  const count = () => current()?.connection.stale.size ?? 0;
+
+  commands.addCommand(RUN_STALE, {
+    label: args => (args.toolbar ? `${count()} stale` : 'Run Stale Cells'),
+    caption: 'Run the cells that would show something else if all cells ran from the top',
+    isEnabled: () => count() > 0,
+    isVisible: args => !args.toolbar || count() > 0,
+    execute: () => run(current(), runStale)
+  });
+  commands.addCommand(RUN_NEEDED, {
+    label: args => (args.toolbar ? '' : 'Run What This Cell Needs'),
+    caption: 'Run the cells that this cell needs and that have not run or are stale, then this cell',
+    icon: args => (args.toolbar ? runIcon : undefined),
+    isEnabled: () => current()?.panel.content.activeCell?.model.type === 'code',
+    isVisible: () => current() !== null,
+    execute: () => run(current(), runNeeded)
+  });
+  for (const command of [RUN_STALE, RUN_NEEDED]) {
+    palette?.addItem({ command, category: 'Notebook Operations' });
+  }
+  // The toolbars, the menu and the shortcuts are in the schema.
+
+  const refresh = () => {
+    commands.notifyCommandChanged(RUN_STALE);
+    commands.notifyCommandChanged(RUN_NEEDED);
+  };
+  const add = (panel: NotebookPanel) => {
+    if (connections.has(panel)) {
+      return;
+    }
+    const connection = new Connection(panel);
+    connections.set(panel, connection);
+    const marks = new Marks(panel, connection, () => void run({ panel, connection }, runStale));
+    void panel.context.ready.then(() => marks.update());
+    connection.changed.connect(refresh);
+    showProfiles(panel);
+  };
+  tracker.forEach(add);
+  tracker.widgetAdded.connect((_, panel) => add(panel));
+  tracker.currentChanged.connect(refresh);
+  tracker.activeCellChanged.connect(refresh);
+}
+
+interface IOpen {
+  panel: NotebookPanel;
+  connection: Connection;
+}
+
+async function run(open: IOpen | null, how: (open: IOpen) => Promise<void>): Promise<void> {
+  if (open) {
+    await how(open);
+  }
+}
+
+/** Runs the stale cells, and those that become stale thereby, each once. */
+async function runStale(open: IOpen): Promise<void> {
+  const ran = new Set<string>();
+  for (;;) {
+    const ids = [...open.connection.stale.keys()].filter(id => !ran.has(id));
+    if (ids.length === 0 || !(await runCells(open.panel, ids))) {
+      return;
+    }
+    ids.forEach(id => ran.add(id));
+  }
+}
+
+async function runNeeded({ panel, connection }: IOpen): Promise<void> {
+  const active = panel.content.activeCell;
+  if (active) {
+    await runCells(panel, await connection.needed(active.model.id));
+  }
+}
+
+/** Runs cells in the order of the notebook. Returns whether none has failed. */
+async function runCells(panel: NotebookPanel, ids: string[]): Promise<boolean> {
+  const cells = panel.content.widgets.filter(cell => ids.includes(cell.model.id));
+  return NotebookActions.runCells(panel.content, cells, panel.sessionContext);
+}
