@@ -108,7 +108,7 @@ impl Point {
     const fn new(x: i32) -> Point { Point { x } }
     fn moved(self) -> Point { let Point { x } = self; Point::new(x + 1) }
 }
-static NAMES: [&'static str; 2] = [\"a\", { \"b\" }];
+static NAMES: [&str; 2] = [\"a\", { \"b\" }];
 let split: Vec<&str> = words.split(' ').collect();
 v.push(2);
 let Some(first) = split.first() else { panic!() };

@@ -9,7 +9,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Ident, Item, ItemStatic, Macro, StaticMutability, StmtMacro};
-use syn::{Token, Type, Visibility};
+use syn::{ParenthesizedGenericArguments, Token, Type, TypeBareFn, TypeReference, Visibility};
 
 /// Something that keeps a value over cells.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Visit<'_> for Finder {
         let declared = Declared {
             name: item.ident.to_string(),
             visibility: source(&item.vis),
-            kind: source(&*item.ty),
+            kind: source_of_type(&item.ty),
             is_mutable: matches!(item.mutability, StaticMutability::Mut(_)),
         };
         let is_named = |attribute: &Attribute| {
@@ -158,12 +158,41 @@ impl Parse for ThreadLocals {
             found.push(Declared {
                 name: name.to_string(),
                 visibility: source(&visibility),
-                kind: source(&kind),
+                kind: source_of_type(&kind),
                 is_mutable: false,
             });
         }
         Ok(ThreadLocals(found))
     }
+}
+
+/// Returns a type as it must be written where a static is declared that another crate defines: with the lifetime of its
+/// references, which a definition may leave out.
+fn source_of_type(kind: &Type) -> String {
+    let mut elided = Elided(Vec::new());
+    elided.visit_type(kind);
+    let mut text = source(kind);
+    for at in elided.0.into_iter().rev() {
+        text.insert_str(at - range(kind).start, "'static ");
+    }
+    text
+}
+
+/// Where references have no lifetime.
+struct Elided(Vec<usize>);
+
+impl Visit<'_> for Elided {
+    fn visit_type_reference(&mut self, reference: &TypeReference) {
+        if reference.lifetime.is_none() {
+            self.0.push(range(&reference.and_token).end);
+        }
+        visit::visit_type_reference(self, reference);
+    }
+
+    // There, another lifetime is meant.
+    fn visit_type_bare_fn(&mut self, _: &TypeBareFn) {}
+
+    fn visit_parenthesized_generic_arguments(&mut self, _: &ParenthesizedGenericArguments) {}
 }
 
 fn source(syntax: &impl Spanned) -> String {
@@ -188,5 +217,12 @@ mod tests {
         );
         assert!(imported[2].contains("  static mut C: u8;"));
         assert!(imported[4].contains("safe static F: &'static ::std::thread::LocalKey<u8>;"));
+        let references = "static R: &[(&str, fn(&str) -> &str)] = &[];";
+        let cell = parse(references, &|_| false).expect("it is valid");
+        let imported = cell.items[0].statics[0].imported("s");
+        assert!(
+            imported.contains("R: &'static [(&'static str, fn(&str) -> &str)];"),
+            "{imported}"
+        );
     }
 }

@@ -88,7 +88,7 @@ mod interpose {
         alignment: usize,
         size: usize,
     ) -> c_int {
-        if !alignment.is_power_of_two() || alignment % size_of::<*mut c_void>() != 0 {
+        if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*mut c_void>()) {
             return libc::EINVAL;
         }
         let block = aligned_alloc(alignment, size);

@@ -118,15 +118,14 @@ fn page(profile: &Profile, rows: &[Row]) -> String {
 fn data(profile: &Profile, rows: &[Row]) -> Value {
     let lines = rows.iter().filter_map(|row| {
         let line = row.measured?;
-        let memory = line.memory.unwrap_or_default();
         Some(json!({
             "line": row.number,
             "text": row.text,
             "milliseconds": line.nanoseconds as f64 / 1e6,
             "calls": line.calls,
             "allocations": line.memory.map(|memory| memory.allocations),
-            "bytes": line.memory.map(|_| memory.bytes),
-            "peak": line.memory.map(|_| memory.peak),
+            "bytes": line.memory.map(|memory| memory.bytes),
+            "peak": line.memory.map(|memory| memory.peak),
         }))
     });
     json!({

@@ -66,15 +66,10 @@
   }
 }
 
-/* What a line took, at the right of the line. */
-.cm-line[data-taper-profile] {
-  position: relative;
-}
-
-.cm-line[data-taper-profile]::after {
+/* What a line took, at the right edge of what is seen of the source, however long the line is. */
+.cm-line[data-taper-profile]::before {
   content: attr(data-taper-profile);
   position: absolute;
-  top: 0;
   right: 0;
   padding: 0 4px 0 8px;
   border-radius: var(--jp-border-radius);
@@ -90,8 +85,13 @@
   pointer-events: none;
 }
 
+/* There the number of a cell is above its source. */
 @media (max-width: 760px) {
-  .cm-line[data-taper-profile]::after {
+  .taper-StaleNote {
+    padding-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-padding));
+  }
+
+  .cm-line[data-taper-profile]::before {
     content: attr(data-taper-time);
   }
 }
