@@ -304,7 +304,9 @@ fn describe(content: &JupyterMessageContent) -> String {
             let cell = &message.data["stale"][0];
             format!("{} [{}] {}", cell["id"], cell["number"], cell["reasons"])
         }
-        Content::CommMsg(message) if !message.data.contains_key("method") => json(&message.data),
+        Content::CommMsg(message) if !message.data.contains_key("method") => {
+            to_string(&message.data).unwrap()
+        }
         other => other.message_type().to_owned(),
     }
 }

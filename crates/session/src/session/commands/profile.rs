@@ -192,7 +192,7 @@ mod tests {
         let shown = shown(&profile(), source);
         let expected = "  ms     %  calls  allocations   bytes   peak\n\
                         1.23  61.7      3            2  4.2 MB  999 B  2  let x = f(\n\
-                        \x20                                             3      1);\n\
+                        \x20                                              3      1);\n\
                         0.75  37.5      3                              4  x < 2\n\
                         2.00 ms in all";
         assert_eq!(shown["text/plain"].as_str(), Some(expected));
