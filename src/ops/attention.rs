@@ -3,6 +3,7 @@
 mod fused;
 mod mask;
 
+use super::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use super::engine::autograd::has_kernel;
 use super::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
 use crate::error::{OrRaise, explain};
@@ -58,7 +59,7 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
     if !(same && can_fuse(inputs, mask)) {
         return Ok(attention(caller, inputs, mask, 0.0)?.0);
     }
-    let [q, k, v] = inputs.map(Raw::contiguous);
+    let [q, k, v] = inputs.map(contiguous_raw);
     let (q, k, v) = (q?, k?, v?);
     let (queries, keys) = (q.dim(D::Minus2)?, k.dim(D::Minus2)?);
     let features = q.dim(D::Minus1)?;
@@ -199,11 +200,12 @@ pub(crate) fn attention(
     let [query, key, value] = [query, key, value].map(contiguous_raw);
     let (query, key, value) = (query?, key?, value?);
     let features = query.dim(D::Minus1)?;
-    let query = (query / (features as f64).sqrt())?;
+    let scale = 1.0 / (features as f64).sqrt();
+    let query = arithmetic_number(Arithmetic::Mul, &query, scale.into(), false)?;
     let scores = matmul_as(caller, &query, &key.transpose(D::Minus2, D::Minus1)?)?;
     let added = mask.added_to(caller, scores.shape(), &scores)?;
     let scores = match &added {
-        Some(added) => scores.broadcast_add(added)?,
+        Some(added) => arithmetic(Arithmetic::Add, &scores, added)?,
         None => scores,
     };
     let mut weights = softmax_as(caller, &scores, D::Minus1.into())?; // (…, queries, keys)
@@ -212,7 +214,8 @@ pub(crate) fn attention(
         let alive = added
             .max_keepdim(D::Minus1)?
             .gt(0.5 * hidden(added.dtype()))?;
-        weights = weights.broadcast_mul(&alive.to_dtype(weights.dtype())?)?;
+        let alive = alive.to_dtype(weights.dtype())?;
+        weights = arithmetic(Arithmetic::Mul, &weights, &alive)?;
     }
     let kept = dropout_as(caller, &weights, p)?;
     Ok((matmul_as(caller, &kept, &value)?, weights))

@@ -4,8 +4,10 @@
 //! the functions here walk from kernel to kernel, by the links of `engine::autograd`, and compute with recorded
 //! operations. A view, which is an operation of Candle's, is found by the memory that it shares.
 
+mod composed;
 mod custom;
 
+pub(super) use composed::gradients_of_composed;
 pub use custom::{checkpoint, custom_grad};
 
 use super::arithmetic::{Arithmetic, arithmetic};
@@ -173,30 +175,8 @@ fn gradients_of(loss: &Tensor, inputs: &[&Tensor], graph: bool) -> Result<Vec<Te
 
 /// Returns the gradients of the variables, and of the kernels' outputs that are wanted or retained, with their graphs.
 fn recorded(loss: &Raw, wanted: &HashSet<TensorId>) -> Result<HashMap<TensorId, Raw>> {
-    let mut walk = Walk::new(loss);
-    walk.add(&source_of(loss)?, loss.ones_like()?)?;
-    for link in walk.order(loss)? {
-        let Some(gradient) = walk.sums.remove(&link.address()) else {
-            continue;
-        };
-        let node = &link.node;
-        node.check_versions()?;
-        if let Some(id) = node.id.get()
-            && (node.is_retained() || wanted.contains(id))
-        {
-            walk.gradients.insert(*id, gradient.clone());
-        }
-        let gradient = match node.op.takes_views() {
-            true => gradient,
-            false => contiguous_raw(&gradient)?,
-        };
-        let of_inputs = link.recorded(&gradient)?;
-        for (source, gradient) in node.sources.iter().zip(of_inputs) {
-            if let Some(gradient) = gradient {
-                walk.add(source, gradient)?;
-            }
-        }
-    }
+    let mut walk = Walk::new(loss, HashSet::new());
+    walk.run(loss.ones_like()?, wanted)?;
     Ok(walk.gradients)
 }
 
@@ -237,6 +217,8 @@ fn source_of(loss: &Raw) -> Result<Source> {
 /// A walk from the loss to the variables.
 struct Walk {
     loss: Raw,
+    /// The kernels at which the walk ends before the variables, by [`Link::address`].
+    ends: HashSet<usize>,
     /// The variables and the outputs of kernels in the graph, by their memory, which views share.
     bases: OnceCell<HashMap<usize, Raw>>,
     /// The sums of the gradients of the outputs of kernels so far, by [`Link::address`].
@@ -245,13 +227,43 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(loss: &Raw) -> Self {
+    fn new(loss: &Raw, ends: HashSet<usize>) -> Self {
         Walk {
             loss: loss.clone(),
+            ends,
             bases: OnceCell::new(),
             sums: HashMap::new(),
             gradients: HashMap::new(),
         }
+    }
+
+    /// Goes from the loss, which has this gradient, to all variables and ends. Also keeps the gradients of the kernels'
+    /// outputs that are wanted or retained.
+    fn run(&mut self, of_loss: Raw, wanted: &HashSet<TensorId>) -> Result<()> {
+        self.add(&source_of(&self.loss)?, of_loss)?;
+        for link in self.order()? {
+            let Some(gradient) = self.sums.remove(&link.address()) else {
+                continue;
+            };
+            let node = &link.node;
+            node.check_versions()?;
+            if let Some(id) = node.id.get()
+                && (node.is_retained() || wanted.contains(id))
+            {
+                self.gradients.insert(*id, gradient.clone());
+            }
+            let gradient = match node.op.takes_views() {
+                true => gradient,
+                false => contiguous_raw(&gradient)?,
+            };
+            let of_inputs = link.recorded(&gradient)?;
+            for (source, gradient) in node.sources.iter().zip(of_inputs) {
+                if let Some(gradient) = gradient {
+                    self.add(source, gradient)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the tensor that a view shows.
@@ -314,13 +326,13 @@ impl Walk {
         }
     }
 
-    /// Returns the kernels in the graph of a tensor, each before those that computed its inputs.
-    fn order(&self, loss: &Raw) -> Result<Vec<Link>> {
+    /// Returns the kernels between the loss and the ends, each before those that computed its inputs.
+    fn order(&self) -> Result<Vec<Link>> {
         let mut order = vec![];
         let mut seen = HashSet::new();
         // Each with whether its inputs are in the order already. A recursion could be too deep for the stack.
         let mut open: Vec<(Link, bool)> = self
-            .kernel(&source_of(loss)?)?
+            .kernel(&source_of(&self.loss)?)?
             .map(|link| (link, false))
             .into_iter()
             .collect();
@@ -329,7 +341,7 @@ impl Walk {
                 order.push(link);
                 continue;
             }
-            if !seen.insert(link.address()) {
+            if self.ends.contains(&link.address()) || !seen.insert(link.address()) {
                 continue;
             }
             open.push((link.clone(), true));

@@ -2,12 +2,12 @@
 //!
 //! The whole input is multiplied by its weights beforehand, in one matrix product. So each step has only
 //! one product, that of the state with the weights of all gates. [`cpu`] runs all steps in one kernel,
-//! forward and backward; [`candle`] computes the same with Candle's operations.
+//! forward and backward; [`steps`] computes the same by single operations.
 
-mod candle;
 mod cells;
 mod cpu;
 mod recurrence;
+mod steps;
 
 pub(crate) use recurrence::{Cell, Recurrence};
 
@@ -68,7 +68,7 @@ pub(crate) fn rnn(
     let inputs = [gates, &weight, state];
     let all = match has_kernel(&inputs) {
         true => dispatch_dtype!(gates, kernel(inputs, recurrence)),
-        false => candle::run(inputs, recurrence),
+        false => steps::run(inputs, recurrence),
     }?; // (steps + states, batch, hidden)
     Ok((
         all.narrow(0, 0, steps)?,
@@ -83,7 +83,7 @@ mod tests {
     use crate::tensor::{randint, randn};
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
+    fn the_kernel_agrees_with_single_operations() {
         for cell in [Cell::Tanh, Cell::Relu, Cell::Lstm, Cell::Gru] {
             compare(&format!("{cell:?}"), 30, |case| {
                 let hidden = case.one_of(&[1, 3, 16, 37]);
@@ -108,8 +108,8 @@ mod tests {
                 let with_kernel = move |x: &[Raw]| {
                     dispatch_dtype!(x[0], kernel([&x[0], &x[1], &x[2]], &recurrence))
                 };
-                let candle = move |x: &[Raw]| candle::run([&x[0], &x[1], &x[2]], &other);
-                Some((inputs, Box::new(with_kernel), Box::new(candle)))
+                let steps = move |x: &[Raw]| steps::run([&x[0], &x[1], &x[2]], &other);
+                Some((inputs, Box::new(with_kernel), Box::new(steps)))
             });
         }
     }

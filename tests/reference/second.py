@@ -149,6 +149,48 @@ out["penalty.value"] = value
 for i in range(4):
     out[f"penalty.x.{i}"], out[f"penalty.gradient.{i}"] = inputs[i], gradients[i]
 
+
+def recurrent(function, x, w, u, b, c, *state):
+    """Returns the outputs of all steps and the last states, one after the other."""
+    params = [w, u, b, c]
+    before = state[0].unsqueeze(1) if len(state[0]) == 2 else state[0]
+    before = tuple(before) if len(before) == 2 else before
+    y, *last = function(x, before, params, True, 1, 0.0, True, False, False)
+    return torch.cat([y, *last])
+
+
+def padded_gru(lengths, x, w, u, b, c, state):
+    """Goes from the last step to the first. Padding leaves the state unchanged, and has the output 0."""
+    h, outputs = state[0], []
+    for t in reversed(range(len(x))):
+        (a, d, e), (f, g, i) = F.linear(x[t], w, b).chunk(3, 1), F.linear(h, u, c).chunk(3, 1)
+        z = (d + g).sigmoid()
+        new = (1 - z) * torch.tanh(e + (a + f).sigmoid() * i) + z * h
+        valid = (t < lengths).unsqueeze(1)
+        outputs.insert(0, torch.where(valid, new, 0.0))
+        h = torch.where(valid, new, h)
+    return torch.stack([*outputs, h])
+
+
+def heads(x):
+    """Returns the attention of two heads to themselves, from their projections."""
+    q, k, v = (part.reshape(2, 4, 2, 3).transpose(1, 2) for part in x.chunk(3, 2))
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 4, 6)
+
+
+for name, gates, states in [("rnn_tanh", 1, 1), ("rnn_relu", 1, 1), ("lstm", 4, 2), ("gru", 3, 1)]:
+    sizes = [(4, 2, 3), (gates * 3, 3), (gates * 3, 3), (gates * 3,), (gates * 3,), (states, 2, 3)]
+    function = getattr(torch._VF, name)
+    case(name, lambda *x: recurrent(function, *x), *(randn(*size) for size in sizes))
+sizes = [(4, 2, 3), (9, 3), (9, 3), (9,), (9,), (1, 2, 3)]
+case("gru_padded", lambda *x: padded_gru(torch.tensor([4, 2]), *x), *(randn(*size) for size in sizes))
+with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+    q, k, v = randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4)
+    case("attention", F.scaled_dot_product_attention, q, k, v)
+    hidden = torch.tensor([[1, 1, 0, 1, 1], [1, 0, 1, 1, 0]], dtype=torch.bool).unsqueeze(1)
+    case("attention_masked", lambda *x: F.scaled_dot_product_attention(*x, attn_mask=hidden), q, k, v)
+    case("attention_heads", heads, randn(2, 4, 18))
+
 tensors = {key: value.detach().clone().contiguous() for key, value in out.items()}
 save_file(tensors, Path(__file__).parent / "second.safetensors")
 print(len({key.split(".x.")[0] for key in tensors if ".x." in key}), "cases")

@@ -4,7 +4,9 @@
 //! backward pass computes the weights again from the logarithm of the sum of the exponentials. Heads are read
 //! and written where they are: no projection is split or transposed in memory.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use super::{AttentionMask, attention};
+use crate::ops::autograd::gradients_of_composed;
+use crate::ops::engine::autograd::{Backward, Downstream, Places, Recorded, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
@@ -46,6 +48,22 @@ pub(super) struct Place {
 impl Place {
     fn of(&self, example: usize, head: usize, step: usize) -> usize {
         self.start + example * self.batch + head * self.head + step * self.step
+    }
+
+    /// Returns the positions in a tensor of these dimensions, for `(batch, heads, steps, features)`.
+    fn positions(&self, sizes: &Sizes, steps: usize, within: &[usize]) -> Places {
+        let Sizes {
+            batch,
+            heads,
+            features,
+            ..
+        } = *sizes;
+        let rows = (0..batch * heads * steps).flat_map(|row| {
+            let (head, step) = (row / steps, row % steps);
+            let start = self.of(head / heads, head % heads, step);
+            start..start + features
+        });
+        Places::new(rows.collect(), &[batch, heads, steps, features], within)
     }
 
     /// Returns some steps of a head as a matrix of rows.
@@ -211,8 +229,31 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+    fn keeps(&self) -> [bool; 3] {
         [true; 3]
+    }
+
+    /// Computes with the weights of all pairs in memory.
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let (sizes, shape) = (&self.sizes, upstream.gradient.dims());
+        let mask = match sizes.causal {
+            true => AttentionMask::causal(),
+            false => AttentionMask::none(),
+        };
+        gradients_of_composed(upstream, |inputs| {
+            let last = inputs.len() - 1;
+            let heads = |i: usize, input: usize, steps: usize| {
+                let x = &inputs[input];
+                self.places[i].positions(sizes, steps, x.dims()).take(x)
+            };
+            let query = heads(0, 0, sizes.queries)?;
+            let (key, value) = (
+                heads(1, 1.min(last), sizes.keys)?,
+                heads(2, last, sizes.keys)?,
+            );
+            let (y, _) = attention(&"attention", [&query, &key, &value], &mask, 0.0)?;
+            self.output.positions(sizes, sizes.queries, shape).add(&y)
+        })
     }
 
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {

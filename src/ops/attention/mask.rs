@@ -144,7 +144,6 @@ impl AttentionMask {
         self.with_keys(&valid_steps(&"AttentionMask", lengths, keys)?)
     }
 
-    /// Returns the values that are added to scores of this shape, `(batch, …, queries, keys)`; `None` without a mask.
     /// Returns the mask for further keys behind the others, to which every query may attend.
     pub(crate) fn with_further_keys(
         &self,
@@ -178,6 +177,7 @@ impl AttentionMask {
         })
     }
 
+    /// Returns the values that are added to scores of this shape, `(batch, …, queries, keys)`; `None` without a mask.
     pub(super) fn added_to(
         &self,
         caller: &dyn Display,

@@ -2,7 +2,9 @@
 
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use super::steps;
+use crate::ops::autograd::gradients_of_composed;
+use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
@@ -29,6 +31,7 @@ pub(super) fn forward<T: Element>(inputs: [&Raw; 3], recurrence: &Recurrence) ->
         columns: weight.dim(1)?,
     };
     let mut run = Run {
+        recurrence: recurrence.clone(),
         sizes,
         order: recurrence.order(steps).collect(),
         valid: recurrence.valid_steps()?,
@@ -76,6 +79,7 @@ impl Sizes {
 
 /// A run through all steps, with the values that its backward pass needs.
 struct Run<T> {
+    recurrence: Recurrence,
     sizes: Sizes,
     order: Vec<usize>,
     valid: Option<Vec<bool>>,
@@ -297,8 +301,14 @@ unsafe fn part_of<'a, T>(values: SharedSlice<'a, T>, index: usize, size: usize) 
 }
 
 impl<T: Element> Backward for Run<T> {
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
+    fn keeps(&self) -> [bool; 3] {
         [true; 3]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        gradients_of_composed(upstream, |inputs| {
+            steps::run([&inputs[0], &inputs[1], &inputs[2]], &self.recurrence)
+        })
     }
 
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {

@@ -44,7 +44,7 @@ impl Places {
     }
 
     /// Returns the elements at the positions.
-    fn take(&self, x: &Raw) -> Result<Raw> {
+    pub(in crate::ops) fn take(&self, x: &Raw) -> Result<Raw> {
         dispatch_dtype!(x, take(self, x))
     }
 }

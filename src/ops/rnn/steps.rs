@@ -1,9 +1,13 @@
-//! The recurrence with Candle's operations, step by step.
+//! The recurrence by single operations, step by step: for GPUs, and for second derivatives.
 
 use super::recurrence::{Cell, Recurrence};
-use crate::ops::{linear_as, relu_as, sigmoid_as, tanh_as};
+use crate::ops::arithmetic::{Arithmetic, arithmetic};
+use crate::ops::contiguous::copied_in_order;
+use crate::ops::engine::autograd::has_kernel;
+use crate::ops::select::chosen;
+use crate::ops::{cat_as, contiguous_raw, linear_as, relu_as, sigmoid_as, tanh_as};
 use crate::tensor::Raw;
-use candle_core::Result;
+use candle_core::{DType, Result};
 
 /// Returns the outputs of all steps, followed by the state after the last:
 /// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its
@@ -12,7 +16,7 @@ pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) ->
     let (states, _, hidden) = state.dims3()?;
     let gates = parts(gates)?;
     let bias = match weight.dim(1)? > hidden {
-        true => Some(weight.narrow(1, hidden, 1)?.flatten_all()?),
+        true => Some(contiguous_raw(&weight.narrow(1, hidden, 1)?)?.flatten_all()?),
         false => None,
     };
     let weight = weight.narrow(1, 0, hidden)?;
@@ -25,16 +29,19 @@ pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) ->
         let mut next = recurrence.cell.step(&gates[t], &products, &state)?;
         outputs[t] = next[0].clone();
         if let Some(valid) = &recurrence.valid {
-            let valid = valid.get(t)?.unsqueeze(1)?.broadcast_as(next[0].shape())?;
-            outputs[t] = valid.where_cond(&next[0], &next[0].zeros_like()?)?;
+            let valid = valid.get(t)?.to_dtype(DType::U8)?.unsqueeze(1)?;
+            let kept = |yes: &Raw, no: &Raw| chosen(&valid, yes, no, yes.dims());
+            outputs[t] = kept(&next[0], &next[0].zeros_like()?)?;
             for (next, before) in next.iter_mut().zip(&state) {
-                *next = valid.where_cond(next, before)?;
+                *next = kept(next, before)?;
             }
         }
         state = next;
     }
     outputs.extend(state);
-    Raw::stack(&outputs, 0)
+    let rows = outputs.iter().map(|x| x.unsqueeze(0));
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    cat_as(&"rnn", &rows.iter().collect::<Vec<_>>(), 0.into())
 }
 
 /// Returns the parts along the first dimension. The tensor is halved again and again, because the
@@ -44,10 +51,14 @@ fn parts(x: &Raw) -> Result<Vec<Raw>> {
     if count == 1 {
         return Ok(vec![x.squeeze(0)?]);
     }
-    let (first, second) = (
-        x.narrow(0, 0, count / 2)?,
-        x.narrow(0, count / 2, count - count / 2)?,
-    );
+    let half = |start: usize, end: usize| {
+        let half = x.narrow(0, start, end - start)?;
+        match has_kernel(&[x]) {
+            true => copied_in_order(&half),
+            false => Ok(half),
+        }
+    };
+    let (first, second) = (half(0, count / 2)?, half(count / 2, count)?);
     Ok([parts(&first)?, parts(&second)?].concat())
 }
 
@@ -57,23 +68,26 @@ impl Cell {
         let h = &state[0];
         let [relu, sigmoid, tanh] =
             [relu_as, sigmoid_as, tanh_as].map(|function| move |x: &Raw| function(&"rnn", x));
+        let [add, sub, mul] = [Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul]
+            .map(|op| move |a: &Raw, b: &Raw| arithmetic(op, a, b));
         let of = |all: &Raw, gate| {
             all.chunk(self.gates(), 1)
                 .map(|mut all| all.swap_remove(gate))
         };
-        let sum = |gate| of(x, gate)? + of(products, gate)?;
+        let sum = |gate| add(&of(x, gate)?, &of(products, gate)?);
         Ok(match self {
-            Self::Tanh => vec![tanh(&(x + products)?)?],
-            Self::Relu => vec![relu(&(x + products)?)?],
+            Self::Tanh => vec![tanh(&add(x, products)?)?],
+            Self::Relu => vec![relu(&add(x, products)?)?],
             Self::Lstm => {
-                let new = (sigmoid(&sum(0)?)? * tanh(&sum(2)?)?)?;
-                let c = ((sigmoid(&sum(1)?)? * &state[1])? + new)?;
-                vec![(sigmoid(&sum(3)?)? * tanh(&c)?)?, c]
+                let new = mul(&sigmoid(&sum(0)?)?, &tanh(&sum(2)?)?)?;
+                let c = add(&mul(&sigmoid(&sum(1)?)?, &state[1])?, &new)?;
+                vec![mul(&sigmoid(&sum(3)?)?, &tanh(&c)?)?, c]
             }
             Self::Gru => {
                 let (reset, update) = (sigmoid(&sum(0)?)?, sigmoid(&sum(1)?)?);
-                let new = tanh(&(of(x, 2)? + (reset * of(products, 2)?)?)?)?;
-                vec![(&new + (update * (h - &new)?)?)?]
+                let new = mul(&reset, &of(products, 2)?)?;
+                let new = tanh(&add(&of(x, 2)?, &new)?)?;
+                vec![add(&new, &mul(&update, &sub(h, &new)?)?)?]
             }
         })
     }
