@@ -1,6 +1,5 @@
 //! Batch normalisation.
 
-use super::check;
 use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -8,6 +7,7 @@ use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use super::layer_norm::Normal;
+use super::{check, contiguous_raw};
 use crate::tensor::across;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Error, Result};
@@ -15,8 +15,8 @@ use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The least elements of a channel in one example for which the kernel is used; with fewer, Candle's
-/// operations are as fast.
+/// The least adjacent elements of a channel for which the kernel is used. If an example has fewer, the channels are
+/// moved to the front first.
 const LEAST_AREA: usize = 8;
 
 /// A normalised batch, with the statistics that were used.
@@ -69,10 +69,19 @@ pub(crate) fn batch_norm(
     if check::is_half(x) {
         return in_single(caller, x, weight, bias, statistics, eps);
     }
-    match suits_kernel(x, weight, bias, statistics) {
-        true => dispatch_dtype!(x, forward(x, weight, bias, statistics, eps)),
-        false => batch_norm_with_candle(x, weight, bias, statistics, eps),
+    if !suits_kernel(x, weight, bias, statistics) {
+        return batch_norm_with_candle(x, weight, bias, statistics, eps);
     }
+    let (batch, area) = (x.dim(0)?, x.elem_count() / (x.dim(0)? * channels));
+    if batch == 1 || area >= LEAST_AREA {
+        return dispatch_dtype!(x, forward(x, weight, bias, statistics, eps));
+    }
+    let rows = contiguous_raw(x)?.reshape((batch, channels, area))?;
+    let rows = contiguous_raw(&rows.transpose(0, 1)?)?.reshape((1, channels, batch * area))?;
+    let mut output = batch_norm(caller, &rows, weight, bias, statistics, eps)?;
+    let y = output.y.reshape((channels, batch, area))?.transpose(0, 1)?;
+    output.y = contiguous_raw(&y)?.reshape(x.shape())?;
+    Ok(output)
 }
 
 /// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
@@ -96,11 +105,9 @@ fn in_single(
 }
 
 fn suits_kernel(x: &Raw, weight: &Raw, bias: &Raw, statistics: Option<(&Raw, &Raw)>) -> bool {
-    let area: usize = x.dims()[2..].iter().product();
     has_kernel(&[x, weight, bias])
         && (statistics.is_some() || across().is_none())
         && x.elem_count() > 0
-        && area >= LEAST_AREA
         && statistics
             .is_none_or(|(mean, var)| mean.dtype() == x.dtype() && var.dtype() == x.dtype())
 }
