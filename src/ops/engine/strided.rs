@@ -195,9 +195,11 @@ impl StridedCopy {
                     continue;
                 }
                 for row in 0..high {
-                    let values = &values[row * self.rows.from..];
-                    let values = values.iter().step_by(self.columns.from);
-                    put::<T, ADD>(part(first_row + row, first, wide), values);
+                    let mut from = row * self.rows.from;
+                    for out in part(first_row + row, first, wide) {
+                        put::<T, ADD>(std::slice::from_mut(out), [&values[from]]);
+                        from += self.columns.from;
+                    }
                 }
             }
         }
