@@ -51,6 +51,18 @@
 //! files, data, GPUs or other processes returns a [`Result`]. Both have the same messages of two lines: what was
 //! expected and found, and what to do.
 //!
+//! What happens where shapes do not fit, by the place:
+//!
+//! | place | what you see | afterwards |
+//! |---|---|---|
+//! | a cell, also in a function of an earlier cell | the error of the cell, with your line | variables are kept, except those that the cell has moved |
+//! | [`Trainer::fit`](train::Trainer::fit): the model, a metric, a callback | the same | the history has the steps until then; modes are restored; `fit` can be called again |
+//! | `fit` on several devices, [`DataParallel`](train::DataParallel) | the same message as an `Err`, without a line | the same |
+//! | one of several ranks | the same message as an `Err` of that rank; the others end with an error that names it, the step, and the last checkpoint | start all again, with [`resume_from`](train::Trainer::resume_from) |
+//! | within [`attempt`], as in a server | an `Err`; nothing is printed | the program goes on |
+//!
+//! Any other panic, such as an index outside a `Vec`, goes on in all of these places. It ends a rank, and so the others.
+//!
 //! # The path of the data through a training step
 //!
 //! 1. A [`DataLoader`](data::DataLoader) chooses the order of the examples in an epoch. Its thread

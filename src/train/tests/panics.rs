@@ -1,7 +1,7 @@
 //! Trainings in which the model, a metric or a callback panics because a shape does not fit.
 
 use super::*;
-use crate::distributed::testing as threads;
+use crate::distributed::{Communicator, testing as threads};
 use crate::tensor::{is_grad_enabled, ones, zeros};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -270,6 +270,37 @@ fn a_panic_of_one_rank_ends_the_others() {
                 (1, ..) => assert!(message.starts_with(MESSAGE), "{message}"),
                 _ => assert_eq!(message, threads::ENDED),
             }
+        }
+    }
+}
+
+/// What the table in the documentation of the crate says of each place, also with weights of 16 bits.
+#[test]
+fn a_panic_is_the_same_with_each_type_on_each_device_and_rank() {
+    for (dtype, devices) in [DType::F32, DType::F16, DType::BF16]
+        .into_iter()
+        .flat_map(|dtype| [(dtype, 1), (dtype, 2)])
+    {
+        let mut data = Quarters::new(64);
+        data.x = data.x.to_dtype(dtype);
+        let fit = |ranks: Option<Arc<dyn Communicator>>| {
+            let breaks = ranks.as_ref().is_none_or(|ranks| ranks.world().rank == 1);
+            let mut model = Breaks::new(Where::Forward, if breaks { 6 } else { 0 });
+            model.to_dtype(dtype);
+            let mut trainer = trainer(devices);
+            trainer.ranks = ranks;
+            trainer.fit(&mut model, &data)
+        };
+        let what = format!("{dtype:?} on {devices}");
+        let alone = match devices {
+            1 => panic_of(|| fit(None)),
+            _ => fit(None).unwrap_err().to_string(),
+        };
+        let ranks = threads::run(2, |ranks| fit(Some(ranks)).unwrap_err().to_string());
+        assert_eq!(ranks[0], threads::ENDED, "{what}");
+        for message in [&alone, &ranks[1]] {
+            assert!(message.starts_with(MESSAGE), "{what}: {message}");
+            assert!(message.contains("[2, 3, 5]"), "{what}: {message}");
         }
     }
 }
