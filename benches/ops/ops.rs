@@ -165,6 +165,11 @@ fn function(op: &str, settings: Settings) -> Option<Function> {
         "log_softmax" => Box::new(move |x| x[0].log_softmax(dim)),
         "layer_norm" => Box::new(|x| layer_norm(&x[0], &x[1], &x[2], 1e-5)),
         "rms_norm" => Box::new(|x| rms_norm(&x[0], &x[1], 1e-5)),
+        "batch_norm" => {
+            let layer = LazyBatchNorm1d::new();
+            Box::new(move |x| layer.forward(&x[0]))
+        }
+        "group_norm" => Box::new(|x| group_norm(&x[0], 8, &x[1], &x[2], 1e-5)),
         "relu" => Box::new(|x| x[0].relu()),
         "gelu" => Box::new(|x| x[0].gelu()),
         "sigmoid" => Box::new(|x| x[0].sigmoid()),

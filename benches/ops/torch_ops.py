@@ -17,6 +17,8 @@ FUNCTIONS = {
     "log_softmax": lambda case: lambda x: torch.log_softmax(x, case.get("dim", 0)),
     "layer_norm": lambda case: lambda x, w, b: F.layer_norm(x, w.shape, w, b),
     "rms_norm": lambda case: lambda x, w: F.rms_norm(x, w.shape, w, 1e-5),
+    "batch_norm": lambda case: torch.nn.BatchNorm1d(case["shapes"][0][1]),
+    "group_norm": lambda case: lambda x, w, b: F.group_norm(x, 8, w, b),
     "cross_entropy": lambda case: F.cross_entropy,
     "embedding": lambda case: lambda w, i: F.embedding(i, w),
     "max_pool2d": lambda case: lambda x: F.max_pool2d(x, 2),
