@@ -1,7 +1,8 @@
 //! `+ - * /`, powers, the larger and the smaller of two values, comparisons: of two tensors that are broadcast to
 //! one shape, or of a tensor and a number.
 //!
-//! Types are promoted as in PyTorch: a floating-point type wins over integers, the wider over the narrower;
+//! Types are promoted as in PyTorch: a floating-point type wins over integers, the wider over the narrower, that of a
+//! tensor with dimensions over that of a scalar;
 //! an integer tensor with a floating-point number, or divided, becomes `f32`. Sums, differences, products and
 //! powers of integers are exact, as `i64`; a result that does not fit is refused.
 
@@ -41,7 +42,7 @@ pub(crate) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw) -> Result<Raw> {
     check::same_device_of_two(name, a, b)?;
     let shape = broadcast_shape(name, a, b)?;
     check::output(&name, &shape, a)?;
-    let dtype = common_type(op, a.dtype(), b.dtype());
+    let dtype = common_type(op, a, b);
     let (a, b) = (&a.to_dtype(dtype)?, &b.to_dtype(dtype)?);
     match dtype.is_int() {
         true => integers::arithmetic(op, a, b, &shape)?.to_dtype(dtype),

@@ -28,7 +28,7 @@ pub(crate) fn floating(caller: &dyn Display, x: &Raw) -> Result<()> {
 
 /// Checks that the number of elements of a tensor fits into a `usize`. Candle multiplies the sizes without a
 /// check, so it accepts 16 values with the shape `(16, 2⁶⁰ + 1)`: the product wraps to 16.
-pub(super) fn countable(caller: &dyn Display, x: &Raw) -> Result<()> {
+pub(crate) fn countable(caller: &dyn Display, x: &Raw) -> Result<()> {
     let mut sizes = x.dims().iter();
     let count = sizes.try_fold(1usize, |count, size| count.checked_mul(*size));
     match count.is_some() || x.dims().contains(&0) {

@@ -13,3 +13,4 @@ mod operators;
 mod reduce;
 mod select;
 mod shape;
+mod sort;

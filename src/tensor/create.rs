@@ -1,8 +1,7 @@
 //! Creation of tensors, on the [default device](super::default_device).
 
 use crate::device::explain_gpu;
-use crate::error;
-use crate::error::OrRaise;
+use crate::error::{self, OrRaise, raise};
 use crate::tensor::{Raw, Tensor, check_size, default_device, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
 
@@ -96,10 +95,24 @@ pub fn full(shape: impl Into<Shape>, value: f64) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn arange<N: WithDType>(start: N, end: N) -> Tensor {
-    // The conversion saturates, so that an infinite range is refused as well.
-    let count = (end.to_f64() - start.to_f64()).ceil() as usize;
+    let count = distance(start.to_f64(), end.to_f64());
     check_size("arange", &[count], size_of::<N>(), &Device::Cpu).or_raise();
     converted(Raw::arange(start, end, &Device::Cpu))
+}
+
+#[track_caller]
+fn distance(start: f64, end: f64) -> usize {
+    let count = (end - start).ceil();
+    if count.is_nan() {
+        raise(error::argument(
+            "arange",
+            "a start and an end",
+            format_args!("{start} and {end}"),
+            "Pass finite values",
+        ))
+    }
+    // The conversion saturates, so that an infinite range is refused as well.
+    count as usize
 }
 
 /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.

@@ -71,7 +71,10 @@ mod tests {
             }
             assert_eq!(create((0, 3)).elem_count(), 0);
         }
-        let create: [fn() -> Tensor; 5] = [
+        let create: [fn() -> Tensor; 8] = [
+            || arange(0.0, f64::NAN),
+            || zeros(0).reshape((1 << 32, 1 << 32)),
+            || ones(1).broadcast_as((1 << 40, 1 << 40)),
             || eye(1 << 40),
             || randperm(usize::MAX),
             || linspace(0.0, 1.0, usize::MAX),

@@ -248,3 +248,17 @@ fn empty_tensors_and_16_bits() {
     let gradient = y.sum_all().backward().of(&one);
     assert_eq!(gradient.to_dtype(DType::F32).item(), 4096.0);
 }
+
+#[test]
+fn a_scalar_does_not_widen_a_tensor() {
+    let x = tensor(&[1.0, 2.0]);
+    let half = x.to_dtype(DType::F16);
+    let double = tensor(0.5).to_dtype(DType::F64);
+    assert_eq!((&x + &double).dtype(), DType::F32);
+    assert_eq!((&double * &half).dtype(), DType::F16);
+    assert_eq!((&half - tensor(0.5)).dtype(), DType::F16);
+    assert_eq!((&double + tensor(1.0)).dtype(), DType::F64);
+    assert_eq!((tensor(&[1, 2]) + tensor(0.5)).dtype(), DType::F32);
+    assert_eq!(x.gt(1.0).where_cond(&half, tensor(0.5)).dtype(), DType::F16);
+    assert_eq!((&x + double.unsqueeze(0)).dtype(), DType::F64);
+}

@@ -30,14 +30,24 @@ impl Arithmetic {
 }
 
 /// Returns the type in which an operation computes with two tensors.
-pub(super) fn common_type(op: Arithmetic, a: DType, b: DType) -> DType {
-    let dtype = wider(a, b);
+pub(super) fn common_type(op: Arithmetic, a: &Raw, b: &Raw) -> DType {
+    let dtype = type_of_both(a, b);
     match op {
         Arithmetic::Div if dtype.is_int() => DType::F32,
         Arithmetic::Add | Arithmetic::Sub | Arithmetic::Mul | Arithmetic::Pow if dtype.is_int() => {
             DType::I64
         }
         _ => dtype,
+    }
+}
+
+/// Returns the type for two tensors. As in PyTorch, a floating-point scalar does not widen a floating-point tensor.
+fn type_of_both(a: &Raw, b: &Raw) -> DType {
+    let are_floats = a.dtype().is_float() && b.dtype().is_float();
+    match (a.rank(), b.rank()) {
+        (0, 1..) if are_floats => b.dtype(),
+        (1.., 0) if are_floats => a.dtype(),
+        _ => wider(a.dtype(), b.dtype()),
     }
 }
 
@@ -67,7 +77,7 @@ pub(super) fn type_with_number(op: Arithmetic, dtype: DType, number: Number) -> 
 /// Returns two operands as tensors of their common type.
 pub(in crate::ops) fn operands(device: &Device, a: &Operand, b: &Operand) -> Result<[Raw; 2]> {
     let dtype = match (a, b) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => wider(a.dtype(), b.dtype()),
+        (Operand::Tensor(a), Operand::Tensor(b)) => type_of_both(a.raw(), b.raw()),
         (Operand::Tensor(x), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(x)) => {
             type_with_number(Arithmetic::Maximum, x.dtype(), *n)
         }

@@ -1,6 +1,6 @@
 //! Parts of a tensor.
 
-use super::index;
+use super::{index, sort};
 use crate::error::OrRaise;
 use crate::ops;
 use crate::tensor::{Axes, Axis, Indices, Raw, Tensor};
@@ -66,7 +66,8 @@ impl Tensor {
         /// ```
         pub fn argsort(&self, dim: impl Into<Axis>, descending: bool) -> Tensor = self.order(dim.into(), descending);
 
-        /// Returns the elements sorted along a dimension, and their indices before, as `u32`.
+        /// Returns the elements sorted along a dimension, and their indices before, as `u32`. NaN counts as larger than all
+        /// other values.
         pub fn sort(&self, dim: impl Into<Axis>, descending: bool) -> (Tensor, Tensor) =
             self.sorted(dim.into(), descending);
     }
@@ -107,7 +108,7 @@ impl Tensor {
             return self.detach().to_dtype(DType::U32);
         }
         let rows = self.detach().transpose(dim, -1).contiguous();
-        let order = rows.raw().arg_sort_last_dim(!descending).or_raise();
+        let order = sort::order_of_rows(rows.raw(), descending).or_raise();
         Tensor::from_raw(order).transpose(dim, -1).contiguous()
     }
 

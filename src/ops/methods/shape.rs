@@ -84,6 +84,14 @@ impl Tensor {
             }
             let start = start.into().of(&"flatten", self.raw()).or_raise();
             let end = end.into().of(&"flatten", self.raw()).or_raise();
+            if start > end {
+                raise(error::argument(
+                    "flatten",
+                    "a start that is not after the end",
+                    format_args!("dimensions {start} to {end}"),
+                    "Exchange them",
+                ))
+            }
             let flat = ops::contiguous_raw(self.raw()).and_then(|x| x.flatten(start, end));
             flat.or_raise().into()
         };
@@ -149,7 +157,9 @@ impl Tensor {
     fn reshaped(&self, shape: Result<Shape>) -> Tensor {
         let shape = shape.map_err(|cause| does_not_fit(self.raw(), &cause));
         let view = shape.and_then(|shape| ops::contiguous_raw(self.raw())?.reshape(shape));
-        view.or_raise().into()
+        let view = view.or_raise();
+        ops::check::countable(&"reshape", &view).or_raise();
+        view.into()
     }
 
     fn exchanged(&self, a: Axis, b: Axis) -> Result<Raw> {
@@ -179,7 +189,9 @@ impl Tensor {
 
     #[track_caller]
     fn broadcast_to(&self, shape: &Shape) -> Tensor {
-        self.raw().broadcast_as(shape).or_raise().into()
+        let view = self.raw().broadcast_as(shape).or_raise();
+        ops::check::countable(&"broadcast_as", &view).or_raise();
+        view.into()
     }
 
     #[track_caller]
