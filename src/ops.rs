@@ -45,6 +45,7 @@ mod contiguous;
 mod conv1d;
 mod conv2d;
 mod dispatch;
+mod draws;
 mod dropout;
 mod elementwise;
 mod embedding;
@@ -55,13 +56,17 @@ mod linear;
 mod lookup;
 pub(crate) mod loss;
 mod matmul;
+mod matrices;
 mod methods;
 mod one_hot;
 mod optimizer_step;
 mod pad;
 mod pair;
+mod patches;
 mod pool;
+mod ranking;
 mod reduce;
+mod resample;
 mod rnn;
 mod select;
 mod softmax;
@@ -75,7 +80,7 @@ pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, 
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, attention_of_heads, valid_steps};
 pub(crate) use autograd::retain_grad;
-pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph};
+pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
 pub use cat::cat;
 pub(crate) use cat::cat_as;
@@ -106,6 +111,7 @@ pub use loss::{
 };
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_as;
+pub use matrices::einsum;
 pub use one_hot::one_hot;
 pub(crate) use optimizer_step::{
     AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel,
@@ -114,6 +120,7 @@ pub(crate) use optimizer_step::{
 pub use pad::PaddingMode;
 pub(crate) use pad::padded;
 pub use pair::Pair;
+pub use patches::{fold, unfold};
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
 pub(crate) use reduce::sum_as;
@@ -121,8 +128,10 @@ pub use reduce::{
     argmax, argmin, cumsum, max, max_all, max_keepdim, mean, mean_all, mean_keepdim, min, min_all,
     min_keepdim, norm, std, sum, sum_all, sum_keepdim, var,
 };
+pub use resample::{grid_sample, interpolate};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub use select::{flip, gather, index_select, where_cond};
+use select::{replaced, written};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};
 pub use upsample::Interpolation;

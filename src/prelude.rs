@@ -41,10 +41,11 @@ pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, Interpolation, KLDivLoss, L1Loss,
     MSELoss, NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d,
     argmax, argmin, avg_pool2d, backward, backward_graph, bce_with_logits, cat, checkpoint,
-    contiguous, conv1d, conv2d, cross_entropy, custom_grad, dropout, elu, embedding, exp, gelu,
-    grad, grad_graph, group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear, log,
-    log_softmax, matmul, max, max_pool2d, max_pool2d_with_indices, mean, min, mse_loss, nll_loss,
-    one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
+    contiguous, conv1d, conv2d, cross_entropy, custom_grad, dropout, einsum, elu, embedding, exp,
+    fold, gelu, grad, grad_graph, grid_sample, group_norm, huber_loss, interpolate, kl_div,
+    l1_loss, layer_norm, leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d,
+    max_pool2d_with_indices, mean, min, mse_loss, nll_loss, one_hot, per_example_grad, relu,
+    rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh, unfold,
 };
 pub use crate::optim::{
     Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, SGD,
@@ -56,9 +57,9 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    GradStore, Tensor, arange, default_device, eye, full, is_grad_enabled, linspace, manual_seed,
-    no_grad, normal, ones, rand, randint, randn, randperm, set_default_device, tensor, uniform,
-    with_device, with_seed, zeros,
+    Ellipsis, GradStore, NewAxis, Tensor, arange, arange_step, default_device, eye, full,
+    is_grad_enabled, linspace, manual_seed, no_grad, normal, ones, rand, randint, randn, random,
+    random_integer, randperm, set_default_device, tensor, uniform, with_device, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;

@@ -81,6 +81,16 @@ pub(crate) fn raise(error: Error) -> ! {
     }
 }
 
+/// Runs a function that is composed of methods of tensors. If one of them panics, the place is the caller's line.
+#[track_caller]
+pub(crate) fn composed<T>(compute: impl FnOnce() -> candle_core::Result<T>) -> T {
+    match attempt(compute) {
+        Ok(Ok(value)) => value,
+        Ok(Err(error)) => raise(error.into()),
+        Err(error) => raise(error),
+    }
+}
+
 /// Returns whether the panic that begins on this thread is an error. A panic hook calls it once.
 pub(crate) fn is_error() -> bool {
     IS_ERROR.take()

@@ -11,6 +11,7 @@ mod compare;
 mod functions;
 pub(super) mod integers;
 mod kernel;
+mod remainder;
 mod types;
 
 pub(crate) use compare::{compare, compare_number};

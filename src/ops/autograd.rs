@@ -6,9 +6,12 @@
 
 mod composed;
 mod custom;
+mod hooks;
 
 pub(super) use composed::gradients_of_composed;
+pub(super) use custom::customized;
 pub use custom::{checkpoint, custom_grad};
+pub use hooks::per_example_grad;
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::contiguous::{contiguous_raw, copied_in_order};

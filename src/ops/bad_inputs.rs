@@ -102,6 +102,82 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("embedding", |x, w, _| embedding(x, w)),
 ];
 
+/// Functions that are composed of others.
+const COMPOSED: &[(&str, Operation)] = &[
+    ("i, mask", |x, y, _| x.i(&y.ne(0))),
+    ("i, pairs", |x, y, _| {
+        x.i((&x.to_dtype(DType::I64), &y.to_dtype(DType::I64)))
+    }),
+    ("index_put", |x, y, size| x.index_put(size, y)),
+    ("scatter", |x, y, size| {
+        x.scatter(&y.to_dtype(DType::I64), y, size)
+    }),
+    ("scatter_add", |x, y, size| {
+        x.scatter_add(&y.to_dtype(DType::I64), y, size)
+    }),
+    ("index_add", |x, y, size| {
+        x.index_add(&y.to_dtype(DType::I64), y, size)
+    }),
+    ("topk", |x, _, size| x.topk(size, 0).0),
+    ("median", |x, _, size| x.median(size)),
+    ("quantile", |x, _, size| x.quantile(size as f64, 0)),
+    ("unique", |x, _, _| x.unique()),
+    ("bincount", |x, _, size| {
+        x.to_dtype(DType::I64).bincount(size)
+    }),
+    ("nonzero", |x, _, _| x.nonzero()),
+    ("prod", |x, _, size| x.prod(size)),
+    ("cumprod", |x, _, size| x.cumprod(size)),
+    ("logsumexp", |x, _, size| x.logsumexp(size)),
+    ("any", |x, _, size| x.any(size)),
+    ("vector_norm", |x, _, size| x.vector_norm(size as f64, 0)),
+    ("normalize", |x, _, size| x.normalize(size)),
+    ("cosine_similarity", |x, y, size| {
+        x.cosine_similarity(y, size)
+    }),
+    ("cdist", |x, y, _| x.cdist(y)),
+    ("triu", |x, _, size| x.triu(size as i64)),
+    ("diagonal", |x, _, size| x.diagonal(-(size as i64))),
+    ("diag_embed", |x, _, _| x.diag_embed()),
+    ("outer", |x, y, _| x.outer(y)),
+    ("solve", |x, y, _| x.solve(y)),
+    ("inverse", |x, _, _| x.inverse()),
+    ("cholesky", |x, _, _| x.cholesky()),
+    ("einsum", |x, y, _| einsum("...ij,...jk->...ik", &[x, y])),
+    ("split", |x, _, size| cat(&x.split(size, 0), 0)),
+    ("movedim", |x, _, size| x.movedim(size, 0)),
+    ("tile", |x, _, size| x.tile(size)),
+    ("repeat_interleave", |x, _, size| {
+        x.repeat_interleave(size, 0)
+    }),
+    ("pad", |x, _, size| {
+        x.pad(&[size as i64, 1], PaddingMode::Reflect)
+    }),
+    ("pad_with", |x, _, size| x.pad_with(&[1, size as i64], 1.0)),
+    ("Tensor::unfold", |x, _, size| x.unfold(0, size, 1)),
+    ("Tensor::unfold, step", |x, _, size| x.unfold(0, 1, size)),
+    ("unfold", |x, _, size| unfold(x, size, Conv2dSpec::new())),
+    ("unfold, padding", |x, _, size| {
+        unfold(x, 1, Conv2dSpec::new().padding(size))
+    }),
+    ("fold", |x, _, size| fold(x, size, 1, Conv2dSpec::new())),
+    ("pixel_shuffle", |x, _, size| x.pixel_shuffle(size)),
+    ("pixel_unshuffle", |x, _, size| x.pixel_unshuffle(size)),
+    ("interpolate", |x, _, size| {
+        interpolate(x, size, Interpolation::Nearest, false)
+    }),
+    ("grid_sample", |x, y, _| {
+        grid_sample(x, y, Interpolation::Bilinear, PaddingMode::Zeros, false)
+    }),
+    ("multinomial", |x, _, size| x.multinomial(size)),
+    ("multinomial_with_replacement", |x, _, size| {
+        x.multinomial_with_replacement(size)
+    }),
+    ("bernoulli", |x, _, _| x.bernoulli()),
+    ("%", |x, y, _| x % y),
+    ("&", |x, y, _| x & y),
+];
+
 const SIZES: [usize; 7] = [0, 1, 2, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
 
 fn tensors() -> Vec<Tensor> {
@@ -129,6 +205,8 @@ fn tensors() -> Vec<Tensor> {
 #[test]
 fn invalid_inputs_are_refused_in_two_lines() {
     let refused = sweep(OPERATIONS, 1);
+    assert!(refused >= 300, "only {refused} inputs were refused");
+    let refused = sweep(COMPOSED, 3);
     assert!(refused >= 300, "only {refused} inputs were refused");
 }
 
@@ -162,7 +240,7 @@ fn the_backward_pass_of_a_valid_input_does_not_panic() {
     };
     let tensors = tensors();
     let mut wrong = Vec::new();
-    for (name, operation) in OPERATIONS {
+    for (name, operation) in OPERATIONS.iter().chain(COMPOSED) {
         for (x, w) in tensors
             .iter()
             .flat_map(|x| tensors.iter().map(move |w| (x, w)))

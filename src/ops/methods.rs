@@ -5,10 +5,12 @@
 //! unless the function itself is compiled in the cell. For the same reason implementations of `forward` and `step`,
 //! which are called through trait objects, have no `#[track_caller]`.
 
+mod arrange;
 mod compare;
 mod convert;
 mod elementwise;
 mod index;
+mod logical;
 mod operators;
 mod reduce;
 mod select;

@@ -4,6 +4,8 @@ mod cumsum;
 mod extremes;
 mod kernel;
 mod moments;
+mod norms;
+mod products;
 mod sums;
 
 pub use cumsum::cumsum;

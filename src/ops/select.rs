@@ -4,6 +4,7 @@ mod choose;
 mod flip;
 mod gather;
 mod index;
+mod scatter;
 
 pub(super) use choose::chosen;
 pub use choose::where_cond;
@@ -11,6 +12,7 @@ pub use flip::flip;
 pub use gather::gather;
 pub use index::index_select;
 pub(super) use index::selected;
+pub(super) use scatter::{replaced, written};
 
 use super::check;
 use super::lookup::{outside, positions};

@@ -2,7 +2,7 @@
 
 use crate::device::explain_gpu;
 use crate::error::{self, OrRaise, raise};
-use crate::tensor::{Raw, Tensor, check_size, default_device, moved};
+use crate::tensor::{Number, Raw, Tensor, check_size, default_device, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
 
 /// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
@@ -115,6 +115,54 @@ fn distance(start: f64, end: f64) -> usize {
     count as usize
 }
 
+/// Creates a tensor of one dimension with the values `start`, `start + step`, … before `end`.
+///
+/// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
+///
+/// # Panics
+/// If `step` is 0 or leads away from `end`, or the device does not have enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(arange_step(0, 10, 4).to_vec1::<i64>(), [0, 4, 8]);
+/// assert_eq!(arange_step(1.0, 0.0, -0.5).to_vec1::<f32>(), [1.0, 0.5]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn arange_step(
+    start: impl Into<Number>,
+    end: impl Into<Number>,
+    step: impl Into<Number>,
+) -> Tensor {
+    placed(stepped(start.into(), end.into(), step.into()))
+}
+
+fn stepped(start: Number, end: Number, step: Number) -> Result<Raw> {
+    let [first, last, by] = [start, end, step].map(Number::to_f64);
+    let steps = (last - first) / by;
+    if by == 0.0 || steps.is_nan() || steps < 0.0 {
+        return Err(error::argument(
+            "arange_step",
+            "a step that leads from the start to the end",
+            format_args!("{by} from {first} to {last}"),
+            "Pass a negative step to count down",
+        )
+        .into());
+    }
+    // The conversion saturates, so that an infinite range is refused as well.
+    let count = steps.ceil() as usize;
+    check_size("arange_step", &[count], size_of::<i64>(), &Device::Cpu)?;
+    if let (Number::Int(start), Number::Int(_), Number::Int(step)) = (start, end, step) {
+        let values = (0..count).map(|i| start + i as i64 * step);
+        return Raw::from_iter(values, &Device::Cpu);
+    }
+    Raw::from_iter(
+        (0..count).map(|i| (first + i as f64 * by) as f32),
+        &Device::Cpu,
+    )
+}
+
 /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
 ///
 /// # Panics
@@ -151,27 +199,43 @@ fn spaced(start: f64, end: f64, steps: usize) -> Result<Raw> {
     Raw::from_vec(numbers.collect::<Vec<f32>>(), steps, &Device::Cpu)
 }
 
-/// Creates the `n` by `n` identity matrix, as `f32`.
+/// Creates an identity matrix, as `f32`: `eye(n)` is square, `eye((rows, columns))` has zeros beside or below it.
 ///
 /// # Panics
-/// If the device does not have enough memory.
+/// If the device does not have enough memory, or the shape has more than two dimensions.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let x = eye(2); // (2, 2)
 /// assert_eq!(x.to_vec2::<f32>(), [[1.0, 0.0], [0.0, 1.0]]);
+/// assert_eq!(eye((1, 2)).to_vec2::<f32>(), [[1.0, 0.0]]);
 /// ```
 #[inline]
 #[track_caller]
-pub fn eye(n: usize) -> Tensor {
-    identity(n).or_raise().into()
+pub fn eye(shape: impl Into<Shape>) -> Tensor {
+    identity(&shape.into()).or_raise().into()
 }
 
-fn identity(n: usize) -> Result<Raw> {
+fn identity(shape: &Shape) -> Result<Raw> {
+    let (rows, columns) = match *shape.dims() {
+        [n] => (n, n),
+        [rows, columns] => (rows, columns),
+        ref dims => {
+            let advice = "Pass eye(n) or eye((rows, columns))";
+            return Err(error::shape("eye", "one or two sizes", dims, advice).into());
+        }
+    };
     let device = default_device();
-    check_size("eye", &[n, n], size_of::<f32>(), &device)?;
-    Raw::eye(n, DType::F32, &device)
+    check_size("eye", &[rows, columns], size_of::<f32>(), &device)?;
+    let mut values = vec![0f32; rows * columns];
+    for i in 0..rows.min(columns) {
+        values[i * columns + i] = 1.0;
+    }
+    moved(
+        &Raw::from_vec(values, (rows, columns), &Device::Cpu)?,
+        &device,
+    )
 }
 
 /// Creates a tensor of equal values. If the device is full, the error contains the sizes.

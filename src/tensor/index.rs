@@ -10,9 +10,34 @@ pub enum Index {
     At(i64),
     /// The indices from one bound to the other.
     Range(Bound<i64>, Bound<i64>),
-    /// The indices in a tensor of integers.
+    /// The indices in a tensor of integers, or those where a mask, a tensor of `u8`, is not 0.
     Each(Tensor),
+    /// All indices of the dimensions that the other indices leave.
+    Rest,
+    /// A new dimension of size 1.
+    New,
 }
+
+/// As an index, all dimensions that the other indices leave: PyTorch's `...`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0, 12).reshape((2, 3, 2)); // (2, 3, 2)
+/// assert_eq!(x.i((Ellipsis, 0)).to_vec2::<i64>(), [[0, 2, 4], [6, 8, 10]]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ellipsis;
+
+/// As an index, a new dimension of size 1: PyTorch's `None`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(zeros((2, 3)).i((.., NewAxis)).dims(), [2, 1, 3]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NewAxis;
 
 /// One index, or a tuple of up to six: `0`, `(.., -1)`, `(1..3, 0)`.
 ///
@@ -63,6 +88,18 @@ impl From<RangeFull> for Index {
     }
 }
 
+impl From<Ellipsis> for Index {
+    fn from(_: Ellipsis) -> Self {
+        Index::Rest
+    }
+}
+
+impl From<NewAxis> for Index {
+    fn from(_: NewAxis) -> Self {
+        Index::New
+    }
+}
+
 impl From<&Tensor> for Index {
     fn from(indices: &Tensor) -> Self {
         Index::Each(indices.clone())
@@ -78,7 +115,7 @@ macro_rules! indices_from_one {
         }
     )*};
 }
-indices_from_one!(i32 i64 usize RangeFull &Tensor);
+indices_from_one!(i32 i64 usize RangeFull &Tensor Ellipsis NewAxis Index);
 indices_from_one!(Range<i32> Range<i64> Range<usize> RangeFrom<i32> RangeFrom<i64> RangeFrom<usize>);
 indices_from_one!(RangeTo<i32> RangeTo<i64> RangeTo<usize>);
 indices_from_one!(RangeInclusive<i32> RangeInclusive<i64> RangeInclusive<usize>);

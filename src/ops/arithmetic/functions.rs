@@ -99,6 +99,25 @@ fn shared(g: &Tensor, a: &Tensor, b: impl Into<Operand>) -> Tensor {
     a.lt(b).where_cond(0.0, share)
 }
 
+/// The remainder of a division, with the sign of the divisor.
+#[derive(Clone, Copy)]
+pub(super) struct Remainder;
+
+impl Binary for Remainder {
+    type Output<T: Element> = T;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, a: T, b: T) -> T {
+        let (a, b) = (a.to_f64(), b.to_f64());
+        let rest = a % b;
+        T::of(if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+            rest + b
+        } else {
+            rest
+        })
+    }
+}
+
 /// Comparisons, whose values are 0 and 1.
 macro_rules! comparisons {
     ($($name:ident $sign:tt;)*) => {$(

@@ -9,6 +9,9 @@ use candle_core::{DType, Result};
 
 /// Computes with two tensors of `i64`, broadcast to a shape.
 pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> Result<Raw> {
+    if shape.contains(&0) {
+        return Raw::zeros(shape, DType::I64, a.device());
+    }
     let (a, b) = (a.broadcast_as(shape)?, b.broadcast_as(shape)?);
     if !a.device().is_cpu() {
         return with_candle(op, &a, &b);

@@ -42,9 +42,9 @@ pub fn custom_grad(
     customized(x, &y.detach(), Box::new(backward)).or_raise()
 }
 
-type Rule = Box<dyn Fn(&Tensor, &Tensor) -> Tensor + Send + Sync>;
+pub(in crate::ops) type Rule = Box<dyn Fn(&Tensor, &Tensor) -> Tensor + Send + Sync>;
 
-pub(crate) fn customized(x: &Tensor, y: &Tensor, rule: Rule) -> Result<Tensor> {
+pub(in crate::ops) fn customized(x: &Tensor, y: &Tensor, rule: Rule) -> Result<Tensor> {
     record(
         x.raw(),
         y.raw(),

@@ -1,6 +1,6 @@
 //! Sums, means, largest and smallest values.
 
-use crate::error::OrRaise;
+use crate::error::composed;
 use crate::ops;
 use crate::tensor::{Axes, Axis, Tensor};
 
@@ -49,12 +49,14 @@ impl Tensor {
     methods! {
         /// Returns the index of the largest element along a dimension, as `u32`.
         pub fn argmax(&self, dim: impl Into<Axis>) -> Tensor = ops::argmax(self, dim);
+        /// Returns the index of the largest element along a dimension, which keeps its place with the size 1, as `u32`.
+        pub fn argmax_keepdim(&self, dim: impl Into<Axis>) -> Tensor = self.index_kept(dim.into(), true);
+        /// Returns the index of the smallest element along a dimension, which keeps its place with the size 1, as `u32`.
+        pub fn argmin_keepdim(&self, dim: impl Into<Axis>) -> Tensor = self.index_kept(dim.into(), false);
         /// Returns the index of the smallest element along a dimension, as `u32`.
         pub fn argmin(&self, dim: impl Into<Axis>) -> Tensor = ops::argmin(self, dim);
         /// Returns the variance along dimensions, with `n - 1` in the denominator.
         pub fn var(&self, dim: impl Into<Axes>) -> Tensor = ops::var(self, dim);
-        /// Returns the variance along a dimension, which keeps its place, with the size 1.
-        pub fn var_keepdim(&self, dim: impl Into<Axis>) -> Tensor = self.variances(dim.into());
         /// Returns the standard deviation along dimensions, with `n - 1` in the denominator.
         pub fn std(&self, dim: impl Into<Axes>) -> Tensor = ops::std(self, dim);
         /// Returns the Euclidean norm along dimensions: the root of the sum of squares.
@@ -62,8 +64,16 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn variances(&self, dim: Axis) -> Tensor {
-        let dim = dim.of(&"var_keepdim", self.raw()).or_raise();
-        ops::var(self, dim).unsqueeze(dim)
+    fn index_kept(&self, dim: Axis, largest: bool) -> Tensor {
+        composed(|| {
+            let index = match largest {
+                true => ops::argmax(self, dim),
+                false => ops::argmin(self, dim),
+            };
+            match self.rank() {
+                0 => Ok(index),
+                _ => Ok(index.unsqueeze(dim.of(&"argmax", self.raw())?)),
+            }
+        })
     }
 }

@@ -3,13 +3,17 @@
 use super::{index, sort};
 use crate::error::OrRaise;
 use crate::ops;
-use crate::tensor::{Axes, Axis, Indices, Raw, Tensor};
+use crate::tensor::{Axes, Axis, Indices, Operand, Raw, Tensor};
 use candle_core::DType;
 
 impl Tensor {
     methods! {
-        /// Returns a part of the tensor: for each dimension, from the first on, an index, a range, or a
-        /// tensor of indices. Negative indices count from the end. An index removes its dimension.
+        /// Returns a part of the tensor: for each dimension, from the first on, an index, a range, a tensor of
+        /// indices, or a mask, a tensor of `u8`. Negative indices count from the end. An index removes its dimension.
+        ///
+        /// Several tensors of indices belong together, as in NumPy: `x.i((&rows, &columns))` has an element for each
+        /// pair. [`Ellipsis`](crate::tensor::Ellipsis) is for all dimensions that other indices leave, and
+        /// [`NewAxis`](crate::tensor::NewAxis) adds one.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -18,8 +22,23 @@ impl Tensor {
         /// assert_eq!(x.i(1).to_vec1::<i64>(), [4, 5, 6, 7]);
         /// assert_eq!(x.i((.., -1)).to_vec1::<i64>(), [3, 7, 11]);
         /// assert_eq!(x.i((1.., ..2)).to_vec2::<i64>(), [[4, 5], [8, 9]]);
+        /// assert_eq!(x.i((&tensor(&[0, 2]), &tensor(&[1, -1]))).to_vec1::<i64>(), [1, 11]);
+        /// assert_eq!(x.i(&x.gt(8)).to_vec1::<i64>(), [9, 10, 11]);
         /// ```
-        pub fn i(&self, index: impl Indices) -> Tensor = index::select(self, &index.indices());
+        pub fn i(&self, index: impl Indices) -> Tensor = index::select(self, index.indices());
+
+        /// Returns the tensor with values in place of the part that [`i`](Self::i) returns for the indices: PyTorch's
+        /// `x[index] = values`. The values are a number, or a tensor that is broadcast to the shape of the part.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = zeros((2, 2)); // (2, 2)
+        /// assert_eq!(x.index_put((.., 1), 5.0).to_vec2::<f32>(), [[0.0, 5.0], [0.0, 5.0]]);
+        /// assert_eq!(x.index_put(&eye(2).gt(0.0), &tensor(&[1.0, 2.0])).to_vec2::<f32>(), [[1.0, 0.0], [0.0, 2.0]]);
+        /// ```
+        pub fn index_put(&self, index: impl Indices, values: impl Into<Operand>) -> Tensor
+            = index::put(self, index.indices(), values.into());
 
         /// Returns a view of the tensor at one index of the first dimension.
         pub fn get(&self, index: usize) -> Tensor = self.i(index);

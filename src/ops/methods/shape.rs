@@ -198,9 +198,20 @@ impl Tensor {
     fn repeated(&self, times: &[usize]) -> Tensor {
         let new = times.len().saturating_sub(self.rank());
         let mut repeated = self.reshape([&vec![1; new], self.dims()].concat());
+        let sizes = repeated
+            .dims()
+            .iter()
+            .zip(times.iter().chain(std::iter::repeat(&1)));
+        let shape: Vec<usize> = sizes
+            .map(|(size, times)| size.saturating_mul(*times))
+            .collect();
+        ops::check::output(&"repeat", &shape, self.raw()).or_raise();
+        if shape.contains(&0) {
+            let none = Raw::zeros(shape, self.dtype(), self.device());
+            return none.or_raise().into();
+        }
         for (dim, times) in times.iter().enumerate() {
             repeated = match times {
-                0 => repeated.narrow(dim, 0, 0),
                 1 => repeated,
                 _ => ops::cat(&vec![&repeated; *times], dim),
             };

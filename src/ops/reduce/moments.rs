@@ -24,14 +24,14 @@ functions! {
     /// let x = tensor(&[[1.0, 3.0], [2.0, 2.0]]); // (2, 2)
     /// assert_eq!(x.var(1).to_vec1::<f32>(), [2.0, 0.0]);
     /// ```
-    pub fn var(x: &Tensor, dims: impl Into<Axes>) => variance("var", x.raw(), &dims.into());
+    pub fn var(x: &Tensor, dims: impl Into<Axes>) => variance("var", x.raw(), &dims.into(), 1.0);
 
     /// Returns the standard deviations along dimensions, which are removed from the shape, with `n - 1` in the
     /// denominator. The gradient where one is 0 is 0.
     ///
     /// # Panics
     /// If there is no such dimension, or `x` has an integer type.
-    pub fn std(x: &Tensor, dims: impl Into<Axes>) => deviation(x.raw(), &dims.into());
+    pub fn std(x: &Tensor, dims: impl Into<Axes>) => deviation(x.raw(), &dims.into(), 1.0);
 
     /// Returns the Euclidean norms along dimensions, which are removed from the shape: the roots of the sums of
     /// squares. The gradient where one is 0 is 0.
@@ -48,8 +48,8 @@ functions! {
     pub fn norm(x: &Tensor, dims: impl Into<Axes>) => norms(x.raw(), &dims.into());
 }
 
-fn deviation(x: &Raw, dims: &Axes) -> Result<Raw> {
-    root_of_squares(&"std", &variance("std", x, dims)?)
+pub(super) fn deviation(x: &Raw, dims: &Axes, correction: f64) -> Result<Raw> {
+    root_of_squares(&"std", &variance("std", x, dims, correction)?)
 }
 
 fn norms(x: &Raw, dims: &Axes) -> Result<Raw> {
@@ -71,14 +71,14 @@ fn norms_in_one_pass<T: Element>(x: &Raw, dims: &[usize]) -> Result<Raw> {
     Raw::from_vec(norms, reduced_shape(x, dims, false), x.device())
 }
 
-fn variance(caller: &str, x: &Raw, dims: &Axes) -> Result<Raw> {
+pub(super) fn variance(caller: &str, x: &Raw, dims: &Axes, correction: f64) -> Result<Raw> {
     check::floating(&caller, x)?;
     let dims = dims.of(&caller, x)?;
     let count = dims.iter().map(|dim| x.dims()[*dim]).product::<usize>();
     in_single_if_half(x, |x| {
         let mean = mean_as(&caller, x, &dims, true)?;
         let squares = sqr_of(&arithmetic(Arithmetic::Sub, x, &mean)?)?;
-        sum_over(&squares, &dims, false, count as f64 - 1.0)
+        sum_over(&squares, &dims, false, (count as f64 - correction).max(0.0))
     })
 }
 

@@ -2,9 +2,12 @@
 
 use super::{CHUNK, check_range, check_type, positions};
 use crate::error;
+use crate::ops::autograd::customized;
 use crate::ops::broadcast::Runs;
+use crate::ops::check::{in_single, is_half};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record,
+    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, linear, of_first, record,
+    recorded_linear,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -124,6 +127,49 @@ fn forward<T: Element>(x: &Raw, indices: &Raw, dim: usize) -> Result<Raw> {
     })
 }
 
+/// Returns zeros of a shape to which values are added at the indices of a dimension: what the backward pass of
+/// [`gather`] computes. The indices are in range.
+pub(super) fn added(values: &Raw, indices: &Raw, shape: &[usize], dim: usize) -> Result<Raw> {
+    if is_half(values) {
+        return in_single([values], |[values]| added(&values, indices, shape, dim));
+    }
+    if has_kernel(&[values]) && values.elem_count() > 0 && !shape.contains(&0) {
+        return dispatch_dtype!(values, added_on_cpu(values, indices, shape, dim));
+    }
+    // Candle needs values for all indices of the other dimensions, and its backward pass takes no other shape.
+    let (mut values, mut indices) = (values.clone(), indices.clone());
+    for other in (0..shape.len()).filter(|other| *other != dim) {
+        let missing = shape[other] - values.dims()[other];
+        values = values.pad_with_zeros(other, 0, missing)?;
+        indices = indices.pad_with_zeros(other, 0, missing)?;
+    }
+    let indices = indices.contiguous()?;
+    let zeros = Raw::zeros(shape, values.dtype(), values.device())?;
+    let sums = zeros.scatter_add(&indices, &values.detach().contiguous()?, dim)?;
+    if !are_tracked(&[&values]) {
+        return Ok(sums);
+    }
+    let rule = move |_: &Tensor, g: &Tensor| g.gather(Tensor::from_raw_ref(&indices), dim);
+    let (values, sums) = (Tensor::from_raw(values), Tensor::from_raw(sums));
+    customized(&values, &sums, Box::new(rule)).map(Raw::from)
+}
+
+fn added_on_cpu<T: Element>(
+    values: &Raw,
+    indices: &Raw,
+    shape: &[usize],
+    dim: usize,
+) -> Result<Raw> {
+    let back = Back::<T> {
+        places: Places::of(shape, indices, dim)?,
+        element: PhantomData,
+    };
+    let sums = back.sums(&in_order(values)?)?;
+    let indices = back.places.indices.clone();
+    let gather = move |g: &Raw| forward::<T>(g, &indices, dim);
+    recorded_linear(values, sums, shape, gather)
+}
+
 /// Writes the values at the indices; returns whether all are in range.
 #[inline(always)]
 fn pick<T: Element>(values: &[T], indices: &[i64], out: &mut [MaybeUninit<T>]) -> bool {
@@ -189,8 +235,9 @@ struct Back<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+impl<T: Element> Back<T> {
+    /// Returns zeros of the shape of `x` to which the gradients are added at their places.
+    fn sums(&self, gradient: &Raw) -> Result<Vec<T>> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let places = &self.places;
@@ -208,7 +255,7 @@ impl<T: Element> Backward for Back<T> {
             _ => g.len() / row / places.indices.dims()[0],
         };
         // SAFETY: `fill` initialises the whole chunk.
-        let of_x = unsafe {
+        Ok(unsafe {
             vec_by_chunks(count, whole_rows(CHUNK, block), |first, out| {
                 out.fill(MaybeUninit::new(T::ZERO));
                 let out = out.assume_init_mut();
@@ -239,8 +286,13 @@ impl<T: Element> Backward for Back<T> {
                     }
                 }
             })
-        };
-        of_first(of_x, &places.shape[..])
+        })
+    }
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        of_first(self.sums(gradient)?, &self.places.shape[..])
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

@@ -2,8 +2,9 @@
 
 use super::{CHUNK, check_indices, positions};
 use crate::error;
+use crate::ops::check::{self, in_single, is_half};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record,
+    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record, recorded_linear,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -53,7 +54,14 @@ pub(in crate::ops) fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw>
         )
         .into());
     }
-    match has_kernel(&[x]) && x.elem_count() * indices.elem_count() > 0 {
+    if x.elem_count() * indices.elem_count() == 0 {
+        // Candle reads beyond the end of an empty tensor.
+        let mut shape = x.dims().to_vec();
+        shape[dim] = indices.elem_count();
+        check::output(&"index_select", &shape, x)?;
+        return Raw::zeros(shape, x.dtype(), x.device());
+    }
+    match has_kernel(&[x]) {
         true => dispatch_dtype!(x, forward(x, &positions(indices)?, dim)),
         false => x.contiguous()?.index_select(&indices.contiguous()?, dim),
     }
@@ -94,6 +102,39 @@ fn forward<T: Element>(x: &Raw, positions: &Raw, dim: usize) -> Result<Raw> {
     })
 }
 
+/// Returns zeros of a shape to which parts are added at the indices of a dimension: what the backward pass of
+/// [`index_select`] computes. The indices are in range.
+pub(super) fn added_parts(parts: &Raw, indices: &Raw, shape: &[usize], dim: usize) -> Result<Raw> {
+    if is_half(parts) {
+        return in_single([parts], |[parts]| added_parts(&parts, indices, shape, dim));
+    }
+    match has_kernel(&[parts]) && parts.elem_count() > 0 {
+        true => dispatch_dtype!(parts, added_on_cpu(parts, indices, shape, dim)),
+        false => {
+            let zeros = Raw::zeros(shape, parts.dtype(), parts.device())?;
+            zeros.index_add(&indices.contiguous()?, &parts.contiguous()?, dim)
+        }
+    }
+}
+
+fn added_on_cpu<T: Element>(
+    parts: &Raw,
+    indices: &Raw,
+    shape: &[usize],
+    dim: usize,
+) -> Result<Raw> {
+    let indices = positions(indices)?;
+    let back = Back::<T> {
+        indices: indices.clone(),
+        shape: shape.to_vec(),
+        dim,
+        element: PhantomData,
+    };
+    let sums = back.sums(&in_order(parts)?)?;
+    let select = move |g: &Raw| forward::<T>(g, &indices, dim);
+    recorded_linear(parts, sums, shape, select)
+}
+
 fn copy_rows<T: Element>(values: &[T], indices: &[i64], inner: usize, out: &mut [MaybeUninit<T>]) {
     if inner == 1 {
         for (out, index) in out.iter_mut().zip(indices) {
@@ -113,8 +154,9 @@ struct Back<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+impl<T: Element> Back<T> {
+    /// Returns zeros of the shape of `x` to which the gradients are added at their places.
+    fn sums(&self, gradient: &Raw) -> Result<Vec<T>> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let indices = CpuView::of(&self.indices)?;
@@ -127,7 +169,7 @@ impl<T: Element> Backward for Back<T> {
             false => whole_rows(CHUNK, size * inner) / inner,
         };
         // SAFETY: `fill` initialises the whole chunk.
-        let of_x = unsafe {
+        Ok(unsafe {
             vec_by_chunks(count, rows * inner, |first, out| {
                 out.fill(MaybeUninit::new(T::ZERO));
                 let out = out.assume_init_mut();
@@ -153,8 +195,13 @@ impl<T: Element> Backward for Back<T> {
                     }
                 }
             })
-        };
-        of_first(of_x, &self.shape[..])
+        })
+    }
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        of_first(self.sums(gradient)?, &self.shape[..])
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {

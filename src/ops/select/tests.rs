@@ -127,3 +127,105 @@ fn wrong_indices_are_named() {
     assert_eq!(flip(&x, (0, 1)).to_vec2::<i64>(), [[5, 4, 3], [2, 1, 0]]);
     assert_eq!(flip(&zeros((0, 2)), 0).dims(), [0, 2]);
 }
+
+#[test]
+fn sums_at_indices_agree_with_candle() {
+    for name in ["index_add", "scatter_add"] {
+        compare(name, 20, |case| {
+            let [shape, _] = shapes(case);
+            if shape.iter().product::<usize>() > 1 << 16 {
+                return None;
+            }
+            let dim = case.between(0, 2);
+            let mut of_values = shape.clone();
+            if name == "index_add" {
+                of_values[dim] = case.one_of(&[1, 5, 50]);
+            }
+            let inputs = vec![
+                case.input(randn(shape.clone())),
+                case.input(randn(of_values.clone())),
+            ];
+            let count = if name == "index_add" {
+                of_values[dim..=dim].to_vec()
+            } else {
+                of_values
+            };
+            let indices = randint(0, shape[dim] as i64, count);
+            let candle = indices.clone();
+            let kernel = move |x: &[Raw]| {
+                let [x, values] = [&x[0], &x[1]].map(Tensor::from_raw_ref);
+                Ok(match name {
+                    "index_add" => x.index_add(&indices, values, dim).into(),
+                    _ => x.scatter_add(&indices, values, dim).into(),
+                })
+            };
+            let candle = move |x: &[Raw]| {
+                let (zeros, values) = (x[0].zeros_like()?, x[1].contiguous()?);
+                let sums = match name {
+                    "index_add" => zeros.index_add(candle.raw(), &values, dim)?,
+                    _ => zeros.scatter_add(candle.raw(), &values, dim)?,
+                };
+                &x[0].contiguous()? + sums
+            };
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+}
+
+#[test]
+fn what_is_overwritten_has_no_gradient() {
+    let (x, values) = (
+        variable(&zeros((2, 3))),
+        variable(&tensor(&[[5.0, 6.0], [7.0, 8.0]])),
+    );
+    let y = x.scatter(&tensor(&[[2, 2], [0, 1]]), &values, 1);
+    assert_eq!(y.to_vec2::<f32>(), [[0.0, 0.0, 6.0], [7.0, 8.0, 0.0]]);
+    let gradients = y.sum_all().backward();
+    assert_eq!(
+        gradients.of(&x).to_vec2::<f32>(),
+        [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    );
+    assert_eq!(
+        gradients.of(&values).to_vec2::<f32>(),
+        [[0.0, 1.0], [1.0, 1.0]]
+    );
+    let labels = arange(0, 4).scatter(&tensor(&[1]), -7, 0);
+    assert_eq!(labels.to_vec1::<i64>(), [0, -7, 2, 3]);
+}
+
+#[test]
+fn sums_at_indices_have_second_derivatives() {
+    let values = variable(&tensor(&[1.0, 2.0, 3.0]));
+    let indices = tensor(&[1, 0, 1]);
+    for sums in [
+        zeros(2).scatter_add(&indices, &values, 0),
+        zeros(2).index_add(&indices, &values, 0),
+    ] {
+        // Of the cubes of v₁ and v₀ + v₂.
+        let slope = sums.pow(3).sum_all().backward_graph().of(&values);
+        assert_eq!(slope.to_vec1::<f32>(), [48.0, 12.0, 48.0]);
+        let second = slope.sum_all().backward().of(&values);
+        assert_eq!(second.to_vec1::<f32>(), [48.0, 12.0, 48.0]);
+    }
+}
+
+#[test]
+fn values_and_indices_that_do_not_fit_are_refused() {
+    let x = zeros((2, 3));
+    let (pair, values) = (tensor(&[[0, 1]]), zeros((1, 2)));
+    let messages = [
+        attempt(|| x.scatter_add(&pair, &zeros((1, 1)), 1)),
+        attempt(|| x.scatter_add(&tensor(&[[0, 3]]), &values, 1)),
+        attempt(|| x.scatter(&tensor(&[0, 1]), 1.0, 1)),
+        attempt(|| x.scatter(&values, 1.0, 1)),
+        attempt(|| x.index_add(&tensor(&[0]), &values, 0)),
+        attempt(|| x.index_put((0, 0), &values)),
+        attempt(|| x.i((&tensor(&[0, 1]), &tensor(&[0, 1, 2])))),
+        attempt(|| x.i(&tensor(&[0.0]))),
+        attempt(|| x.i(&zeros(3).eq(0))),
+        attempt(|| x.i((0, &tensor(&[-4])))),
+    ];
+    for message in messages.map(|outcome| outcome.unwrap_err().to_string()) {
+        assert_eq!(message.lines().count(), 2, "{message}");
+    }
+}

@@ -36,7 +36,18 @@ pub(in crate::ops) fn recorded_as(
     dispatch_dtype!(values, with(inputs, values, back))
 }
 
-/// The backward pass of the backward pass of a linear operation: the operation.
+/// Returns a tensor of these values, which a linear operation has computed from `x`. `adjoint` computes its backward pass.
+pub(in crate::ops) fn recorded_linear<T: Element>(
+    x: &Raw,
+    values: Vec<T>,
+    shape: &[usize],
+    adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
+) -> Result<Raw> {
+    let operation = Box::new(adjoint);
+    record(&[x], values, shape, || Adjoint { operation })
+}
+
+/// The backward pass of a linear operation that is the backward pass of another one: that operation.
 struct Adjoint {
     operation: Box<Operation>,
 }

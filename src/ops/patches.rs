@@ -1,0 +1,298 @@
+//! Patches of images and windows of sequences; pixels moved between channels and places.
+
+use super::engine::strided::in_order_of;
+use super::{Conv2dSpec, Pair, check};
+use crate::error::{self, composed};
+use crate::tensor::{Axis, Raw, Tensor, moved};
+use candle_core::{Device, Result};
+
+impl Tensor {
+    methods! {
+        /// Returns the windows of `size` elements along a dimension, each `step` elements after the one before it. The
+        /// elements of a window are the last dimension.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let windows = arange(0, 5).unfold(0, 3, 1); // (3, 3)
+        /// assert_eq!(windows.to_vec2::<i64>(), [[0, 1, 2], [1, 2, 3], [2, 3, 4]]);
+        /// ```
+        ///
+        /// # Panics
+        /// If `step` is 0, or the dimension has fewer than `size` elements.
+        pub fn unfold(&self, dim: impl Into<Axis>, size: usize, step: usize) -> Tensor
+            = windows(self, dim.into(), size, step);
+
+        /// Returns images with `factor²` times fewer channels, and `factor` times the height and width: `(…, channels ·
+        /// factor², height, width)` to `(…, channels, height · factor, width · factor)`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = arange(0, 4).reshape((1, 4, 1, 1)); // (1, 4, 1, 1)
+        /// assert_eq!(x.pixel_shuffle(2).to_vec3::<i64>()[0], [[0, 1], [2, 3]]);
+        /// ```
+        ///
+        /// # Panics
+        /// If the number of channels cannot be divided by `factor²`.
+        pub fn pixel_shuffle(&self, factor: usize) -> Tensor = shuffled(self, factor);
+
+        /// Undoes [`pixel_shuffle`](Self::pixel_shuffle).
+        ///
+        /// # Panics
+        /// If height or width cannot be divided by `factor`.
+        pub fn pixel_unshuffle(&self, factor: usize) -> Tensor = unshuffled(self, factor);
+    }
+}
+
+functions! {
+    /// Returns the patches of images over which a convolution with this kernel and these settings moves, one in each
+    /// column: `(batch, channels, height, width)` to `(batch, channels · kernel height · kernel width, patches)`.
+    ///
+    /// # Panics
+    /// If the kernel does not fit the images.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 9.0).reshape((1, 1, 3, 3)); // (1, 1, 3, 3)
+    /// let patches = unfold(&x, 2, Conv2dSpec::new()); // (1, 4, 4)
+    /// assert_eq!(patches.i((0, .., 0)).to_vec1::<f32>(), [0.0, 1.0, 3.0, 4.0]);
+    /// ```
+    pub fn unfold(x: &Tensor, kernel: impl Into<Pair>, settings: Conv2dSpec) = patches(x, kernel.into(), settings);
+
+    /// Returns images of a size to which patches are added at their places: the sum where they overlap. It is the transpose
+    /// of [`unfold`]: `(batch, channels · kernel height · kernel width, patches)` to `(batch, channels, height, width)`.
+    ///
+    /// # Panics
+    /// If the number of patches is not that of the size.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = fold(&ones((1, 4, 4)), 3, 2, Conv2dSpec::new()); // (1, 1, 3, 3)
+    /// assert_eq!(y.i((0, 0)).to_vec2::<f32>(), [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]);
+    /// ```
+    pub fn fold(x: &Tensor, size: impl Into<Pair>, kernel: impl Into<Pair>, settings: Conv2dSpec) =
+        joined(x, size.into(), kernel.into(), settings);
+}
+
+#[track_caller]
+fn windows(x: &Tensor, dim: Axis, size: usize, step: usize) -> Tensor {
+    composed(|| {
+        if x.rank() == 0 {
+            return Ok(windows(&x.reshape(1), dim, size, step).squeeze(0));
+        }
+        let dim = dim.of(&"unfold", x.raw())?;
+        check::positive(&"unfold", &[("step", step)])?;
+        let length = x.dims()[dim];
+        if size > length {
+            return Err(error::argument(
+                "unfold",
+                format_args!("windows of at most {length} elements, the size of dimension {dim}"),
+                size,
+                "Choose a smaller window",
+            )
+            .into());
+        }
+        let count = (length - size) / step + 1;
+        let places = (0..count).flat_map(|i| (i * step..i * step + size).map(|place| place as i64));
+        let all = x.index_select(&indices(places.collect(), x)?, dim);
+        let mut shape = x.dims().to_vec();
+        shape[dim] = size;
+        shape.insert(dim, count);
+        let order = (0..shape.len()).filter(|i| *i != dim + 1).chain([dim + 1]);
+        let order = order.collect::<Vec<_>>();
+        Ok(all.reshape(shape).permute(order))
+    })
+}
+
+fn indices(places: Vec<i64>, x: &Tensor) -> Result<Tensor> {
+    let count = places.len();
+    moved(&Raw::from_vec(places, count, &Device::Cpu)?, x.device()).map(Tensor::from_raw)
+}
+
+#[track_caller]
+fn shuffled(x: &Tensor, factor: usize) -> Tensor {
+    composed(|| {
+        let (before, [channels, height, width]) = as_images("pixel_shuffle", x)?;
+        let square = factor.saturating_mul(factor);
+        if square == 0 || !channels.is_multiple_of(square) {
+            return Err(error::shape(
+                "pixel_shuffle",
+                format_args!("a multiple of {square} channels"),
+                x.dims(),
+                "The factor squared must divide the number of channels",
+            )
+            .into());
+        }
+        let c = channels / square;
+        let y = x.reshape([&before[..], &[c, factor, factor, height, width]].concat());
+        Ok(reordered(&y, before.len(), [0, 3, 1, 4, 2])
+            .reshape([&before[..], &[c, height * factor, width * factor]].concat()))
+    })
+}
+
+#[track_caller]
+fn unshuffled(x: &Tensor, factor: usize) -> Tensor {
+    composed(|| {
+        let (before, [channels, height, width]) = as_images("pixel_unshuffle", x)?;
+        if factor == 0 || !height.is_multiple_of(factor) || !width.is_multiple_of(factor) {
+            return Err(error::shape(
+                "pixel_unshuffle",
+                format_args!("a height and width that are multiples of {factor}"),
+                x.dims(),
+                "The factor must divide both",
+            )
+            .into());
+        }
+        let (rows, columns) = (height / factor, width / factor);
+        let y = x.reshape([&before[..], &[channels, rows, factor, columns, factor]].concat());
+        Ok(reordered(&y, before.len(), [0, 2, 4, 1, 3]).reshape(
+            [
+                &before[..],
+                &[
+                    channels.saturating_mul(factor.saturating_mul(factor)),
+                    rows,
+                    columns,
+                ],
+            ]
+            .concat(),
+        ))
+    })
+}
+
+/// Returns the dimensions before the last three, and these.
+fn as_images(caller: &str, x: &Tensor) -> Result<(Vec<usize>, [usize; 3])> {
+    match x.dims() {
+        [before @ .., channels, height, width] => {
+            Ok((before.to_vec(), [*channels, *height, *width]))
+        }
+        dims => Err(error::shape(
+            caller,
+            "images (…, channels, height, width)",
+            dims,
+            "Add dimensions of size 1 with unsqueeze(dim)",
+        )
+        .into()),
+    }
+}
+
+/// Returns the dimensions from the first `before` on in another order.
+fn reordered(x: &Tensor, before: usize, order: [usize; 5]) -> Tensor {
+    let order = (0..before).chain(order.map(|i| before + i));
+    x.permute(order.collect::<Vec<_>>())
+}
+
+/// The places of the pixels of all patches in padded images.
+struct Grid {
+    padded: [usize; 2],
+    padding: [usize; 2],
+    places: Vec<i64>,
+    /// The number of pixels of a patch, and of patches.
+    size: [usize; 2],
+}
+
+impl Grid {
+    fn of(
+        caller: &str,
+        image: [usize; 2],
+        kernel: Pair,
+        settings: &Conv2dSpec,
+        x: &Tensor,
+    ) -> Result<Self> {
+        let (stride, dilation) = (settings.stride.both(), settings.dilation.both());
+        let sizes = [
+            ("kernel", kernel.least()),
+            ("stride", settings.stride.least()),
+            ("dilation", settings.dilation.least()),
+        ];
+        check::positive(&caller, &sizes)?;
+        let (extent, kernel, padding) = (
+            settings.extent(kernel.both()),
+            kernel.both(),
+            settings.padding.both(),
+        );
+        let padded = [0, 1].map(|i| padding[i].saturating_mul(2).saturating_add(image[i]));
+        if padded[0] < extent[0] || padded[1] < extent[1] {
+            return Err(error::argument(
+                caller,
+                format_args!("a kernel within padded images of {padded:?}"),
+                format_args!("{kernel:?}, dilated to {extent:?}"),
+                "Choose a smaller kernel or dilation, or more padding",
+            )
+            .into());
+        }
+        let counts = [0, 1].map(|i| (padded[i] - extent[i]) / stride[i] + 1);
+        let size = [
+            kernel[0].saturating_mul(kernel[1]),
+            counts[0].saturating_mul(counts[1]),
+        ];
+        // An index has up to twice the bytes of an element.
+        check::output(&caller, &[2, size[0], size[1]], x.raw())?;
+        check::output(&caller, &padded, x.raw())?;
+        let shape = [kernel[0], kernel[1], counts[0], counts[1]];
+        let steps = in_order_of(&shape);
+        let place = |i: usize| {
+            let [m, n, row, column] = [0, 1, 2, 3].map(|k| i / steps[k] % shape[k]);
+            let (y, x) = (
+                row * stride[0] + m * dilation[0],
+                column * stride[1] + n * dilation[1],
+            );
+            (y * padded[1] + x) as i64
+        };
+        Ok(Grid {
+            padded,
+            padding,
+            places: (0..size[0] * size[1]).map(place).collect(),
+            size,
+        })
+    }
+}
+
+#[track_caller]
+fn patches(x: &Tensor, kernel: Pair, settings: Conv2dSpec) -> Tensor {
+    composed(|| {
+        let (batch, channels, height, width) = check::images(&"unfold", x.raw())?;
+        let grid = Grid::of("unfold", [height, width], kernel, &settings, x)?;
+        let [rows, columns] = grid.padding;
+        let padded = x
+            .pad_with_zeros(2, rows, rows)
+            .pad_with_zeros(3, columns, columns);
+        let pixels = padded
+            .flatten(2, 3)
+            .index_select(&indices(grid.places, x)?, 2);
+        let [pixels_each, count] = grid.size;
+        Ok(pixels.reshape((batch, channels * pixels_each, count)))
+    })
+}
+
+#[track_caller]
+fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Tensor {
+    composed(|| {
+        let (batch, features, count) = check::sequences(&"fold", x.raw())?;
+        let grid = Grid::of("fold", size.both(), kernel, &settings, x)?;
+        let [pixels_each, patches] = grid.size;
+        if patches != count || !features.is_multiple_of(pixels_each) {
+            return Err(error::shape(
+                "fold",
+                format_args!("(batch, channels · {pixels_each}, {patches}) for images of {size} and this kernel"),
+                x.dims(),
+                "Pass what unfold returns for the same size, kernel and settings",
+            )
+            .into());
+        }
+        let channels = features / pixels_each;
+        let ([rows, columns], [height, width]) = (grid.padded, size.both());
+        let zeros = Tensor::from_raw(Raw::zeros(
+            (batch, channels, rows * columns),
+            x.dtype(),
+            x.device(),
+        )?);
+        let pixels = x.reshape((batch, channels, pixels_each * patches));
+        let images = zeros.index_add(&indices(grid.places, x)?, &pixels, 2);
+        let images = images.reshape((batch, channels, rows, columns));
+        let [top, left] = grid.padding;
+        Ok(images.narrow(2, top, height).narrow(3, left, width))
+    })
+}

@@ -1,0 +1,278 @@
+//! Functions of sorted elements, and of how often they occur.
+
+use super::check;
+use super::engine::strided::in_order_of;
+use crate::error::{self, composed};
+use crate::tensor::{Axis, Raw, Tensor, moved};
+use candle_core::{DType, Device, Result};
+
+impl Tensor {
+    methods! {
+        /// Returns the `k` largest elements along a dimension, in descending order, and their indices, as `u32`.
+        ///
+        /// # Panics
+        /// If the dimension has fewer than `k` elements.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (values, indices) = tensor(&[1.0, 4.0, 3.0]).topk(2, 0);
+        /// assert_eq!(values.to_vec1::<f32>(), [4.0, 3.0]);
+        /// assert_eq!(indices.to_vec1::<u32>(), [1, 2]);
+        /// ```
+        pub fn topk(&self, k: usize, dim: impl Into<Axis>) -> (Tensor, Tensor) = topk(self, k, dim.into());
+
+        /// Returns the middle elements of the sorted elements along a dimension; of two in the middle the lower one, as in
+        /// PyTorch. NaN if there is one.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[[3.0, 1.0, 2.0], [9.0, 7.0, 8.0]]); // (2, 3)
+        /// assert_eq!(x.median(1).to_vec1::<f32>(), [2.0, 8.0]);
+        /// ```
+        ///
+        /// # Panics
+        /// If the dimension is empty.
+        pub fn median(&self, dim: impl Into<Axis>) -> Tensor = median(self, dim.into());
+
+        /// Returns the value below which the share `q` of the elements along a dimension is, interpolated between the two
+        /// nearest elements. NaN if there is one.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(arange(0.0, 5.0).quantile(0.25, 0).item(), 1.0);
+        /// ```
+        ///
+        /// # Panics
+        /// If `q` is not from 0 to 1, the dimension is empty, or the tensor has an integer type.
+        pub fn quantile(&self, q: f64, dim: impl Into<Axis>) -> Tensor = quantile(self, q, dim.into());
+
+        /// Returns the different elements in ascending order.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(tensor(&[3, 1, 3]).unique().to_vec1::<i64>(), [1, 3]);
+        /// ```
+        pub fn unique(&self) -> Tensor = unique(self).0;
+
+        /// Returns the different elements in ascending order, for each element of the tensor its index among them, and how
+        /// often each occurs. Both are `i64`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (values, indices, counts) = tensor(&[3, 1, 3]).unique_all();
+        /// assert_eq!(values.to_vec1::<i64>(), [1, 3]);
+        /// assert_eq!(indices.to_vec1::<i64>(), [1, 0, 1]);
+        /// assert_eq!(counts.to_vec1::<i64>(), [1, 2]);
+        /// ```
+        pub fn unique_all(&self) -> (Tensor, Tensor, Tensor) = unique(self);
+
+        /// Returns how often each integer from 0 on occurs, as `i64`: at least `min_length` counts, and as many as the
+        /// largest integer needs. The weighted counts are `zeros(n).index_add(&x, &weights, 0)`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(tensor(&[2, 0, 2]).bincount(4).to_vec1::<i64>(), [1, 0, 2, 0]);
+        /// ```
+        ///
+        /// # Panics
+        /// If the tensor does not contain integers, or one is negative.
+        pub fn bincount(&self, min_length: usize) -> Tensor = bincount(self, min_length);
+
+        /// Returns the indices of the elements that are not 0, as `i64`: a row for each of them, with an index for each
+        /// dimension.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(eye(2).nonzero().to_vec2::<i64>(), [[0, 0], [1, 1]]);
+        /// ```
+        pub fn nonzero(&self) -> Tensor = nonzero(self);
+    }
+}
+
+#[track_caller]
+fn topk(x: &Tensor, k: usize, dim: Axis) -> (Tensor, Tensor) {
+    composed(|| {
+        if x.rank() == 0 {
+            let (values, indices) = topk(&x.reshape(1), k, dim);
+            let shape = if k == 0 { vec![0] } else { vec![] };
+            return Ok((values.reshape(&shape[..]), indices.reshape(&shape[..])));
+        }
+        let dim = dim.of(&"topk", x.raw())?;
+        if k > x.dims()[dim] {
+            return Err(error::argument(
+                "topk",
+                format_args!(
+                    "at most {}, the size of dimension {dim} of {:?}",
+                    x.dims()[dim],
+                    x.dims()
+                ),
+                k,
+                "Choose a smaller k",
+            )
+            .into());
+        }
+        let indices = x.argsort(dim, true).narrow(dim, 0, k).contiguous();
+        Ok((x.gather(&indices, dim), indices))
+    })
+}
+
+#[track_caller]
+fn median(x: &Tensor, dim: Axis) -> Tensor {
+    composed(|| {
+        let (sorted, dim, last) = sorted_along("median", x, dim)?;
+        let middle = sorted.narrow(dim, last / 2, 1).squeeze(dim);
+        Ok(match x.dtype().is_float() {
+            true => or_nan(x, dim, &middle),
+            false => middle,
+        })
+    })
+}
+
+#[track_caller]
+fn quantile(x: &Tensor, q: f64, dim: Axis) -> Tensor {
+    composed(|| {
+        check::floating(&"quantile", x.raw())?;
+        if !(0.0..=1.0).contains(&q) {
+            return Err(error::argument(
+                "quantile",
+                "a share from 0 to 1",
+                q,
+                "Pass 0.5 for the median",
+            )
+            .into());
+        }
+        let (sorted, dim, last) = sorted_along("quantile", x, dim)?;
+        let place = q * last as f64;
+        let at = |place: f64| sorted.narrow(dim, place as usize, 1).squeeze(dim);
+        let (low, high) = (at(place), at(place.ceil()));
+        let between = match place.fract() {
+            0.0 => low,
+            // As lerp, exact at both ends.
+            share if share < 0.5 => &low + (&high - &low) * share,
+            share => &high - (&high - &low) * (1.0 - share),
+        };
+        Ok(or_nan(x, dim, &between))
+    })
+}
+
+/// Returns the elements sorted along a dimension, the dimension, and its last index.
+fn sorted_along(caller: &str, x: &Tensor, dim: Axis) -> Result<(Tensor, usize, usize)> {
+    let x = match x.rank() {
+        0 => x.reshape(1),
+        _ => x.clone(),
+    };
+    let dim = dim.of(&caller, x.raw())?;
+    match x.dims()[dim].checked_sub(1) {
+        Some(last) => Ok((x.sort(dim, false).0, dim, last)),
+        None => Err(error::shape(
+            caller,
+            format_args!("at least one element along dimension {dim}"),
+            x.dims(),
+            "Pass elements, or choose another dimension",
+        )
+        .into()),
+    }
+}
+
+/// Returns the values, with NaN where a line of `x` along a dimension contains NaN.
+fn or_nan(x: &Tensor, dim: usize, values: &Tensor) -> Tensor {
+    let nan = x.detach().isnan();
+    let nan = match nan.rank() {
+        0 => nan,
+        _ => nan.max(dim),
+    };
+    nan.where_cond(f64::NAN, values)
+}
+
+#[track_caller]
+fn unique(x: &Tensor) -> (Tensor, Tensor, Tensor) {
+    composed(|| {
+        let flat = x.detach().flatten_all();
+        let count = flat.elem_count();
+        if count == 0 {
+            let none = flat.to_dtype(DType::I64);
+            return Ok((flat, none.reshape(x.shape()), none));
+        }
+        let (sorted, order) = flat.sort(0, false);
+        // The first of equal elements is the one that differs from the element before it.
+        let differs = sorted
+            .narrow(0, 1, count - 1)
+            .ne(sorted.narrow(0, 0, count - 1));
+        let one = on_device(Raw::ones(1, DType::U8, &Device::Cpu)?, x)?;
+        let first = Tensor::cat(&[one, differs], 0);
+        let ranks = first.cumsum(0) - 1;
+        let starts = first.nonzero().squeeze(1);
+        let indices = ranks
+            .zeros_like()
+            .scatter(&order.to_dtype(DType::I64), &ranks, 0);
+        let counts = indices.bincount(starts.elem_count());
+        Ok((
+            sorted.index_select(&starts, 0),
+            indices.reshape(x.shape()),
+            counts,
+        ))
+    })
+}
+
+#[track_caller]
+fn bincount(x: &Tensor, min_length: usize) -> Tensor {
+    composed(|| {
+        if !x.dtype().is_int() {
+            return Err(error::dtype(
+                "bincount",
+                "integers",
+                x.dtype(),
+                "Convert them: x.to_dtype(DType::I64)",
+            )
+            .into());
+        }
+        check::output(&"bincount", &[min_length, 8], x.raw())?;
+        let values = x.to_dtype(DType::I64).to_vec::<i64>();
+        let mut counts = vec![0i64; min_length];
+        for value in values {
+            let Ok(value) = usize::try_from(value) else {
+                return Err(error::argument(
+                    "bincount",
+                    "integers of at least 0",
+                    value,
+                    "Count other values with x.unique_all()",
+                )
+                .into());
+            };
+            if value >= counts.len() {
+                check::output(&"bincount", &[value.saturating_add(1), 8], x.raw())?;
+                counts.resize(value + 1, 0);
+            }
+            counts[value] += 1;
+        }
+        let length = counts.len();
+        on_device(Raw::from_vec(counts, length, &Device::Cpu)?, x)
+    })
+}
+
+#[track_caller]
+fn nonzero(x: &Tensor) -> Tensor {
+    composed(|| {
+        let flags = x.detach().ne(0).to_vec::<u8>();
+        let strides = in_order_of(x.dims());
+        let mut indices = vec![];
+        for (i, _) in flags.iter().enumerate().filter(|(_, flag)| **flag != 0) {
+            let index = |(stride, size): (&usize, &usize)| (i / stride % size) as i64;
+            indices.extend(strides.iter().zip(x.dims()).map(index));
+        }
+        let count = flags.iter().filter(|flag| **flag != 0).count();
+        on_device(Raw::from_vec(indices, (count, x.rank()), &Device::Cpu)?, x)
+    })
+}
+
+/// Returns values of the CPU on the device of `x`.
+fn on_device(values: Raw, x: &Tensor) -> Result<Tensor> {
+    moved(&values, x.device()).map(Tensor::from_raw)
+}
