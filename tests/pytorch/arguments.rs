@@ -238,7 +238,7 @@ impl Value {
         }
     }
 
-    fn ints(&self) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self) -> Option<Vec<i64>> {
         match self {
             Value::List(list) => list.iter().map(Value::int).collect(),
             value => value.int().map(|value| vec![value]),

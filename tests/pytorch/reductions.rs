@@ -17,16 +17,14 @@ pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
                 (_, true) => x.mean_keepdim(dims),
             })
         }),
-        "var" | "std" => expressed!(moment(name, a)),
         "norm" => expressed!({
-            match a.get("p") {
-                None => (),
-                Some(Value::Text(p)) if p == "fro" => (),
-                Some(Value::Int(2)) => (),
-                Some(Value::Float(2.0)) => (),
-                _ => return missing("`p`: other norms"),
-            }
-            one(kept(a, &converted(a)?, |x, dims| x.norm(dims))?)
+            let p = match a.get("p") {
+                None => 2.0,
+                Some(Value::Text(p)) if p == "fro" => 2.0,
+                Some(Value::Text(p)) => return missing(format!("`p`: {p}")),
+                Some(_) => a.float("p")?.unwrap_or(2.0),
+            };
+            one(kept(a, &converted(a)?, |x, dims| x.vector_norm(p, dims))?)
         }),
         "max" | "min" => expressed!(extreme(name, a)),
         "argmax" => expressed!(one(index(a, Tensor::argmax)?)),
@@ -48,22 +46,12 @@ pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
     }
 }
 
-fn moment(name: &str, a: &Args) -> Outputs {
-    match a.get("correction") {
-        None | Some(Value::Int(1)) => (),
-        _ => return missing("`correction`"),
-    }
-    if !a.flag("unbiased", true)? {
-        return missing("`unbiased`");
-    }
-    one(kept(a, &a.x()?, |x, dims| match name {
-        "var" => x.var(dims),
-        _ => x.std(dims),
-    })?)
-}
-
 /// Reduces along dimensions, which keep their places if `keepdim` is set.
-fn kept(a: &Args, x: &Tensor, reduce: impl Fn(&Tensor, Axes) -> Tensor) -> Expressed<Tensor> {
+pub(crate) fn kept(
+    a: &Args,
+    x: &Tensor,
+    reduce: impl Fn(&Tensor, Axes) -> Tensor,
+) -> Expressed<Tensor> {
     let y = reduce(x, a.axes("dim")?);
     if !a.flag("keepdim", false)? {
         return Ok(y);

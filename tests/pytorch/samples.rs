@@ -62,9 +62,16 @@ pub(crate) fn path(name: &str) -> PathBuf {
 
 impl Samples {
     /// Reads the stored samples, or those of the file that `TAPER_SAMPLES` names.
-    pub(crate) fn read() -> Self {
-        let file = std::env::var_os("TAPER_SAMPLES").map(PathBuf::from);
-        let file = file.unwrap_or_else(|| path("tests/pytorch/samples.gz"));
+    pub(crate) fn all() -> Vec<Self> {
+        match std::env::var_os("TAPER_SAMPLES") {
+            Some(file) => vec![Self::read(file.into())],
+            None => ["samples.gz", "tensors.gz"]
+                .map(|name| Self::read(path("tests/pytorch").join(name)))
+                .into(),
+        }
+    }
+
+    fn read(file: PathBuf) -> Self {
         let mut content = vec![];
         let mut reader = GzDecoder::new(std::fs::File::open(file).expect("the samples"));
         reader.read_to_end(&mut content).unwrap();

@@ -5,7 +5,7 @@ use crate::functions::{Outputs, expressed, one};
 use taper::Tensor;
 use taper::candle_core::DType;
 use taper::ops;
-use taper::tensor::{Axes, Index, arange, eye, full, linspace, ones, zeros};
+use taper::tensor::{Axes, Index, arange, arange_step, eye, full, linspace, ones, zeros};
 
 /// Calls the function of this name; `None` if it is in another file.
 pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
@@ -93,16 +93,16 @@ fn selection(name: &str, a: &Args) -> Option<Outputs> {
                     .fold(x, |x, (shift, dim)| x.roll(*shift, dim)),
             })
         }),
-        "__getitem__" => expressed!(indexed(a)),
         _ => None,
     }
 }
 
-fn indexed(a: &Args) -> Outputs {
+/// Returns the indices of a sample of `__getitem__`.
+pub(crate) fn indices(a: &Args) -> Expressed<Vec<Index>> {
     let list = match a.get("index") {
         Some(Value::List(list)) => list.clone(),
         Some(index) => vec![index.clone()],
-        None => return missing("`index`: None"),
+        None => vec![Value::None],
     };
     let mut indices = vec![];
     for index in list {
@@ -115,21 +115,20 @@ fn indexed(a: &Args) -> Outputs {
                     to.map_or(Unbounded, Excluded),
                 )
             }
-            Value::Tensor(each) if each.rank() == 1 && each.dtype() == DType::I64 => {
-                Index::Each(each)
-            }
-            Value::Tensor(_) => return missing("`index`: a mask, or a tensor of another rank"),
+            Value::Tensor(each) => Index::Each(each),
+            Value::None => Index::New,
+            Value::Ellipsis => Index::Rest,
             Value::Slice(_) => return missing("`index`: a step"),
-            _ => return missing("`index`: `...`, None, or a list"),
+            index => match index.ints() {
+                Some(each) => {
+                    let count = each.len();
+                    Index::Each(Tensor::from_vec(each, count))
+                }
+                None => return missing("`index`: a bool"),
+            },
         });
     }
-    let x = a.x()?;
-    one(match &indices[..] {
-        [a] => x.i((a.clone(),)),
-        [a, b] => x.i((a.clone(), b.clone())),
-        [a, b, c] => x.i((a.clone(), b.clone(), c.clone())),
-        _ => return missing("`index`: four or more"),
-    })
+    Ok(indices)
 }
 
 /// Creates a tensor in the type of the argument `dtype`.
@@ -153,12 +152,17 @@ fn created(name: &str, a: &Args) -> Option<Outputs> {
         "eye" => expressed!({
             let n = a.size("n")?.unwrap_or(0);
             match a.size("m")? {
-                Some(m) if m != n => missing("`m`"),
-                _ => one(eye(n)),
+                Some(m) => one(eye((n, m))),
+                None => one(eye(n)),
             }
         }),
         "arange" => expressed!(match (a.get("start"), a.get("end")) {
-            _ if a.number("step")?.is_some() => missing("`step`"),
+            _ if let Some(step) = a.number("step")? => match (a.number("start")?, a.number("end")?)
+            {
+                (Some(end), None) => one(arange_step(0, end, step)),
+                (Some(start), Some(end)) => one(arange_step(start, end, step)),
+                _ => missing("no `end`"),
+            },
             (Some(Value::Int(end)), None) => one(arange(0, *end)),
             (Some(Value::Float(end)), None) => one(arange(0.0, *end)),
             (Some(Value::Int(start)), Some(Value::Int(end))) => one(arange(*start, *end)),

@@ -6,7 +6,6 @@ UNARY = """abs neg reciprocal square sqrt sin cos erf sign floor ceil exp log si
 BINARY = """mul eq ne lt le gt ge maximum minimum matmul pow true_divide
     __radd__ __rmul__ __rsub__ __rdiv__ __rmatmul__"""
 REDUCTION = "x dim=None keepdim=False dtype=None"
-MOMENT = "x dim=None unbiased=True correction=None keepdim=False"
 INTERPOLATE = "x size=None scale_factor=None mode=None align_corners=None recompute_scale_factor=None antialias=False"
 LOSS = "x target size_average=None reduce=None reduction='mean'"
 
@@ -19,8 +18,7 @@ SIGNATURES = {
     "max.binary": "x other", "min.binary": "x other",
     "max": "x dim=None keepdim=False", "min": "x dim=None keepdim=False",
     "argmax": "x dim=None keepdim=False", "argmin": "x dim=None keepdim=False",
-    "sum": REDUCTION, "mean": REDUCTION, "var": MOMENT, "std": MOMENT,
-    "norm": "x p='fro' dim=None keepdim=False dtype=None",
+    "sum": REDUCTION, "mean": REDUCTION,
     "cumsum": "x dim dtype=None",
     "softmax": "x dim dtype=None", "log_softmax": "x dim dtype=None",
     "clamp": "x min=None max=None", "round": "x decimals=0",
@@ -32,8 +30,6 @@ SIGNATURES = {
     "chunk": "x chunks dim=0", "narrow": "x dim start length", "index_select": "x dim index",
     "gather": "x dim index sparse_grad=False", "flip": "x *dims", "roll": "x shifts dims=()",
     "sort": "x dim=-1 descending=False stable=False", "argsort": "x dim=-1 descending=False stable=False",
-    "__getitem__": "x index",
-    "eye": "n m=None dtype=None", "arange": "start end=None step=1 dtype=None",
     "linspace": "start end steps dtype=None", "full": "size fill_value dtype=None",
     "zeros": "*size dtype=None", "ones": "*size dtype=None",
     "nn.functional.linear": "x weight bias=None",
@@ -65,6 +61,41 @@ SIGNATURES = {
     "nn.functional.interpolate.nearest": INTERPOLATE, "nn.functional.interpolate.bilinear": INTERPOLATE,
 }
 
+# Functions of whole tensors, whose samples are in a file of their own.
+MOMENT = "x dim=None unbiased=True correction=None keepdim=False"
+EXTENT = "x dim=None keepdim=False"
+TENSORS = {
+    **{name: "x" for name in "isnan isinf isfinite logical_not trace linalg.inv".split()},
+    **{name: "x other" for name in "logical_and logical_or logical_xor remainder outer".split()},
+    "norm": "x p='fro' dim=None keepdim=False dtype=None",
+    "eye": "n m=None dtype=None", "arange": "start end=None step=1 dtype=None",
+    "split": "x split_size dim=0", "unbind": "x dim=0", "movedim": "x source destination", "tile": "x *dims",
+    "repeat_interleave": "x repeats=None dim=None output_size=None",
+    "scatter": "x dim index src reduce=None", "scatter_add": "x dim index src",
+    "index_add": "x dim index source alpha=1", "index_put": "x indices values accumulate=False",
+    "masked_select": "x mask", "__getitem__": "x index",
+    "topk": "x k dim=-1 largest=True sorted=True", "median": EXTENT, "nonzero": "x as_tuple=False",
+    "quantile": "x q dim=None keepdim=False interpolation='linear'",
+    "unique": "x sorted=True return_inverse=False return_counts=False dim=None",
+    "bincount": "x weights=None minlength=0",
+    "var": MOMENT, "std": MOMENT, "prod": REDUCTION, "any": EXTENT, "all": EXTENT,
+    "logsumexp": "x dim keepdim=False", "cumprod": "x dim dtype=None",
+    "linalg.vector_norm": "x ord=2 dim=None keepdim=False dtype=None",
+    "nn.functional.normalize": "x p=2.0 dim=1 eps=1e-12 out=None",
+    "nn.functional.cosine_similarity": "x other dim=1 eps=1e-8",
+    "cdist": "x other p=2.0 compute_mode='use_mm_for_euclid_dist_if_necessary'",
+    "triu": "x diagonal=0", "tril": "x diagonal=0", "diagonal": "x offset=0 dim1=0 dim2=1",
+    "diag_embed": "x offset=0 dim1=-2 dim2=-1", "lerp": "x end weight", "einsum": "x equation",
+    "linalg.cholesky": "x upper=False", "linalg.solve": "x other left=True",
+    "unfold": "x dimension size step",
+    "nn.functional.unfold": "x kernel_size dilation=1 padding=0 stride=1",
+    "nn.functional.fold": "x output_size kernel_size dilation=1 padding=0 stride=1",
+    "nn.functional.pixel_shuffle": "x upscale_factor", "nn.functional.pixel_unshuffle": "x downscale_factor",
+    "nn.functional.pad.constant": "x pad mode='constant' value=0", "nn.functional.pad.reflect": "x pad value=None",
+    "nn.functional.pad.replicate": "x pad value=None", "nn.functional.pad.circular": "x pad value=None",
+    "nn.functional.grid_sample": "x grid mode='bilinear' padding_mode='zeros' align_corners=False",
+}
+
 # Functions that take on purpose what PyTorch refuses: scalars, masks, which are integers, and batches of matrices.
 TAKEN = "maximum minimum max.binary min.binary neg t masked_fill".split()
 
@@ -74,10 +105,11 @@ VARIANTS = "div.trunc_rounding div.floor_rounding linspace.tensor_overload norm.
 # Functions of bool tensors, Taper's masks, that mean the same for 0 and 1. (Sums and products of masks are integers.)
 MASKS = """eq ne where sum reshape flatten transpose permute squeeze unsqueeze broadcast_to repeat cat stack
     chunk narrow index_select gather flip roll __getitem__ t mT contiguous double float long zeros_like
-    ones_like""".split()
+    ones_like split unbind movedim tile repeat_interleave logical_not logical_and logical_or logical_xor any all masked_select triu tril diagonal nonzero
+    unfold""".split()
 
 # Functions whose results depend on the order of nearly equal elements: their inputs are not rounded to 8 bits.
-ORDERED = "max min argmax argmin sort argsort".split()
+ORDERED = "max min argmax argmin sort argsort topk median quantile unique".split()
 
 MODULES = """AdaptiveAvgPool2d AvgPool2d BatchNorm1d BatchNorm2d Conv1d Conv2d ConvTranspose1d ConvTranspose2d ELU L1Loss
     SmoothL1Loss LazyConv1d LazyConv2d LazyConvTranspose1d LazyConvTranspose2d Linear MaxPool2d KLDivLoss MSELoss NLLLoss
