@@ -75,10 +75,11 @@ mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
 pub use crate::ops::{
-    AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, Interpolation, KLDivLoss,
-    L1Loss, MSELoss, NLLLoss, PaddingMode, Pair, Reduction, SmoothL1Loss, bce_with_logits,
-    cross_entropy, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, scaled_dot_product_attention,
-    smooth_l1_loss,
+    AttentionMask, BCELoss, BCEWithLogitsLoss, CTCLoss, CosineEmbeddingLoss, CrossEntropyLoss,
+    GaussianNLLLoss, HingeEmbeddingLoss, HuberLoss, Interpolation, KLDivLoss, L1Loss, MSELoss,
+    MultiMarginLoss, NLLLoss, PaddingMode, Pair, PoissonNLLLoss, Reduction, SmoothL1Loss,
+    TripletMarginLoss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
+    nll_loss, scaled_dot_product_attention, smooth_l1_loss,
 };
 pub use buffer::Buffer;
 pub(crate) use evaluating::evaluating;
@@ -86,16 +87,19 @@ pub use init::Init;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
+pub use layers::BagMode;
 pub use layers::rnn::Nonlinearity;
 pub use layers::transformer::Activation;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer,
-    LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
-    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d,
-    MultiheadAttention, PReLU, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid,
-    Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
-    TransformerEncoderLayer, Upsample,
+    AdaptiveAvgPool2d, AdaptiveMaxPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, Conv1d,
+    Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, EmbeddingBag, Flatten, GELU,
+    GLU, GRU, GRUCell, GroupNorm, Hardswish, Identity, InstanceNorm1d, InstanceNorm2d, IntoLayer,
+    LSTM, LSTMCell, Lambda, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
+    Linear, LocalResponseNorm, MaxPool2d, Mish, MultiheadAttention, PReLU, Parallel, PixelShuffle,
+    PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, Sequential, SiLU,
+    Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
+    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

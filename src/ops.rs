@@ -50,6 +50,7 @@ mod dropout;
 mod elementwise;
 mod embedding;
 mod engine;
+mod gated;
 mod group_norm;
 mod layer_norm;
 mod linear;
@@ -74,7 +75,7 @@ mod softmax;
 mod testing;
 mod upsample;
 
-pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
+pub use activation::{elu, gelu, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh};
 pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
 pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
@@ -98,6 +99,8 @@ pub use elementwise::{
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
 pub use engine::autograd::backward;
+pub use gated::glu;
+pub(crate) use gated::{glu_as, swiglu_as};
 pub use group_norm::group_norm;
 pub(crate) use group_norm::group_norm_as;
 pub use layer_norm::{layer_norm, rms_norm};
@@ -105,9 +108,10 @@ pub(crate) use layer_norm::{layer_norm_as, rms_norm_as};
 pub use linear::linear;
 pub(crate) use linear::linear_as;
 pub use loss::{
-    BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, Reduction,
-    SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss, nll_loss,
-    smooth_l1_loss,
+    BCELoss, BCEWithLogitsLoss, CTCLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss,
+    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, MultiMarginLoss, NLLLoss,
+    PoissonNLLLoss, Reduction, SmoothL1Loss, TripletMarginLoss, bce_with_logits, cross_entropy,
+    huber_loss, kl_div, l1_loss, mse_loss, nll_loss, smooth_l1_loss,
 };
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_as;

@@ -24,28 +24,33 @@ pub use crate::device::{
 pub use crate::error::{Error, Result, attempt};
 pub use crate::exercises::check;
 pub use crate::nn::{
-    AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,
-    Identity, Init, LSTM, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d,
-    LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU,
-    LearnedPositionalEncoding, Linear, LoadOptions, MaxPool2d, Mode, MultiheadAttention, PReLU,
-    Parameter, Parameters, ParametersExt, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU,
-    Sigmoid, Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
-    TransformerEncoderLayer, Upsample, scaled_dot_product_attention,
+    AdaptiveAvgPool2d, AdaptiveMaxPool2d, AttentionMask, AvgPool2d, BagMode, BatchNorm1d,
+    BatchNorm2d, Bilinear, Buffer, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU,
+    Embedding, EmbeddingBag, Flatten, GELU, GLU, GRU, GRUCell, GroupNorm, Hardswish, Identity,
+    Init, InstanceNorm1d, InstanceNorm2d, LSTM, LSTMCell, Lambda, Layer, LayerNorm,
+    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, LoadOptions,
+    LocalResponseNorm, MaxPool2d, Mish, Mode, MultiheadAttention, PReLU, Parallel, Parameter,
+    Parameters, ParametersExt, PixelShuffle, PixelUnshuffle, PositionalEncoding, RMSNorm, RNN,
+    RNNCell, ReLU, Residual, Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU,
+    Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample, WeightNorm, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,
     progress, slider,
 };
 pub use crate::ops::{
-    BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, Interpolation, KLDivLoss, L1Loss,
-    MSELoss, NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d,
-    argmax, argmin, avg_pool2d, backward, backward_graph, bce_with_logits, cat, checkpoint,
-    contiguous, conv1d, conv2d, cross_entropy, custom_grad, dropout, einsum, elu, embedding, exp,
-    fold, gelu, grad, grad_graph, grid_sample, group_norm, huber_loss, interpolate, kl_div,
-    l1_loss, layer_norm, leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d,
-    max_pool2d_with_indices, mean, min, mse_loss, nll_loss, one_hot, per_example_grad, relu,
-    rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh, unfold,
+    BCELoss, BCEWithLogitsLoss, CTCLoss, Conv2dSpec, CosineEmbeddingLoss, CrossEntropyLoss,
+    GaussianNLLLoss, HingeEmbeddingLoss, HuberLoss, Interpolation, KLDivLoss, L1Loss, MSELoss,
+    MultiMarginLoss, NLLLoss, PaddingMode, Pair, PoissonNLLLoss, Pool2dSpec, Reduction,
+    SmoothL1Loss, TripletMarginLoss, adaptive_avg_pool2d, argmax, argmin, avg_pool2d, backward,
+    backward_graph, bce_with_logits, cat, checkpoint, contiguous, conv1d, conv2d, cross_entropy,
+    custom_grad, dropout, einsum, elu, embedding, exp, fold, gelu, glu, grad, grad_graph,
+    grid_sample, group_norm, hardswish, huber_loss, interpolate, kl_div, l1_loss, layer_norm,
+    leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d, max_pool2d_with_indices, mean,
+    min, mish, mse_loss, nll_loss, one_hot, per_example_grad, relu, rms_norm, sigmoid, silu,
+    smooth_l1_loss, softmax, softplus, sum, tanh, unfold,
 };
 pub use crate::optim::{
     Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, SGD,

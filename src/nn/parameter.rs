@@ -1,6 +1,7 @@
 //! A tensor that training changes.
 
 mod frozen;
+mod substitute;
 
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
@@ -158,6 +159,9 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn tensor(&self) -> Tensor {
+        if let Some(values) = self.substitute() {
+            return values;
+        }
         let var = self.var();
         match self.is_frozen() {
             true => var.as_detached_tensor().into(),

@@ -346,6 +346,28 @@ pub trait ParametersExt {
     {
         initialise(state_of(self), init);
     }
+
+    /// Initialises every parameter whose name contains a text again, whatever its number of dimensions.
+    ///
+    /// # Panics
+    /// If no name contains it; if a lazy parameter has no values yet; or if the rule needs two dimensions and a
+    /// parameter has fewer.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
+    /// net.init_named("0.weight", Init::Orthogonal(1.0));
+    /// net.init_named("bias", Init::Constant(0.0));
+    /// assert_eq!(net.parameter("2.bias").tensor().to_vec1::<f32>(), [0.0, 0.0]);
+    /// ```
+    #[track_caller]
+    fn init_named(&self, part: &str, init: Init)
+    where
+        Self: Parameters,
+    {
+        initialise_named(state_of(self), part, init);
+    }
 }
 
 impl<T: ?Sized> ParametersExt for T {}
@@ -420,5 +442,21 @@ fn initialise(state: Vec<StateEntry>, init: Init) {
         if values.rank() >= 2 {
             parameter.set(&init.tensor_like(&values));
         }
+    }
+}
+
+#[track_caller]
+fn initialise_named(state: Vec<StateEntry>, part: &str, init: Init) {
+    let all = trained(state);
+    let found: Vec<&Parameter> = { all.iter() }
+        .filter(|(name, _)| name.contains(part))
+        .map(|(_, parameter)| parameter)
+        .collect();
+    if found.is_empty() {
+        let names = all.iter().map(|(name, _)| name);
+        raise(error::name("parameter", part, names))
+    }
+    for parameter in found {
+        parameter.set(&init.tensor_like(&parameter.tensor()));
     }
 }

@@ -53,6 +53,15 @@ fn refusing() -> Vec<Refusing> {
             Box::new(AdaptiveAvgPool2d::new(2)),
             with(&[&[1, 1, 0, 8], &[1, 1, 8, 0]]),
         ),
+        (
+            Box::new(AdaptiveMaxPool2d::new(2)),
+            with(&[&[1, 1, 0, 8], &[1, 1, 8, 0]]),
+        ),
+        (Box::new(PixelShuffle::new(2)), with(&[&[1, 3, 2, 2]])),
+        (
+            Box::new(InstanceNorm2d::new(3)),
+            row(&[&[], &[3], &[2, 5], &[2, 5, 5], &[1, 4, 5, 5]]),
+        ),
         (Box::new(Flatten), row(&[&[]])),
     ]
 }
@@ -81,7 +90,17 @@ fn every_layer_refuses_wrong_shapes_with_its_name_and_what_it_takes() {
 
 #[test]
 fn layers_for_any_shape_take_any_shape() {
-    let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Dropout::new(0.5)];
+    let layers: [&dyn Layer; 9] = [
+        &ReLU,
+        &Sigmoid,
+        &Tanh,
+        &GELU,
+        &SiLU,
+        &Hardswish,
+        &Mish,
+        &Softplus::new(),
+        &Dropout::new(0.5),
+    ];
     for layer in layers {
         for shape in [vec![], vec![0], vec![3], vec![2, 1, 3]] {
             assert_eq!(

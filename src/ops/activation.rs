@@ -6,7 +6,7 @@ use super::elementwise::{apply, define_functions};
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
-use functions::{Elu, Gelu, LeakyRelu, Relu, Sigmoid, Silu, Tanh};
+use functions::{Elu, Gelu, Hardswish, LeakyRelu, Mish, Relu, Sigmoid, Silu, Softplus, Tanh};
 use std::fmt::Display;
 
 define_functions! {
@@ -58,6 +58,40 @@ define_functions! {
     /// ```
     silu silu_as(): Silu, Raw::silu;
 
+    /// Returns `x` times a line that rises from 0 at -3 to 1 at 3: [`silu`] without an exponential. From Howard et al.,
+    /// 2019.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = hardswish(&tensor(&[-4.0, 0.0, 4.0])); // (3,)
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.0, 4.0]);
+    /// ```
+    hardswish hardswish_as(): Hardswish, hardswish_with_candle;
+
+    /// Returns `x · tanh(softplus(x))`. From Misra, 2019.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = mish(&tensor(&[0.0, 30.0])); // (2,)
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 30.0]);
+    /// ```
+    mish mish_as(): Mish, mish_with_candle;
+
+    /// Returns `log(1 + exp(beta · x)) / beta`, a smooth [`relu`]; and `x` where `beta · x` is above `threshold`, as there
+    /// the two are equal. 1 and 20 are common.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = softplus(&tensor(&[0.0, 30.0]), 1.0, 20.0).to_vec1::<f32>(); // (2,)
+    /// assert_eq!(y, [2f32.ln(), 30.0]);
+    /// ```
+    softplus softplus_as(beta: f64, threshold: f64): Softplus { beta, threshold }, |x| {
+        softplus_with_candle(x, beta, threshold)
+    };
+
     /// Returns `x` where it is positive, and `negative_slope · x` elsewhere; 0.01 is a common slope.
     ///
     /// ```
@@ -95,6 +129,30 @@ fn relu_with_candle(x: &Raw) -> Result<Raw> {
 fn gelu_with_candle(x: &Raw) -> Result<Raw> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
     x * (cdf * 0.5)?
+}
+
+fn hardswish_with_candle(x: &Raw) -> Result<Raw> {
+    let between = (x * ((x / 6.0)? + 0.5)?)?;
+    let lower = x.le(-3.0)?.where_cond(&x.zeros_like()?, &between)?;
+    x.ge(3.0)?.where_cond(x, &lower)
+}
+
+/// Returns Mish without the logarithm of `softplus`; beyond 20 it is `x`, and the exponential would overflow.
+fn mish_with_candle(x: &Raw) -> Result<Raw> {
+    let far = x.gt(20.0)?;
+    let e = far.where_cond(&x.zeros_like()?, x)?.exp()?;
+    let n = (&e * (&e + 2.0)?)?;
+    far.where_cond(x, &(x * (&n / (&n + 2.0)?)?)?)
+}
+
+fn softplus_with_candle(x: &Raw, beta: f64, threshold: f64) -> Result<Raw> {
+    let z = (x * beta)?;
+    let far = z.gt(threshold)?;
+    let z = far.where_cond(&x.zeros_like()?, &z)?;
+    let positive = relu_with_candle(&z)?;
+    let distance = ((&positive * 2.0)? - &z)?; // |z|
+    let smooth = (positive + (distance.neg()?.exp()? + 1.0)?.log()?)?;
+    far.where_cond(x, &(smooth / beta)?)
 }
 
 #[cfg(test)]

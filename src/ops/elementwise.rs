@@ -21,19 +21,19 @@ use std::fmt::Display;
 
 /// Defines public functions of floating-point numbers, each with its form for callers within the crate.
 macro_rules! define_functions {
-    ($($(#[$doc:meta])* $name:ident $name_as:ident($($arg:ident: $type:ty)?): $function:expr, $candle:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $name_as:ident($($arg:ident: $type:ty),*): $function:expr, $candle:expr;)*) => {$(
         $(#[$doc])*
         ///
         /// # Panics
         /// If `x` has an integer type.
         #[inline]
         #[track_caller]
-        pub fn $name(x: &Tensor $(, $arg: $type)?) -> Tensor {
-            $name_as(&stringify!($name), x.raw() $(, $arg)?).or_raise().into()
+        pub fn $name(x: &Tensor $(, $arg: $type)*) -> Tensor {
+            $name_as(&stringify!($name), x.raw() $(, $arg)*).or_raise().into()
         }
 
         #[doc = concat!("Computes [`", stringify!($name), "`]; errors begin with the name of the caller.")]
-        pub(crate) fn $name_as(caller: &dyn Display, x: &Raw $(, $arg: $type)?) -> Result<Raw> {
+        pub(crate) fn $name_as(caller: &dyn Display, x: &Raw $(, $arg: $type)*) -> Result<Raw> {
             apply(caller, x, $function, $candle)
         }
     )*};

@@ -2,12 +2,18 @@
 //!
 //! A function such as [`cross_entropy`] returns the mean over the batch; a struct such as
 //! [`CrossEntropyLoss`] has further settings. Each loss is a kernel for the elements or rows
-//! ([`elementwise`], [`rows`]), followed by the reduction, whose sums keep their digits ([`reduction`]).
+//! ([`elementwise`], [`rows`]), or composed of operations on tensors ([`composed`]), followed by the reduction, whose sums
+//! keep their digits ([`reduction`]).
 
 mod binary;
+mod composed;
 mod cross_entropy;
+mod ctc;
 mod divergence;
 mod elementwise;
+mod likelihood;
+mod margin;
+mod probability;
 mod reduction;
 mod regression;
 mod rows;
@@ -15,7 +21,11 @@ mod targets;
 
 pub use binary::{BCEWithLogitsLoss, bce_with_logits};
 pub use cross_entropy::{CrossEntropyLoss, NLLLoss, cross_entropy, nll_loss};
+pub use ctc::CTCLoss;
 pub use divergence::{KLDivLoss, kl_div};
+pub use likelihood::{GaussianNLLLoss, PoissonNLLLoss};
+pub use margin::{CosineEmbeddingLoss, HingeEmbeddingLoss, MultiMarginLoss, TripletMarginLoss};
+pub use probability::BCELoss;
 pub use reduction::Reduction;
 pub use regression::{HuberLoss, L1Loss, MSELoss, SmoothL1Loss};
 pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};

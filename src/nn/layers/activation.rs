@@ -91,6 +91,53 @@ activation!(
 );
 
 activation!(
+    /// `x` times a line that rises from 0 at -3 to 1 at 3: [`SiLU`] without an exponential. From Howard et al., 2019. Any
+    /// shape; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Hardswish.forward(&tensor(&[-4.0, 0.0, 4.0]));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.0, 4.0]);
+    /// ```
+    Hardswish,
+    |input| ops::hardswish(input)
+);
+
+activation!(
+    /// `x · tanh(softplus(x))`. From Misra, 2019. Any shape; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Mish.forward(&tensor(&[0.0, 30.0]));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 30.0]);
+    /// ```
+    Mish,
+    |input| ops::mish(input)
+);
+
+activation!(
+    /// A gated linear unit with SiLU: the first half of the features, through SiLU, times the second half, as in the
+    /// feed-forward part of Llama. From Shazeer, 2020.
+    ///
+    /// # Shapes
+    /// `(…, 2 n)` to `(…, n)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let block = seq![Linear::new(4, 2 * 16).bias(false), SwiGLU, Linear::new(16, 4).bias(false)];
+    /// assert_eq!(block.forward(&ones((3, 4))).dims(), [3, 4]);
+    /// ```
+    SwiGLU,
+    |input| {
+        let y = ops::swiglu_as(&check::name(&SwiGLU), input.raw());
+        y.or_raise().into()
+    }
+);
+
+activation!(
     /// Turns logits into probabilities, which sum to 1 along the last dimension. From d2l's chapter
     /// *Softmax Regression*. Any shape with at least one dimension; the output has the same shape.
     ///
@@ -118,7 +165,9 @@ mod tests {
     #[test]
     fn no_activation_hides_a_nan() {
         let x = tensor(&[f64::NAN]);
-        let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Softmax];
+        let layers: [&dyn Layer; 8] = [
+            &ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Hardswish, &Mish, &Softmax,
+        ];
         for layer in layers {
             let y = layer.forward(&x).to_vec1::<f32>();
             assert!(y[0].is_nan(), "{layer:?}");

@@ -1,5 +1,6 @@
 //! The embedding of tokens.
 
+use crate::error::{self, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
@@ -48,6 +49,32 @@ impl Embedding {
         let weight = Parameter::new(&weight);
         Self { weight }
     }
+
+    /// Creates a layer with this parameter itself as its table, `(num_embeddings, embedding_dim)`: what is shared with
+    /// another layer is trained together, counted once and saved once.
+    ///
+    /// # Panics
+    /// If the parameter is not a matrix, or is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let vectors = tensor(&[[0.1, 0.2], [0.3, 0.4]]); // (2, 2)
+    /// let layer = Embedding::from_parameter(Parameter::new(&vectors));
+    /// assert_eq!(layer.forward(&tensor(&[1])).to_vec2::<f32>(), [[0.3, 0.4]]);
+    /// ```
+    #[track_caller]
+    pub fn from_parameter(weight: Parameter) -> Self {
+        if weight.shape().rank() != 2 {
+            raise(error::shape(
+                "Embedding::from_parameter",
+                "a table (num_embeddings, embedding_dim)",
+                weight.shape().dims(),
+                "Pass the weight of another embedding, or Parameter::new(&vectors)",
+            ))
+        }
+        Self { weight }
+    }
 }
 
 impl Layer for Embedding {
@@ -76,8 +103,10 @@ mod tests {
             "Embedding(3, 2): token 3 is out of range: there are 3, from 0 to 2\n\
              Use token indices from 0 to 2, or create the embedding for more tokens"
         );
-        let message = message(zeros(1));
-        assert!(message.contains("takes token indices, but its input is f32"));
+        let floats = message(zeros(1));
+        assert!(floats.contains("takes token indices, but its input is f32"));
         assert!(attempt(|| Embedding::new(3, 0)).is_err());
+        let message = message_of(|| Embedding::from_parameter(Parameter::new(&zeros(1))));
+        assert!(message.contains("found shape [1]\n"), "{message}");
     }
 }

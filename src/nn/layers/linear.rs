@@ -88,28 +88,34 @@ impl Linear {
     /// ```
     #[track_caller]
     pub fn from_tensors(weight: &Tensor, bias: Option<&Tensor>) -> Self {
-        let &[out_features, _] = weight.dims() else {
-            raise(error::shape(
-                "Linear::from_tensors",
-                "a weight (out_features, in_features)",
-                weight.dims(),
-                "Add a dimension of size 1: weight.unsqueeze(0)",
-            ))
-        };
-        if let Some(bias) = bias
-            && bias.dims() != [out_features]
-        {
-            raise(error::shape(
-                "Linear::from_tensors",
-                format_args!("a bias ({out_features},)"),
-                bias.dims(),
-                "Pass a bias with an element for each row of the weight, or None",
-            ))
-        }
+        check_shapes("Linear::from_tensors", weight, bias);
         Self {
             weight: Parameter::new(weight),
             bias: bias.map(Parameter::new),
         }
+    }
+
+    /// Creates a layer with these parameters themselves, not with copies: what is shared with another layer is trained
+    /// together, counted once and saved once.
+    ///
+    /// # Panics
+    /// If the shapes are not `(out_features, in_features)` and `(out_features,)`, or a parameter is lazy and has no
+    /// values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let tokens = Embedding::new(100, 16);
+    /// let head = Linear::from_parameters(tokens.parameter("weight"), None); // tied
+    /// let net = seq![tokens, head];
+    /// assert_eq!(net.forward(&tensor(&[[5]])).dims(), [1, 1, 100]);
+    /// assert_eq!(net.num_parameters(), 1600);
+    /// ```
+    #[track_caller]
+    pub fn from_parameters(weight: Parameter, bias: Option<Parameter>) -> Self {
+        let values = bias.as_ref().map(Parameter::tensor);
+        check_shapes("Linear::from_parameters", &weight.tensor(), values.as_ref());
+        Self { weight, bias }
     }
 
     /// Removes the bias, or adds one with random values.
@@ -171,6 +177,29 @@ impl Linear {
             );
             raise(check::refused(self, input, wanted))
         }
+    }
+}
+
+/// Checks that a weight is a matrix, and that a bias has an element for each of its rows.
+#[track_caller]
+fn check_shapes(caller: &str, weight: &Tensor, bias: Option<&Tensor>) {
+    let &[out_features, _] = weight.dims() else {
+        raise(error::shape(
+            caller,
+            "a weight (out_features, in_features)",
+            weight.dims(),
+            "Add a dimension of size 1: weight.unsqueeze(0)",
+        ))
+    };
+    if let Some(bias) = bias
+        && bias.dims() != [out_features]
+    {
+        raise(error::shape(
+            caller,
+            format_args!("a bias ({out_features},)"),
+            bias.dims(),
+            "Pass a bias with an element for each row of the weight, or None",
+        ))
     }
 }
 
@@ -303,6 +332,22 @@ mod tests {
         for (got, want) in got.iter().zip(want) {
             assert!((got - want).abs() < 1e-5, "{got} is not {want}");
         }
+    }
+
+    #[test]
+    fn a_shared_parameter_is_trained_by_both_layers() {
+        let first = Linear::new(3, 3).bias(false);
+        let second = Linear::from_parameters(first.weight.clone(), None);
+        let net = crate::seq![first, second];
+        assert_eq!(net.parameters().len(), 1);
+        let weight = net.parameter("0.weight");
+        weight.set(&(crate::tensor::eye(3) * 2.0));
+        assert_eq!(net.forward(&ones((1, 3))).to_vec2::<f32>(), [[4.0; 3]]);
+        let gradient = net.forward(&ones((1, 3))).sum_all().backward();
+        // ∂/∂w₀₀ of Σ (w w x) is 2 from each layer.
+        assert_eq!(gradient.of(&weight.tensor()).to_vec2::<f32>()[0][0], 4.0);
+        let copy = net.replicate(&CPU);
+        assert_eq!(copy.num_parameters(), 9);
     }
 
     #[test]

@@ -55,6 +55,15 @@ impl From<ReLU> for Nonlinearity {
     }
 }
 
+impl Nonlinearity {
+    pub(super) fn apply(self, x: &Tensor) -> Tensor {
+        match self.0 {
+            Cell::Relu => x.relu(),
+            _ => x.tanh(),
+        }
+    }
+}
+
 impl RNN {
     /// Sets the activation function of each step: `Tanh`, as by default, or `ReLU`.
     ///

@@ -180,3 +180,111 @@ impl Function for Elu {
         Some(x.gt(0.0).where_cond(g, g * negative.exp() * self.0))
     }
 }
+
+#[derive(Clone, Copy)]
+pub(super) struct Hardswish;
+
+impl Function for Hardswish {
+    const SAVED: Saved = Saved::Input;
+    const CHEAP: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        let between = x * (x * T::of(1.0 / 6.0) + T::of(0.5));
+        let lower = if x <= T::of(-3.0) { T::ZERO } else { between };
+        if x >= T::of(3.0) { x } else { lower }
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        let between = x * T::of(1.0 / 3.0) + T::of(0.5);
+        let lower = if x <= T::of(-3.0) { T::ZERO } else { between };
+        if x >= T::of(3.0) { T::ONE } else { lower }
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let slope = x.le(-3.0).where_cond(0.0, x / 3.0 + 0.5);
+        Some(g * x.ge(3.0).where_cond(1.0, slope))
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Mish;
+
+impl Function for Mish {
+    const SAVED: Saved = Saved::Input;
+    const TOGETHER: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        let n = Self::squares::<T, FUSED>(x);
+        x * (n / (n + T::of(2.0)))
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        self.both::<T, FUSED>(x).1
+    }
+
+    #[inline(always)]
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        let n = Self::squares::<T, FUSED>(x);
+        let rest = T::of(2.0) / (n + T::of(2.0)); // 1 - tanh
+        let tanh = n / (n + T::of(2.0));
+        let slope = rest * (T::ONE + tanh) * Sigmoid.value::<T, FUSED>(x);
+        // Times a large `x`, what is left of it would not be small.
+        let slope = if x > T::of(20.0) { T::ZERO } else { slope };
+        (x * tanh, tanh + x * slope)
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let e = x.minimum(20.0).exp();
+        let n = &e * (&e + 2.0);
+        let tanh = &n / (&n + 2.0);
+        Some(g * (&tanh + x * (1.0 - tanh.sqr()) * x.sigmoid()))
+    }
+}
+
+impl Mish {
+    /// Returns `(1 + exp(x))² - 1`, of which the hyperbolic tangent of `log(1 + exp(x))` is `n / (n + 2)`. Beyond 20,
+    /// where that is 1, the exponential is not needed and would overflow.
+    #[inline(always)]
+    fn squares<T: Element, const FUSED: bool>(x: T) -> T {
+        let e = if x > T::of(20.0) { T::of(20.0) } else { x }.exp::<FUSED>();
+        e * (e + T::of(2.0))
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Softplus {
+    pub(super) beta: f64,
+    pub(super) threshold: f64,
+}
+
+impl Function for Softplus {
+    const SAVED: Saved = Saved::Input;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        let z = x * T::of(self.beta);
+        let positive = if z <= T::ZERO { T::ZERO } else { z };
+        let smooth = (positive + (-z.abs()).exp::<FUSED>().ln_1p()) / T::of(self.beta);
+        if z > T::of(self.threshold) { x } else { smooth }
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        let z = x * T::of(self.beta);
+        let slope = Sigmoid.value::<T, FUSED>(z);
+        if z > T::of(self.threshold) {
+            T::ONE
+        } else {
+            slope
+        }
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let z = x * self.beta;
+        Some(g * z.gt(self.threshold).where_cond(1.0, z.sigmoid()))
+    }
+}

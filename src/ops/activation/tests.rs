@@ -25,6 +25,19 @@ fn values_and_gradients_are_right() {
     });
     check("sigmoid", sigmoid, &s, &|x| s(x) * (1.0 - s(x)));
     check("tanh", tanh, &f64::tanh, &|x| 1.0 - x.tanh().powi(2));
+    let inside = |x: f64| x * (x / 6.0 + 0.5);
+    check("hardswish", hardswish, &inside, &|x| x / 3.0 + 0.5);
+    check("mish", mish, &|x| x * x.exp().ln_1p().tanh(), &|x| {
+        let tanh = x.exp().ln_1p().tanh();
+        tanh + x * (1.0 - tanh * tanh) * s(x)
+    });
+    let sharp = |x: &Tensor| softplus(x, 2.0, 20.0);
+    check(
+        "softplus",
+        sharp,
+        &|x| (2.0 * x).exp().ln_1p() / 2.0,
+        &|x| s(2.0 * x),
+    );
     check("silu", silu, &|x| x * s(x), &|x| {
         s(x) * (1.0 + x * (1.0 - s(x)))
     });
@@ -45,12 +58,20 @@ fn relu_at_zero_and_nan() {
 fn the_kernels_agree_with_candle() {
     type As = fn(&dyn Display, &Raw) -> Result<Raw>;
     type WithCandle = fn(&Raw) -> Result<Raw>;
-    let functions: [(&str, As, WithCandle); 5] = [
+    let softplus = |x: &Raw| softplus_with_candle(x, 2.0, 1.0);
+    let functions: [(&str, As, WithCandle); 8] = [
         ("relu", relu_as, relu_with_candle),
         ("sigmoid", sigmoid_as, candle_nn::ops::sigmoid),
         ("tanh", tanh_as, Raw::tanh),
         ("gelu", gelu_as, gelu_with_candle),
         ("silu", silu_as, Raw::silu),
+        ("hardswish", hardswish_as, hardswish_with_candle),
+        ("mish", mish_as, mish_with_candle),
+        (
+            "softplus",
+            |_, x| softplus_as(&"softplus", x, 2.0, 1.0),
+            softplus,
+        ),
     ];
     for (name, kernel, candle) in functions {
         compare(name, 20, |case| {
@@ -59,5 +80,18 @@ fn the_kernels_agree_with_candle() {
             let kernel: Operation = Box::new(move |x| kernel(&name, &x[0]));
             Some((inputs, kernel, Box::new(move |x| candle(&x[0]))))
         });
+    }
+}
+
+/// The rules for second derivatives compute the same gradient as the kernels, also far from 0.
+#[test]
+fn gradients_with_a_graph_are_the_same() {
+    let functions: [fn(&Tensor) -> Tensor; 3] = [hardswish, mish, |x| softplus(x, 0.5, 3.0)];
+    for function in functions {
+        let x = variable(&tensor(&[-40.0, -3.5, -1.0, 0.0, 2.0, 5.0, 40.0]));
+        let loss = function(&x).sum_all();
+        let (kernel, rule) = (loss.backward().of(&x), loss.backward_graph().of(&x));
+        let off = (kernel - rule).abs().max_all().item();
+        assert!(off < 1e-6, "{off}");
     }
 }

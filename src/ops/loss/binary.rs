@@ -2,12 +2,12 @@
 
 use super::elementwise::{ElementLoss, loss};
 use super::reduction::{Reduction, reduce};
-use super::targets::same_shape;
-use crate::error::{OrRaise, explain};
+use super::targets::{fitting, same_shape};
+use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
-use crate::tensor::{Raw, Tensor, moved};
+use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
 /// The binary cross-entropy of logits, [`bce_with_logits`], with settings.
@@ -107,7 +107,7 @@ impl BCEWithLogitsLoss {
         let mut losses = match &self.pos_weight {
             None => of(y.clone())?,
             Some(weight) => {
-                let weight = fitting("pos_weight", weight, y)?;
+                let weight = fitting(Binary::NAME, "pos_weight", weight, y)?;
                 let positive = product(&product(&of(y.ones_like()?)?, y)?, &weight)?;
                 let rest = arithmetic_number(Arithmetic::Sub, y, 1.into(), true)?;
                 let negative = product(&of(y.zeros_like()?)?, &rest)?;
@@ -115,24 +115,10 @@ impl BCEWithLogitsLoss {
             }
         };
         if let Some(weight) = &self.weight {
-            losses = product(&losses, &fitting("weight", weight, y)?)?;
+            losses = product(&losses, &fitting(Binary::NAME, "weight", weight, y)?)?;
         }
         reduce(Binary::NAME, &losses, self.reduction)
     }
-}
-
-/// Returns a weight on the device of the targets, in their type, if it can be broadcast to them.
-fn fitting(name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
-    if weight.broadcast_as(y.shape()).is_err() {
-        let (found, expected) = (weight.dims(), y.dims());
-        return Err(explain(
-            format!(
-                "bce_with_logits: a {name} of shape {found:?} does not fit targets of shape {expected:?}"
-            ),
-            format!("Pass one value for each class: a {name} of shape (classes,)"),
-        ).into());
-    }
-    moved(weight, y.device())?.to_dtype(y.dtype())
 }
 
 functions! {

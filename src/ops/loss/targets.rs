@@ -2,7 +2,7 @@
 
 use crate::device::DeviceExt;
 use crate::error::explain;
-use crate::tensor::Raw;
+use crate::tensor::{Raw, moved};
 use candle_core::Result;
 
 /// Checks that predictions and targets have the same shape, type and device.
@@ -46,6 +46,21 @@ pub(crate) fn same_device(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
         )
         .into()),
     }
+}
+
+/// Returns a weight on the device of the targets, in their type, if it can be broadcast to them.
+pub(super) fn fitting(loss: &str, name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
+    if weight.broadcast_as(y.shape()).is_err() {
+        let (found, expected) = (weight.dims(), y.dims());
+        return Err(explain(
+            format!(
+                "{loss}: a {name} of shape {found:?} does not fit targets of shape {expected:?}"
+            ),
+            format!("Pass one value for each class: a {name} of shape (classes,)"),
+        )
+        .into());
+    }
+    moved(weight, y.device())?.to_dtype(y.dtype())
 }
 
 #[cfg(test)]

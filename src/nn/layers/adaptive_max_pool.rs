@@ -1,0 +1,130 @@
+//! Maximum pooling to a given size.
+
+use crate::error::{OrRaise, raise};
+use crate::nn::layer::boxed_here;
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameters, check};
+use crate::ops::{self, Pair, Pool2dSpec};
+use crate::tensor::Tensor;
+
+/// Takes the maximum of patches that cover the image, so that the output has the given size whatever the size of the
+/// input. Neighbouring patches overlap where the sizes do not divide evenly. Of equal elements, the first gets the
+/// gradient.
+///
+/// # Shapes
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and the width.
+/// The batch may be missing.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
+/// let y = AdaptiveMaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
+/// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
+/// ```
+#[derive(Clone, Copy, Parameters)]
+#[describe(output_size = self.size)]
+pub struct AdaptiveMaxPool2d {
+    size: Pair,
+}
+
+impl AdaptiveMaxPool2d {
+    /// Creates a layer whose output has this height and width: `3`, or `(2, 3)`.
+    ///
+    /// # Panics
+    /// If one of them is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = AdaptiveMaxPool2d::new(3).forward(&zeros((1, 2, 7, 5)));
+    /// assert_eq!(y.dims(), [1, 2, 3, 3]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn new(size: impl Into<Pair>) -> Self {
+        Self::of_size(size.into())
+    }
+
+    #[track_caller]
+    fn of_size(size: Pair) -> Self {
+        check::positive("AdaptiveMaxPool2d", &[("size", size.least())]);
+        Self { size }
+    }
+
+    /// Returns the maxima of patches of different sizes.
+    fn uneven(&self, x: &Tensor) -> Tensor {
+        let [rows, columns] = [0, 1].map(|i| patches(x.dim(2 + i), self.size.both()[i]));
+        let mut maxima = vec![];
+        for (top, height) in rows {
+            for (left, width) in &columns {
+                let patch = x.narrow(2, top, height).narrow(3, *left, *width);
+                maxima.push(patch.flatten(2, 3).max(2)); // (batch, channels)
+            }
+        }
+        let [height, width] = self.size.both();
+        Tensor::stack(&maxima, 2).reshape((x.dim(0), x.dim(1), height, width))
+    }
+}
+
+/// Returns where the patches of a dimension begin, and their sizes.
+fn patches(size: usize, outputs: usize) -> Vec<(usize, usize)> {
+    let patch = |i: usize| {
+        let start = i * size / outputs;
+        (start, ((i + 1) * size).div_ceil(outputs) - start)
+    };
+    (0..outputs).map(patch).collect()
+}
+
+impl Layer for AdaptiveMaxPool2d {
+    boxed_here!();
+
+    fn forward(&self, input: &Tensor) -> Tensor {
+        if input.rank() == 3 {
+            return self.forward(&input.unsqueeze(0)).squeeze(0);
+        }
+        let (_, _, height, width) = check::image(self, input);
+        if height == 0 || width == 0 {
+            let expected = "Its images must have at least one pixel";
+            raise(check::refused(self, input, expected))
+        }
+        let [rows, columns] = self.size.both();
+        let y = match height.is_multiple_of(rows) && width.is_multiple_of(columns) {
+            true => {
+                let spec = Pool2dSpec::new((height / rows, width / columns));
+                let y = ops::max_pool2d_as(&check::name(self), input.raw(), spec);
+                y.or_raise().into()
+            }
+            false => self.uneven(input),
+        };
+        seen(self, y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::tests::message_of;
+    use crate::tensor::{arange, zeros};
+
+    #[test]
+    fn patches_of_different_sizes_overlap() {
+        assert_eq!(patches(5, 3), [(0, 2), (1, 3), (3, 2)]);
+        let x = arange(0.0, 5.0).reshape((1, 1, 1, 5));
+        let y = AdaptiveMaxPool2d::new((1, 3)).forward(&x);
+        assert_eq!(y.to_vec::<f32>(), [1.0, 3.0, 4.0]);
+        let y = AdaptiveMaxPool2d::new((2, 6)).forward(&x); // larger than the image
+        assert_eq!(y.dims(), [1, 1, 2, 6]);
+    }
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let layer = AdaptiveMaxPool2d::new(2);
+        let message = message_of(|| layer.forward(&zeros((4, 4))));
+        assert!(message.contains("(batch, channels, height, width)"));
+        let message = message_of(|| layer.forward(&zeros((1, 1, 0, 4))));
+        assert!(message.ends_with("at least one pixel"), "{message}");
+        let message = message_of(|| AdaptiveMaxPool2d::new((2, 0)));
+        assert!(message.starts_with("AdaptiveMaxPool2d: size is 0\n"));
+    }
+}

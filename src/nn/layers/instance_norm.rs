@@ -1,0 +1,170 @@
+//! Instance normalisation.
+
+use crate::error::raise;
+use crate::nn::layer::boxed_here;
+use crate::nn::summary::output_of;
+use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::ops;
+use crate::tensor::{Raw, Tensor, ones, zeros};
+
+/// Implements a normalisation of inputs with this many dimensions, of which the first may be missing.
+macro_rules! instance_norm {
+    ($(#[$doc:meta])* $name:ident, $rank:literal, $shape:literal) => {
+        $(#[$doc])*
+        ///
+        /// From Ulyanov, Vedaldi and Lempitsky, 2016. Training and evaluation do not differ: there are no running
+        /// statistics.
+        #[derive(Parameters)]
+        #[describe(self.num_features, eps = self.eps, affine = self.weight.is_some())]
+        pub struct $name {
+            weight: Option<Parameter>,
+            bias: Option<Parameter>,
+            num_features: usize,
+            eps: f64,
+        }
+
+        impl $name {
+            /// Creates a layer for this many channels, without parameters.
+            ///
+            /// # Panics
+            /// If `num_features` is 0.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(4).num_parameters(), 0);")]
+            /// ```
+            #[track_caller]
+            pub fn new(num_features: usize) -> Self {
+                check::positive(stringify!($name), &[("num_features", num_features)]);
+                Self {
+                    weight: None,
+                    bias: None,
+                    num_features,
+                    eps: 1e-5,
+                }
+            }
+
+            /// Sets whether each channel has a learned scale and shift, on the default device; `false` by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(4).affine(true).num_parameters(), 8);")]
+            /// ```
+            #[track_caller]
+            pub fn affine(mut self, affine: bool) -> Self {
+                self.weight = affine.then(|| Parameter::new(&ones(self.num_features)));
+                self.bias = affine.then(|| Parameter::new(&zeros(self.num_features)));
+                self
+            }
+
+            /// Sets the value that is added to the variance; 1e-5 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let norm = ", stringify!($name), "::new(4).eps(0.001);")]
+            #[doc = concat!("assert_eq!(norm.describe(), \"", stringify!($name), "(4, eps=0.001, affine=false)\");")]
+            /// ```
+            pub fn eps(mut self, eps: f64) -> Self {
+                self.eps = eps;
+                self
+            }
+        }
+
+        impl Layer for $name {
+            boxed_here!();
+
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let is_single = input.rank() == $rank - 1;
+                let channels = input.dims().get(if is_single { 0 } else { 1 });
+                let fits = is_single || input.rank() == $rank;
+                if !fits || channels != Some(&self.num_features) {
+                    let expected = format!(concat!("Expected ", $shape, " with {} channels"), self.num_features);
+                    raise(check::refused(self, input, expected))
+                }
+                if is_single {
+                    return self.forward(&input.unsqueeze(0)).squeeze(0);
+                }
+                let values = |x: &Option<Parameter>| x.as_ref().map(Parameter::tensor);
+                let parameters = [values(&self.weight), values(&self.bias)];
+                normalized(self, input, self.num_features, parameters, self.eps)
+            }
+        }
+    };
+}
+
+instance_norm!(
+    /// Normalises each channel of each sequence to mean 0 and variance 1, over its steps.
+    ///
+    /// # Shapes
+    /// `(batch, channels, length)`; the output has the same shape. The batch may be missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = InstanceNorm1d::new(1).forward(&tensor(&[[[1.0, 3.0]]])); // (1, 1, 2)
+    /// assert!((y.to_vec::<f32>()[1] - 1.0).abs() < 1e-4);
+    /// ```
+    InstanceNorm1d, 3, "sequences (batch, channels, length)"
+);
+
+instance_norm!(
+    /// Normalises each channel of each image to mean 0 and variance 1, over its pixels.
+    ///
+    /// # Shapes
+    /// `(batch, channels, height, width)`; the output has the same shape. The batch may be missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[[1.0, 3.0], [3.0, 1.0]]]]); // (1, 1, 2, 2)
+    /// let y = InstanceNorm2d::new(1).forward(&x);
+    /// assert!((y.to_vec::<f32>()[1] - 1.0).abs() < 1e-4);
+    /// ```
+    InstanceNorm2d, 4, "images (batch, channels, height, width)"
+);
+
+/// Normalises groups of one channel each. Without parameters, the scale is 1 and the shift 0.
+fn normalized(
+    layer: &dyn Parameters,
+    x: &Tensor,
+    channels: usize,
+    parameters: [Option<Tensor>; 2],
+    eps: f64,
+) -> Tensor {
+    if x.elem_count() > 0 && x.elem_count() == x.dims()[0] * channels {
+        let expected = "It needs more than one element in each channel: the variance of one is 0";
+        raise(check::refused(layer, x, expected))
+    }
+    let constant = |value: f64| Raw::full(value, channels, x.device())?.to_dtype(x.dtype());
+    let y = || {
+        let [weight, bias] = parameters.map(|x| x.map(Raw::from));
+        let weight = weight.map_or_else(|| constant(1.0), Ok)?;
+        let bias = bias.map_or_else(|| constant(0.0), Ok)?;
+        ops::group_norm_as(&check::name(layer), x.raw(), channels, &weight, &bias, eps)
+    };
+    output_of(layer, y())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::tests::message_of;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let norm = InstanceNorm2d::new(3);
+        assert_eq!(
+            message_of(|| norm.forward(&zeros((2, 4, 5, 5)))),
+            "InstanceNorm2d(3, eps=1e-5, affine=false) cannot take an input of shape [2, 4, 5, 5]\n\
+             Expected images (batch, channels, height, width) with 3 channels"
+        );
+        let message = message_of(|| norm.forward(&zeros((2, 3, 1, 1))));
+        assert!(message.contains("more than one element"), "{message}");
+        assert_eq!(norm.forward(&zeros((0, 3, 2, 2))).dims(), [0, 3, 2, 2]);
+        let message = message_of(|| InstanceNorm1d::new(0));
+        assert!(message.starts_with("InstanceNorm1d: num_features is 0\n"));
+    }
+}
