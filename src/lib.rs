@@ -26,6 +26,7 @@
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
 //! | [`optim`] | optimisers, and schedules for the learning rate |
 //! | [`train`] | the training loop, on one device or several |
+//! | [`metrics`] | precision, recall, areas under curves, BLEU, perplexity, overlap of boxes |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`notebook`] | how a value is shown below its cell, displays, progress bars, interrupts |
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
@@ -109,6 +110,7 @@ mod image;
 mod input;
 #[doc(hidden)]
 pub mod inspect;
+pub mod metrics;
 pub mod nn;
 pub mod notebook;
 pub mod ops;

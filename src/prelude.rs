@@ -23,6 +23,10 @@ pub use crate::device::{
 };
 pub use crate::error::{Error, Result, attempt};
 pub use crate::exercises::check;
+pub use crate::metrics::{
+    Average, Confusion, Detections, average_precision, bleu, box_iou, mean_average_precision, nms,
+    perplexity, roc_auc,
+};
 pub use crate::nn::{
     AdaptiveAvgPool2d, AdaptiveMaxPool2d, AttentionMask, AvgPool2d, BagMode, BatchNorm1d,
     BatchNorm2d, Bilinear, Buffer, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU,
