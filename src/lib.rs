@@ -27,6 +27,7 @@
 //! | [`optim`] | optimisers, and schedules for the learning rate |
 //! | [`train`] | the training loop, on one device or several |
 //! | [`metrics`] | precision, recall, areas under curves, BLEU, perplexity, overlap of boxes |
+//! | [`rl`] | reinforcement learning: environments, a replay buffer, returns and advantages |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`notebook`] | how a value is shown below its cell, displays, progress bars, interrupts |
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
@@ -119,6 +120,7 @@ pub mod plot;
 pub mod prelude;
 #[cfg(test)]
 mod reference;
+pub mod rl;
 pub mod tensor;
 pub mod tensorboard;
 pub mod train;
