@@ -12,10 +12,12 @@ mod adagrad;
 mod adam;
 mod gradients;
 mod groups;
+mod lbfgs;
 mod parameter_state;
 mod rmsprop;
 mod rule;
 mod schedule;
+mod several;
 mod sgd;
 mod state;
 #[cfg(test)]
@@ -26,9 +28,11 @@ pub use adagrad::Adagrad;
 pub use adam::{Adam, AdamW};
 pub use gradients::{accumulate_gradients, clip_gradients};
 pub(crate) use gradients::{try_accumulate, try_clip, variables};
+pub use lbfgs::LBFGS;
 pub use rmsprop::RMSprop;
 pub(crate) use schedule::is_better_larger;
 pub use schedule::{LrSchedule, OneCycle, ReduceOnPlateau, Schedule};
+pub use several::Optimizers;
 pub use sgd::SGD;
 pub(crate) use sgd::plain_sgd;
 
@@ -143,6 +147,12 @@ pub trait Optimizer: Send {
     /// # Ok::<(), Error>(())
     /// ```
     fn load_state(&mut self, state: &[(String, Tensor)]) -> Result<()>;
+
+    /// Returns the optimisers of a list.
+    #[doc(hidden)]
+    fn parts(&mut self) -> Option<&mut [Box<dyn Optimizer>]> {
+        None
+    }
 }
 
 /// Defines an optimiser: its name, the rule with its defaults, the rule's type, the default weight decay,

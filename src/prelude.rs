@@ -57,8 +57,8 @@ pub use crate::ops::{
     smooth_l1_loss, softmax, softplus, sum, tanh, unfold,
 };
 pub use crate::optim::{
-    Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, SGD,
-    Schedule, accumulate_gradients, clip_gradients,
+    Adadelta, Adagrad, Adam, AdamW, LBFGS, LrSchedule, OneCycle, Optimizer, Optimizers, RMSprop,
+    ReduceOnPlateau, SGD, Schedule, accumulate_gradients, clip_gradients,
 };
 pub use crate::plot::{
     Figure, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram, plot, scatter,
@@ -73,7 +73,8 @@ pub use crate::tensor::{
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;
 pub use crate::train::{
-    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, EpochEnd, FitEnd,
-    Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy, split_and_load,
+    Accuracy, AveragedWeights, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping,
+    EpochEnd, FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer,
+    accuracy, split_and_load,
 };
 pub use candle_core::{D, DType, Device};

@@ -8,6 +8,7 @@
 //!   [`Accuracy`] counts right predictions over several devices.
 
 mod accuracy;
+mod averaged;
 mod callback;
 mod checkpoint;
 mod classifier;
@@ -27,6 +28,7 @@ mod trainer;
 mod unfinished;
 
 pub use accuracy::{Accuracy, accuracy};
+pub use averaged::AveragedWeights;
 pub use callback::{Callback, EpochEnd, FitEnd, Flow, Step};
 pub use checkpoint::Checkpoint;
 pub use classifier::Classifier;

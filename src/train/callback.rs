@@ -37,7 +37,8 @@ pub trait Callback: Send {
     /// Runs in each step, after the gradients are computed and before they are clipped and the optimiser
     /// uses them. With [`Flow::Stop`] this step is the last one; the validation follows it. If a step
     /// accumulates several batches, its gradients are the mean of theirs; its batch and its loss are
-    /// those of the last one.
+    /// those of the last one. If the module makes its [own steps](crate::train::Module::manual_step), it runs after each,
+    /// without gradients.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).
@@ -241,6 +242,8 @@ pub struct EpochEnd<'a> {
 pub struct Step<'a> {
     /// The number of this step, counted from 1 since training began.
     pub step: usize,
+    /// The number of steps that the model's parameters have made.
+    pub(super) done: usize,
     /// The number of the epoch, counted from 1.
     pub epoch: usize,
     /// The loss of the batch: `()`.

@@ -2,6 +2,7 @@
 
 mod accumulated;
 mod lr_find;
+mod manual;
 mod panics;
 mod prepare;
 mod ranks;

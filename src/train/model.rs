@@ -38,6 +38,15 @@ pub(crate) trait Steps: Sync {
     fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Box<dyn AnyBatch>;
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer>;
+
+    fn is_automatic(&self, model: &dyn AnyModel) -> bool;
+
+    fn manual(
+        &self,
+        model: &dyn AnyModel,
+        batch: &dyn AnyBatch,
+        optimizers: &mut [Box<dyn Optimizer>],
+    ) -> Tensor;
 }
 
 /// Returns the steps for these types of models, batches and outputs.
@@ -63,6 +72,19 @@ impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for TypedSteps<M, B, Y> 
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer> {
         downcast::<M>(model).configure_optimizers()
+    }
+
+    fn is_automatic(&self, model: &dyn AnyModel) -> bool {
+        downcast::<M>(model).automatic_optimization()
+    }
+
+    fn manual(
+        &self,
+        model: &dyn AnyModel,
+        batch: &dyn AnyBatch,
+        optimizers: &mut [Box<dyn Optimizer>],
+    ) -> Tensor {
+        downcast::<M>(model).manual_step(downcast(batch), optimizers)
     }
 }
 

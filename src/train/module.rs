@@ -156,6 +156,79 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
         plain_sgd(self.parameters(), 0.1)
     }
 
+    /// Returns whether the trainer computes the gradients of [`training_step`](Self::training_step) and makes the steps, as by
+    /// default. If not, it calls [`manual_step`](Self::manual_step).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Classifier::new(Linear::new(2, 3), 0.5).automatic_optimization());
+    /// ```
+    fn automatic_optimization(&self) -> bool {
+        true
+    }
+
+    /// Trains on a batch with the optimisers of [`configure_optimizers`](Self::configure_optimizers), and returns the loss to
+    /// record, if [`automatic_optimization`](Self::automatic_optimization) is false: for several losses and optimisers, as
+    /// in a GAN. The trainer then does not clip or accumulate gradients, and uses one device.
+    ///
+    /// # Panics
+    /// If the batch does not fit the model.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// #[derive(Parameters)]
+    /// struct Gan { generator: Linear, discriminator: Linear }
+    ///
+    /// impl Layer for Gan {
+    ///     fn forward(&self, noise: &Tensor) -> Tensor {
+    ///         self.generator.forward(noise)
+    ///     }
+    /// }
+    ///
+    /// impl Module for Gan {
+    ///     fn loss(&self, fake: &Tensor, _: &Tensor) -> Tensor {
+    ///         let logits = self.discriminator.forward(fake);
+    ///         bce_with_logits(&logits, &logits.ones_like())
+    ///     }
+    ///
+    ///     fn automatic_optimization(&self) -> bool { false }
+    ///
+    ///     fn configure_optimizers(&self) -> Box<dyn Optimizer> {
+    ///         let optimizers = Optimizers::new()
+    ///             .with(Adam::new(self.generator.parameters(), 0.01))
+    ///             .with(Adam::new(self.discriminator.parameters(), 0.01));
+    ///         Box::new(optimizers)
+    ///     }
+    ///
+    ///     fn manual_step(&self, batch: &Batch, optimizers: &mut [Box<dyn Optimizer>]) -> Tensor {
+    ///         let fake = self.forward(&randn((batch.len(), 4)));
+    ///         let loss = self.loss(&fake, &batch.y);
+    ///         optimizers[0].step(&loss.backward());
+    ///         let (real, fake) = (self.discriminator.forward(&batch.x), self.discriminator.forward(&fake.detach()));
+    ///         let other = bce_with_logits(&real, &real.ones_like()) + bce_with_logits(&fake, &fake.zeros_like());
+    ///         optimizers[1].step(&other.backward());
+    ///         self.plot("discriminator", &other, true);
+    ///         loss
+    ///     }
+    /// }
+    ///
+    /// let mut gan = Gan { generator: Linear::new(4, 2), discriminator: Linear::new(2, 1) };
+    /// let data = DataLoader::new(TensorDataset::new(randn((64, 2)), zeros(64))?);
+    /// let history = Trainer::new(2).fit(&mut gan, &data)?;
+    /// assert!(history.last("train_discriminator").is_some());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn manual_step(&self, batch: &B, optimizers: &mut [Box<dyn Optimizer>]) -> Tensor {
+        let loss = self.training_step(batch);
+        let gradients = loss.backward();
+        optimizers
+            .iter_mut()
+            .for_each(|optimizer| optimizer.step(&gradients));
+        loss
+    }
+
     /// Adds a metric to the trainer's board and to its history: as `train_…` if `train` is true,
     /// averaged over the examples of an interval, else as `val_…`, averaged over the examples of the
     /// validation set. Does nothing without a trainer.

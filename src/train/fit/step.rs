@@ -22,6 +22,9 @@ impl Fit<'_> {
 
     /// Computes the gradients of a batch, and makes a step if it was the last batch of the step.
     pub(super) fn step_on(&mut self, batch: &dyn AnyBatch) -> Result<()> {
+        if !self.steps.is_automatic(self.model) {
+            return self.manual_step(batch);
+        }
         let examples = batch.examples()?;
         let share = self.train.share(self.batch);
         let parts = parallel::split(batch, &self.trainer.in_use)?;
@@ -51,7 +54,7 @@ impl Fit<'_> {
                 let own_loss = (&loss, own as f64 / total as f64);
                 loss = ranks.reduce(self.model, &mut gradients, fraction, own_loss)?;
             }
-            self.flow = self.on_step(batch, &loss, &mut gradients)?;
+            self.flow = self.on_step(batch, &loss, &mut gradients, self.step)?;
             if self.trainer.clip > 0.0 {
                 try_clip(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
             }
@@ -73,15 +76,17 @@ impl Fit<'_> {
         }
     }
 
-    /// Calls the callbacks before the optimiser's step; returns whether training continues.
-    fn on_step(
+    /// Calls the callbacks, after `done` steps; returns whether training continues.
+    pub(super) fn on_step(
         &mut self,
         batch: &dyn AnyBatch,
         loss: &Tensor,
         gradients: &mut GradStore,
+        done: usize,
     ) -> Result<Flow> {
         let mut step = Step {
             step: self.step + 1,
+            done,
             epoch: self.epoch + 1,
             loss,
             model: &*self.model,
