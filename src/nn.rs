@@ -58,6 +58,7 @@ mod describe;
 mod evaluating;
 pub(crate) mod files;
 mod init;
+mod kv_cache;
 mod layer;
 mod layers;
 mod load;
@@ -84,6 +85,7 @@ pub use crate::ops::{
 pub use buffer::Buffer;
 pub(crate) use evaluating::evaluating;
 pub use init::Init;
+pub use kv_cache::KvCache;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
@@ -93,13 +95,14 @@ pub use layers::transformer::Activation;
 pub use layers::{
     AdaptiveAvgPool2d, AdaptiveMaxPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, Conv1d,
     Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, EmbeddingBag, Flatten, GELU,
-    GLU, GRU, GRUCell, GroupNorm, Hardswish, Identity, InstanceNorm1d, InstanceNorm2d, IntoLayer,
-    LSTM, LSTMCell, Lambda, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
-    LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
-    Linear, LocalResponseNorm, MaxPool2d, Mish, MultiheadAttention, PReLU, Parallel, PixelShuffle,
-    PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, Sequential, SiLU,
-    Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
-    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
+    GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention, Hardswish, Identity, InstanceNorm1d,
+    InstanceNorm2d, IntoLayer, LSTM, LSTMCell, Lambda, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d,
+    LazyConv1d, LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU,
+    LearnedPositionalEncoding, Linear, LocalResponseNorm, MaxPool2d, Mish, MultiheadAttention,
+    PReLU, Parallel, PixelShuffle, PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU,
+    Residual, RotaryEmbedding, Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU,
+    Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample, WeightNorm,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

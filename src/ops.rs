@@ -69,6 +69,7 @@ mod ranking;
 mod reduce;
 mod resample;
 mod rnn;
+mod rotate;
 mod select;
 mod softmax;
 #[cfg(test)]
@@ -79,7 +80,7 @@ pub use activation::{elu, gelu, hardswish, leaky_relu, mish, relu, sigmoid, silu
 pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
 pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
-pub(crate) use attention::{attention, attention_of_heads, valid_steps};
+pub(crate) use attention::{Heads, attention, attention_of_heads, valid_steps};
 pub(crate) use autograd::retain_grad;
 pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
@@ -134,6 +135,7 @@ pub use reduce::{
 };
 pub use resample::{grid_sample, interpolate};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
+pub(crate) use rotate::{Angles, rotate_as};
 pub use select::{flip, gather, index_select, where_cond};
 use select::{replaced, written};
 pub(crate) use softmax::softmax_as;

@@ -13,10 +13,10 @@ pub use crate::data::transforms::{
     ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
-    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
-    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler,
-    k_folds, pad_sequences, random_split,
+    Batch, BatchData, BpeCharCifar10, DataFrame, DataLoader, DataModule, Dataset, Digits,
+    FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler, Shapes,
+    StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler, k_folds,
+    pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
@@ -30,15 +30,16 @@ pub use crate::metrics::{
 pub use crate::nn::{
     AdaptiveAvgPool2d, AdaptiveMaxPool2d, AttentionMask, AvgPool2d, BagMode, BatchNorm1d,
     BatchNorm2d, Bilinear, Buffer, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU,
-    Embedding, EmbeddingBag, Flatten, GELU, GLU, GRU, GRUCell, GroupNorm, Hardswish, Identity,
-    Init, InstanceNorm1d, InstanceNorm2d, LSTM, LSTMCell, Lambda, Layer, LayerNorm,
-    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
-    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, LoadOptions,
-    LocalResponseNorm, MaxPool2d, Mish, Mode, MultiheadAttention, PReLU, Parallel, Parameter,
-    Parameters, ParametersExt, PixelShuffle, PixelUnshuffle, PositionalEncoding, RMSNorm, RNN,
-    RNNCell, ReLU, Residual, Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU,
-    Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
-    Upsample, WeightNorm, scaled_dot_product_attention,
+    Embedding, EmbeddingBag, Flatten, GELU, GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention,
+    Hardswish, Identity, Init, InstanceNorm1d, InstanceNorm2d, KvCache, LSTM, LSTMCell, Lambda,
+    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
+    Linear, LoadOptions, LocalResponseNorm, MaxPool2d, Mish, Mode, MultiheadAttention, PReLU,
+    Parallel, Parameter, Parameters, ParametersExt, PixelShuffle, PixelUnshuffle,
+    PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, RotaryEmbedding, Sequential, SiLU,
+    Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
+    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
+    scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,

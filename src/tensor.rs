@@ -5,6 +5,7 @@
 
 mod across;
 mod axis;
+mod cache;
 mod context;
 mod create;
 mod default_device;
@@ -17,12 +18,14 @@ mod number;
 mod operand;
 mod part;
 mod random;
+mod remember;
 mod size;
 mod value;
 mod versions;
 
 pub(crate) use across::with_across;
 pub use axis::{Axes, Axis};
+pub(crate) use cache::{SharedCache, lock};
 pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, record_metric};
 pub(crate) use create::placed;
 pub use create::{arange, arange_step, eye, full, linspace, ones, tensor, zeros};
@@ -38,6 +41,7 @@ pub use operand::Operand;
 pub(crate) use part::{keep_by_example, with_part};
 pub(crate) use random::{draw_seed, generator_state, permutation, random_unit, restore_generator};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
+pub(crate) use remember::{has_cache, past_steps, refuse_cache, remember, with_cache};
 pub(crate) use size::{check_size, fits_memory};
 pub(crate) use value::Raw;
 pub use value::Tensor;

@@ -56,7 +56,9 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
     }
     check_inputs(caller, query, key, value)?;
     let same = query.dims().last() == value.dims().last();
-    if !(same && can_fuse(inputs, mask)) {
+    let steps = query.rank() - 2;
+    let attend = mask.reach.fits(query.dims()[steps], key.dims()[steps]);
+    if !(same && attend && can_fuse(inputs, mask)) {
         return Ok(attention(caller, inputs, mask, 0.0)?.0);
     }
     let [q, k, v] = inputs.map(contiguous_raw);
@@ -72,10 +74,11 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
     let sizes = Sizes {
         batch: q.elem_count() / (queries * features),
         heads: 1,
+        group: 1,
         queries,
         keys,
         features,
-        causal: mask.causal,
+        reach: mask.reach,
     };
     let places = [place(queries), place(keys), place(keys)];
     let tensors = &[&q, &k, &v];
@@ -104,31 +107,48 @@ fn broadcast(inputs: [&Raw; 3]) -> Result<Option<[Raw; 3]>> {
     Ok(Some([query?, key?, value?]))
 }
 
-/// Returns whether the kernel in `fused` can compute with these tensors: they are not empty, and there is no
-/// mask but the causal one.
+/// Returns whether the kernel in `fused` can compute with these tensors: they are not empty, and the mask depends on
+/// the positions alone.
 fn can_fuse(inputs: [&Raw; 3], mask: &AttentionMask) -> bool {
     let empty = inputs.iter().any(|x| x.elem_count() == 0);
     has_kernel(&inputs) && !empty && mask.scores.is_none() && mask.keys.is_none()
 }
 
+/// The heads of projections `(batch, steps, …)` or `(steps, batch, …)`.
+pub(crate) struct Heads {
+    pub(crate) count: usize,
+    pub(crate) batch_first: bool,
+    /// How many steps of the keys and values count; the memory of a cache has room for more.
+    pub(crate) keys: Option<usize>,
+}
+
 /// Returns the attention of several heads: `inputs` are the projections of query, key and value, or one
-/// tensor with all three, `(batch, steps, …)` or `(steps, batch, …)`. `None` if the kernel cannot compute it.
+/// tensor with all three. Keys and values may have fewer heads, each of which several heads of queries share. `None` if
+/// the kernel cannot compute it.
 pub(crate) fn attention_of_heads(
     inputs: &[&Raw],
-    heads: usize,
-    batch_first: bool,
+    heads: &Heads,
     mask: &AttentionMask,
 ) -> Result<Option<Raw>> {
+    let batch_first = heads.batch_first;
     let (first, last) = (inputs[0], inputs[inputs.len() - 1]);
     let (batch, steps) = if batch_first { (0, 1) } else { (1, 0) };
     let width = first.dim(2)? / if inputs.len() == 1 { 3 } else { 1 };
+    let shared = if inputs.len() == 1 {
+        width
+    } else {
+        last.dim(2)?
+    };
     let key = inputs[inputs.len() / 2];
-    let fits = inputs.iter().all(|x| x.is_contiguous())
+    let (queries, keys) = (first.dim(steps)?, heads.keys.unwrap_or(last.dim(steps)?));
+    let fits = mask.reach.fits(queries, keys)
+        && inputs.iter().all(|x| x.is_contiguous())
         && first.dim(batch)? == last.dim(batch)?
         && key.dims() == last.dims();
     if !(fits && can_fuse([first, key, last], mask)) {
         return Ok(None);
     }
+    let features = width / heads.count;
     // The rows of `row` features are ordered by example and step, or by step and example.
     let place = |x: &Raw, start: usize, row: usize| -> Result<Place> {
         let (of_batch, of_step) = match batch_first {
@@ -138,7 +158,7 @@ pub(crate) fn attention_of_heads(
         Ok(Place {
             start,
             batch: of_batch,
-            head: width / heads,
+            head: features,
             step: of_step,
         })
     };
@@ -150,31 +170,27 @@ pub(crate) fn attention_of_heads(
         ],
         _ => [
             place(first, 0, width)?,
-            place(last, 0, width)?,
-            place(last, 0, width)?,
+            place(last, 0, shared)?,
+            place(last, 0, shared)?,
         ],
     };
     let sizes = Sizes {
         batch: first.dim(batch)?,
-        heads,
-        queries: first.dim(steps)?,
-        keys: last.dim(steps)?,
-        features: width / heads,
-        causal: mask.causal,
+        heads: heads.count,
+        group: width / shared,
+        queries,
+        keys,
+        features,
+        reach: mask.reach,
     };
     let mut shape = first.dims().to_vec();
     shape[2] = width;
     let output = place(first, 0, width)?;
-    fused(
-        Inputs {
-            tensors: inputs,
-            places,
-        },
-        sizes,
-        shape.into(),
-        output,
-    )
-    .map(Some)
+    let inputs = Inputs {
+        tensors: inputs,
+        places,
+    };
+    fused(inputs, sizes, shape.into(), output).map(Some)
 }
 
 /// Returns the weighted mean of the values, for which each weight is dropped with probability `p`, and the
@@ -209,7 +225,7 @@ pub(crate) fn attention(
         None => scores,
     };
     let mut weights = softmax_as(caller, &scores, D::Minus1.into())?; // (…, queries, keys)
-    if let Some(added) = added.filter(|_| mask.scores.is_some() || mask.keys.is_some()) {
+    if let Some(added) = added.filter(|_| mask.may_hide_all()) {
         // The weights of a query that may attend to no key are 0.
         let alive = added
             .max_keepdim(D::Minus1)?

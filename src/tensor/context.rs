@@ -10,11 +10,13 @@
 //! | random generator | [`with_seed`](super::with_seed) | random tensors, dropout, samplers |
 //! | part of the batch | data parallelism, ranks | dropout |
 //! | connection to the ranks | synchronised batch normalisation | batch normalisation |
+//! | keys and values of earlier steps | [`KvCache`](crate::nn::KvCache) | attention, positions |
 //! | metrics of the step | the trainer | [`Module::plot`](crate::train::Module::plot) |
 //!
 //! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
 
 use super::Tensor;
+use super::cache::SharedCache;
 use candle_core::{Device, Result};
 use rand_chacha::ChaCha12Rng;
 use std::cell::RefCell;
@@ -58,6 +60,7 @@ struct Context {
     generator: Option<Box<ChaCha12Rng>>,
     part: Option<Part>,
     across: Option<Across>,
+    cache: Option<SharedCache>,
     metrics: Option<Vec<Metric>>,
 }
 
@@ -69,6 +72,7 @@ thread_local! {
             generator: None,
             part: None,
             across: None,
+            cache: None,
             metrics: None,
         })
     };
@@ -81,6 +85,7 @@ pub(crate) enum Field {
     Generator(Option<Box<ChaCha12Rng>>),
     Part(Option<Part>),
     Across(Option<Across>),
+    Cache(Option<SharedCache>),
     Metrics(Option<Vec<Metric>>),
 }
 
@@ -93,6 +98,7 @@ impl Field {
             Field::Generator(value) => swap(value, &mut context.generator),
             Field::Part(value) => swap(value, &mut context.part),
             Field::Across(value) => swap(value, &mut context.across),
+            Field::Cache(value) => swap(value, &mut context.cache),
             Field::Metrics(value) => swap(value, &mut context.metrics),
         });
     }
@@ -134,6 +140,11 @@ pub(super) fn device() -> Option<Device> {
 /// Returns the part of the batch that this thread computes.
 pub(super) fn part() -> Option<Part> {
     CONTEXT.with_borrow(|context| context.part)
+}
+
+/// Returns the keys and values of earlier steps, if a model continues a sequence.
+pub(super) fn cache() -> Option<SharedCache> {
+    CONTEXT.with_borrow(|context| context.cache.clone())
 }
 
 /// Returns the connection to the ranks that compute the other parts of the batch.

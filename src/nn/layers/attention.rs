@@ -7,7 +7,7 @@ use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
 use crate::nn::summary::seen;
 use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
-use crate::ops::{self, AttentionMask};
+use crate::ops::{self, AttentionMask, Heads};
 use crate::tensor::{Raw, Tensor, zeros};
 
 /// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
@@ -232,16 +232,21 @@ impl MultiheadAttention {
                 .forward(&query, &key, &value, mask)
                 .squeeze(self.batch_dim());
         }
-        let (projections, mask) = &self.with_further_keys([query, key, value], mask);
+        let (projections, mask, keys) = &self.with_past([query, key, value], mask);
         if self.probability() == 0.0 {
             // The faster kernel, which does not return the weights.
             let inputs: Vec<&Raw> = projections.iter().map(Tensor::raw).collect();
-            let y = ops::attention_of_heads(&inputs, self.num_heads, self.batch_first, mask);
+            let heads = Heads {
+                count: self.num_heads,
+                batch_first: self.batch_first,
+                keys: *keys,
+            };
+            let y = ops::attention_of_heads(&inputs, &heads, mask);
             if let Some(y) = y.or_raise() {
                 return seen(self, self.out_proj.forward(&y.into()));
             }
         }
-        self.attend(projections, mask).0
+        self.attend(&self.counted(projections, *keys), mask).0
     }
 
     /// Returns the output for each query, and the attention weights of each head:
@@ -271,8 +276,8 @@ impl MultiheadAttention {
             let (y, weights) = self.forward_with_weights(&query, &key, &value, mask);
             return (y.squeeze(self.batch_dim()), weights.squeeze(0));
         }
-        let (projections, mask) = self.with_further_keys([query, key, value], mask);
-        self.attend(&projections, &mask)
+        let (projections, mask, keys) = self.with_past([query, key, value], mask);
+        self.attend(&self.counted(&projections, keys), &mask)
     }
 
     /// Returns the probability with which weights are dropped in the current mode.

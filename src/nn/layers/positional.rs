@@ -5,7 +5,7 @@ use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, normal};
+use crate::tensor::{Tensor, normal, past_steps};
 use candle_core::Device;
 
 /// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
@@ -72,7 +72,8 @@ impl Layer for PositionalEncoding {
                 angle.cos()
             }
         };
-        let values = (0..steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
+        let past = past_steps();
+        let values = (past..past + steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
         let table = Tensor::from_vec_on(values.collect(), (steps, features), &Device::Cpu);
         let table = table.to_dtype(input.dtype()).to_device(input.device());
         seen(self, add(input, &table, self.batch_first))
@@ -151,7 +152,9 @@ impl Layer for LearnedPositionalEncoding {
             let wanted = format!("Its last dimension must be {expected}");
             raise(check::refused(self, input, wanted))
         }
-        if steps > max_len {
+        let past = past_steps();
+        if past + steps > max_len {
+            let steps = past + steps;
             raise(explain(
                 format!("{}: a sequence has {steps} steps", check::name(self)),
                 format!("Cut it to {max_len} steps, or create the layer for more"),
@@ -160,7 +163,7 @@ impl Layer for LearnedPositionalEncoding {
         ops::check::same_place(&check::name(self), input.raw(), weight.raw()).or_raise();
         seen(
             self,
-            add(input, &weight.narrow(0, 0, steps), self.batch_first),
+            add(input, &weight.narrow(0, past, steps), self.batch_first),
         )
     }
 }

@@ -1,9 +1,11 @@
 //! Attention in one pass on the CPU, without the weights of all pairs of queries and keys in memory.
 //!
-//! A task multiplies some queries of a head with all keys, and the resulting weights with all values. The
-//! backward pass computes the weights again from the logarithm of the sum of the exponentials. Heads are read
-//! and written where they are: no projection is split or transposed in memory.
+//! A task multiplies some queries of a head with all keys that they may attend to, and the resulting weights with the
+//! values. The backward pass computes the weights again from the logarithm of the sum of the exponentials. Heads are
+//! read and written where they are: no projection is split or transposed in memory. With grouped queries, several heads
+//! of queries share a head of keys and values.
 
+use super::mask::Reach;
 use super::{AttentionMask, attention};
 use crate::ops::autograd::gradients_of_composed;
 use crate::ops::engine::autograd::{Backward, Downstream, Places, Recorded, Upstream, record};
@@ -28,11 +30,12 @@ const QUERIES: usize = 64;
 pub(super) struct Sizes {
     pub(super) batch: usize,
     pub(super) heads: usize,
+    /// How many heads of queries share a head of keys and values.
+    pub(super) group: usize,
     pub(super) queries: usize,
     pub(super) keys: usize,
     pub(super) features: usize,
-    /// Whether query `i` attends to the keys from 0 to `i` only.
-    pub(super) causal: bool,
+    pub(super) reach: Reach,
 }
 
 /// The memory layout of the heads: the index of the first feature, and the distances from one example, head and step
@@ -109,17 +112,18 @@ fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place
         let (index, block) = (task / blocks, task % blocks);
         let head = [index / sizes.heads, index % sizes.heads];
         let rows = block * QUERIES..((block + 1) * QUERIES).min(sizes.queries);
-        let count = sizes.visible(rows.end - 1);
+        let keys = sizes.visible_to(&rows);
+        let count = keys.len();
         let (features, scale) = (sizes.features, sizes.scale::<T>());
         with_scratch(rows.len() * (count + features), |scratch: &mut [T]| {
             let (weights, means) = scratch.split_at_mut(rows.len() * count);
-            sizes.scores(&inputs.places, [q, k], head, rows.clone(), weights);
+            sizes.scores(&inputs.places, [q, k], head, [&rows, &keys], weights);
             // SAFETY: each task has queries of its own.
             let of_sums = unsafe { of_sums.part(index * sizes.queries + rows.start, rows.len()) };
             for (i, (weights, sum)) in weights.chunks_exact_mut(count).zip(of_sums).enumerate() {
-                *sum = softmax_of(weights, sizes.visible(rows.start + i), scale);
+                *sum = softmax_of(weights, sizes.visible(rows.start + i, &keys), scale);
             }
-            let values = inputs.places[2].rows(v, head, 0);
+            let values = inputs.places[2].rows(v, sizes.shared(head), keys.start);
             let weights = Matrix::of_rows(weights, count);
             product_to([rows.len(), count, features], weights, values, means, false);
             for (i, means) in rows.zip(means.chunks_exact(features)) {
@@ -149,64 +153,72 @@ fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place
 }
 
 impl Sizes {
-    /// Returns the number of keys to which a query attends.
-    fn visible(&self, query: usize) -> usize {
-        match self.causal {
-            true => self.keys.min(query + 1),
-            false => self.keys,
-        }
+    /// Returns the keys to which at least one of some queries attends.
+    fn visible_to(&self, queries: &Range<usize>) -> Range<usize> {
+        let [first, last] = [queries.start, queries.end - 1].map(|i| self.reach.of(i, self.keys));
+        first.start..last.end
+    }
+
+    /// Returns the keys to which a query attends, counted from the first of `keys`.
+    fn visible(&self, query: usize, keys: &Range<usize>) -> Range<usize> {
+        let visible = self.reach.of(query, self.keys);
+        visible.start - keys.start..visible.end - keys.start
+    }
+
+    /// Returns the head of keys and values of a head of queries.
+    fn shared(&self, [example, head]: [usize; 2]) -> [usize; 2] {
+        [example, head / self.group]
     }
 
     fn scale<T: Element>(&self) -> T {
         T::of(1.0 / (self.features as f64).sqrt())
     }
 
-    /// Computes the products of some queries with all keys that the last of these queries attends to.
+    /// Computes the products of some queries with some keys.
     fn scores<T: Element>(
         &self,
         places: &[Place; 3],
         [q, k]: [&[T]; 2],
         head: [usize; 2],
-        rows: Range<usize>,
+        [queries, keys]: [&Range<usize>; 2],
         scores: &mut [T],
     ) {
-        let keys = places[1].rows(k, head, 0).transposed();
-        let queries = places[0].rows(q, head, rows.start);
-        let count = scores.len() / rows.len();
-        product_to(
-            [rows.len(), self.features, count],
-            queries,
-            keys,
-            scores,
-            false,
-        );
+        let sizes = [queries.len(), self.features, keys.len()];
+        let queries = places[0].rows(q, head, queries.start);
+        let keys = places[1].rows(k, self.shared(head), keys.start);
+        product_to(sizes, queries, keys.transposed(), scores, false);
     }
 }
 
 multiversion! {
-    /// Replaces the first `count` scores by weights, the others by 0. Returns the logarithm of the sum of the
+    /// Replaces the scores of the visible keys by weights, the others by 0. Returns the logarithm of the sum of the
     /// exponentials.
-    fn softmax_of<T: Element>(scores: &mut [T], count: usize, scale: T) -> T {
-        let (scores, hidden) = scores.split_at_mut(count);
+    fn softmax_of<T: Element>(scores: &mut [T], visible: Range<usize>, scale: T) -> T {
+        let scores = hide_others(scores, visible);
         for score in scores.iter_mut() {
             *score *= scale;
         }
         let (largest, sum) = softmax_in_place::<T, FUSED>(scores);
-        hidden.fill(T::ZERO);
         largest + sum.ln::<FUSED>()
     }
 }
 
 multiversion! {
-    /// Replaces the first `count` scores by weights, computed from the logarithm that [`softmax_of`] returned, the
-    /// others by 0.
-    fn weights_of<T: Element>(scores: &mut [T], count: usize, scale: T, logarithm: T) {
-        let (scores, hidden) = scores.split_at_mut(count);
-        for score in scores.iter_mut() {
+    /// Replaces the scores of the visible keys by weights, computed from the logarithm that [`softmax_of`] returned,
+    /// the others by 0.
+    fn weights_of<T: Element>(scores: &mut [T], visible: Range<usize>, scale: T, logarithm: T) {
+        for score in hide_others(scores, visible) {
             *score = (*score * scale - logarithm).exp::<FUSED>();
         }
-        hidden.fill(T::ZERO);
     }
+}
+
+/// Sets the scores of hidden keys to 0, and returns the others.
+#[inline(always)]
+fn hide_others<T: Element>(scores: &mut [T], visible: Range<usize>) -> &mut [T] {
+    scores[visible.end..].fill(T::ZERO);
+    scores[..visible.start].fill(T::ZERO);
+    &mut scores[visible]
 }
 
 multiversion! {
@@ -273,9 +285,11 @@ impl<T: Element> Backward for Back<T> {
             .map(|values| SharedSlice::new(values))
             .collect();
         let to = [0, 1.min(last), last].map(|i| shared[i]);
-        for_each_task(self.sizes.batch * self.sizes.heads, |index| {
+        let shared = self.sizes.heads / self.sizes.group;
+        for_each_task(self.sizes.batch * shared, |index| {
+            let head = [index / shared, index % shared];
             // SAFETY: each task has a head of its own.
-            unsafe { self.of_head(index, g, inputs, to) };
+            unsafe { self.of_head(head, g, inputs, to) };
         });
         let mut gradients = [None, None, None];
         for ((to, values), x) in gradients.iter_mut().zip(of_inputs).zip(&self.tensors) {
@@ -286,23 +300,25 @@ impl<T: Element> Backward for Back<T> {
 }
 
 impl<T: Element> Back<T> {
-    /// Computes the gradients of the queries, keys and values of a head.
+    /// Computes the gradients of a head of keys and values, and of the queries that share it.
     ///
     /// # Safety
     /// No other task accesses these gradients.
-    unsafe fn of_head(&self, index: usize, g: &[T], [q, k, v]: [&[T]; 3], to: [SharedSlice<T>; 3]) {
+    unsafe fn of_head(
+        &self,
+        shared: [usize; 2],
+        g: &[T],
+        inputs: [&[T]; 3],
+        to: [SharedSlice<T>; 3],
+    ) {
         let Sizes {
-            heads,
-            queries,
+            group,
             keys,
             features,
             ..
         } = self.sizes;
-        let (head, scale) = ([index / heads, index % heads], self.sizes.scale::<T>());
-        let most = QUERIES.min(queries);
-        let size = 2 * most * keys + most * features + 2 * keys * features;
         // Copies the gradients of some steps to their place.
-        let put = |input: usize, first: usize, rows: &[T]| {
+        let put = |input: usize, head: [usize; 2], first: usize, rows: &[T]| {
             for (i, row) in rows.chunks_exact(features).enumerate() {
                 let start = self.places[input].of(head[0], head[1], first + i);
                 // SAFETY: this step of the head belongs to this task.
@@ -310,61 +326,80 @@ impl<T: Element> Back<T> {
                 to.copy_from_slice(row);
             }
         };
-        with_scratch(size, |scratch: &mut [T]| {
-            let (of_keys, scratch) = scratch.split_at_mut(keys * features);
-            let (of_values, scratch) = scratch.split_at_mut(keys * features);
-            of_keys.fill(T::ZERO);
-            of_values.fill(T::ZERO);
+        with_scratch(2 * keys * features, |scratch: &mut [T]| {
+            scratch.fill(T::ZERO);
+            let (of_keys, of_values) = scratch.split_at_mut(keys * features);
+            for head in shared[1] * group..(shared[1] + 1) * group {
+                let head = [shared[0], head];
+                self.add_of_queries(head, g, inputs, [of_keys, of_values], &|first, rows| {
+                    put(0, head, first, rows)
+                });
+            }
+            put(1, shared, 0, of_keys);
+            put(2, shared, 0, of_values);
+        });
+    }
+
+    /// Adds the gradients of keys and values that come from a head of queries, and passes those of its queries to
+    /// `put`, with the first query.
+    fn add_of_queries(
+        &self,
+        head: [usize; 2],
+        g: &[T],
+        [q, k, v]: [&[T]; 3],
+        [of_keys, of_values]: [&mut [T]; 2],
+        put: &dyn Fn(usize, &[T]),
+    ) {
+        let Sizes {
+            heads,
+            queries,
+            keys,
+            features,
+            ..
+        } = self.sizes;
+        let (scale, shared) = (self.sizes.scale::<T>(), self.sizes.shared(head));
+        let most = QUERIES.min(queries);
+        with_scratch(most * (2 * keys + features), |scratch: &mut [T]| {
             for first in (0..queries).step_by(QUERIES) {
                 let rows = first..(first + QUERIES).min(queries);
-                let (length, count) = (rows.len(), self.sizes.visible(rows.end - 1));
+                let keys = self.sizes.visible_to(&rows);
+                let (length, count) = (rows.len(), keys.len());
                 let (weights, scratch) = scratch.split_at_mut(length * count);
                 let (of_scores, scratch) = scratch.split_at_mut(length * count);
                 let of_queries = &mut scratch[..length * features];
                 self.sizes
-                    .scores(&self.places, [q, k], head, rows.clone(), weights);
+                    .scores(&self.places, [q, k], head, [&rows, &keys], weights);
                 let g = self.output.rows(g, head, first);
-                let values = self.places[2].rows(v, head, 0).transposed();
+                let values = self.places[2].rows(v, shared, keys.start).transposed();
                 product_to([length, features, count], g, values, of_scores, false);
-                let logarithms = &self.logarithms[index * queries + first..];
+                let logarithms = &self.logarithms[(head[0] * heads + head[1]) * queries + first..];
                 let lines = weights
                     .chunks_exact_mut(count)
                     .zip(of_scores.chunks_exact_mut(count));
                 for ((i, (weights, of_scores)), logarithm) in lines.enumerate().zip(logarithms) {
-                    weights_of(weights, self.sizes.visible(first + i), scale, *logarithm);
+                    let visible = self.sizes.visible(first + i, &keys);
+                    weights_of(weights, visible, scale, *logarithm);
                     gradients_of_scores(weights, of_scores, scale);
                 }
-                let weights = Matrix::of_rows(weights, count);
+                let weights = Matrix::of_rows(weights, count).transposed();
                 let of_scores = Matrix::of_rows(of_scores, count);
-                let of_values = &mut of_values[..count * features];
-                product_to(
-                    [count, length, features],
-                    weights.transposed(),
-                    g,
-                    of_values,
-                    true,
-                );
-                let keys = self.places[1].rows(k, head, 0);
-                product_to(
-                    [length, count, features],
-                    of_scores,
-                    keys,
-                    of_queries,
-                    false,
-                );
+                let part = keys.start * features..keys.end * features;
+                let to = &mut of_values[part.clone()];
+                product_to([count, length, features], weights, g, to, true);
+                let keys = self.places[1].rows(k, shared, keys.start);
+                let sizes = [length, count, features];
+                product_to(sizes, of_scores, keys, of_queries, false);
                 let queries = self.places[0].rows(q, head, first);
-                let of_keys = &mut of_keys[..count * features];
+                let sizes = [count, length, features];
                 product_to(
-                    [count, length, features],
+                    sizes,
                     of_scores.transposed(),
                     queries,
-                    of_keys,
+                    &mut of_keys[part],
                     true,
                 );
-                put(0, first, of_queries);
+                put(first, of_queries);
             }
-            put(1, 0, of_keys);
-            put(2, 0, of_values);
         });
     }
 }
@@ -384,9 +419,10 @@ mod tests {
             let mut input =
                 |steps: usize| case.input(randn([&leading[..], &[steps, features]].concat()));
             let inputs = vec![input(steps[0]), input(steps[1]), input(steps[1])];
-            let mask = match case.one_of(&[true, false]) {
-                true => AttentionMask::causal(),
-                false => AttentionMask::none(),
+            let mask = match case.between(0, 2) {
+                0 => AttentionMask::causal(),
+                1 if steps[0] <= steps[1] => AttentionMask::window(case.one_of(&[1, 3, 100])),
+                _ => AttentionMask::none(),
             };
             let same = mask.clone();
             let kernel = move |x: &[Raw]| without_dropout(&"", [&x[0], &x[1], &x[2]], &same);

@@ -5,6 +5,45 @@ use crate::ops::check;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, DType, Device, Result, Shape};
 use std::fmt::Display;
+use std::ops::Range;
+
+/// Which keys a query attends to because of its position.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reach {
+    /// Whether a query attends to no key behind its own.
+    pub(super) causal: bool,
+    /// How many keys precede the key of the first query.
+    pub(super) past: usize,
+    /// The most keys, if it is causal.
+    pub(super) window: Option<usize>,
+}
+
+impl Reach {
+    /// Returns the keys that a query attends to.
+    pub(super) fn of(&self, query: usize, keys: usize) -> Range<usize> {
+        if !self.causal {
+            return 0..keys;
+        }
+        let after = self.past + query + 1;
+        let first = self.window.map_or(0, |size| after.saturating_sub(size));
+        let end = keys.min(after);
+        first.min(end)..end
+    }
+
+    /// Returns whether each query attends to a key: a window may begin behind the last key.
+    pub(super) fn fits(&self, queries: usize, keys: usize) -> bool {
+        self.window.is_none() || self.past + queries <= keys
+    }
+
+    /// Returns the summands of the scores that hide the other keys.
+    fn hiding(&self, queries: usize, keys: usize, device: &Device) -> Result<Raw> {
+        let mut values = vec![hidden(DType::F32) as f32; queries * keys];
+        for (query, row) in values.chunks_exact_mut(keys.max(1)).enumerate() {
+            row[self.of(query, keys)].fill(0.0);
+        }
+        Raw::from_vec(values, (queries, keys), device)
+    }
+}
 
 /// The keys that each query may attend to: an argument of
 /// [`scaled_dot_product_attention`](crate::ops::scaled_dot_product_attention) and of the layers with attention.
@@ -22,7 +61,7 @@ use std::fmt::Display;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMask {
-    pub(super) causal: bool,
+    pub(super) reach: Reach,
     /// Summands of the scores: `(…, queries, keys)`.
     pub(super) scores: Option<Raw>,
     /// Summands of the scores, the same for all queries: `(batch, keys)`.
@@ -55,9 +94,49 @@ impl AttentionMask {
     /// ```
     pub fn causal() -> Self {
         Self {
-            causal: true,
+            reach: Reach {
+                causal: true,
+                ..Reach::default()
+            },
             ..Self::default()
         }
+    }
+
+    /// Lets query `i` attend to the last `size` keys up to key `i`: a sliding window, as in Mistral.
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (q, v) = (zeros((1, 3, 4)), tensor(&[[[1.0], [3.0], [7.0]]]));
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::window(2)); // (1, 3, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0, 5.0]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn window(size: usize) -> Self {
+        check::positive(&"AttentionMask::window", &[("size", size)]).or_raise();
+        let mut mask = Self::causal();
+        mask.reach.window = Some(size);
+        mask
+    }
+
+    /// Returns whether the mask depends on the positions alone, and hides the future.
+    pub(crate) fn is_only_causal(&self) -> bool {
+        self.reach.causal && self.scores.is_none() && self.keys.is_none()
+    }
+
+    /// Returns whether there may be a query that may attend to no key.
+    pub(super) fn may_hide_all(&self) -> bool {
+        self.scores.is_some() || self.keys.is_some() || self.reach.window.is_some()
+    }
+
+    /// Returns the mask for queries that `past` further keys precede.
+    pub(crate) fn after(mut self, past: usize) -> Self {
+        self.reach.past = past;
+        self
     }
 
     /// Adds a mask for pairs of queries and keys: 1 where the query may attend to the key, 0 where it may
@@ -153,8 +232,8 @@ impl AttentionMask {
         device: &Device,
     ) -> Result<Self> {
         let mut scores = self.scores.clone();
-        if self.causal {
-            let future = future(queries, keys, device)?;
+        if self.reach.causal {
+            let future = self.reach.hiding(queries, keys, device)?;
             scores = Some(match scores {
                 None => future,
                 Some(scores) => joined(Some(scores.clone()), future).map_err(|_| {
@@ -171,7 +250,7 @@ impl AttentionMask {
             _ => Ok(mask.clone()),
         };
         Ok(Self {
-            causal: false,
+            reach: Reach::default(),
             scores: scores.as_ref().map(wider).transpose()?,
             keys: self.keys.as_ref().map(wider).transpose()?,
         })
@@ -192,8 +271,9 @@ impl AttentionMask {
             _ => DType::F32,
         };
         let mut parts = vec![];
-        if self.causal {
-            parts.push(future(queries, keys, like.device())?.to_dtype(dtype)?);
+        if self.reach.causal {
+            let hiding = self.reach.hiding(queries, keys, like.device())?;
+            parts.push(hiding.to_dtype(dtype)?);
         }
         if let Some(mask) = &self.scores {
             parts.push(mask.to_dtype(dtype)?);
@@ -251,18 +331,6 @@ fn joined(mask: Option<Raw>, other: Raw) -> Result<Raw> {
         Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
         None => Ok(other),
     }
-}
-
-fn future(queries: usize, keys: usize, device: &Device) -> Result<Raw> {
-    let value = |(i, j)| {
-        if j > i {
-            hidden(DType::F32) as f32
-        } else {
-            0.0
-        }
-    };
-    let pairs = (0..queries).flat_map(|i| (0..keys).map(move |j| (i, j)));
-    Raw::from_vec(pairs.map(value).collect(), (queries, keys), device)
 }
 
 /// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths

@@ -4,10 +4,54 @@ use super::MultiheadAttention;
 use crate::error::{OrRaise, raise};
 use crate::nn::Parameter;
 use crate::ops::{self, AttentionMask};
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Raw, Tensor, has_cache, refuse_cache, remember};
 use candle_core::Result;
 
 impl MultiheadAttention {
+    /// Returns the projections and the mask as [`with_further_keys`](Self::with_further_keys) does. If the model
+    /// continues a sequence, the keys and values are the memory of a cache, of which the returned number of steps counts.
+    #[track_caller]
+    pub(super) fn with_past(
+        &self,
+        inputs: [&Tensor; 3],
+        mask: &AttentionMask,
+    ) -> (Vec<Tensor>, AttentionMask, Option<usize>) {
+        // The keys of another sequence, such as the output of an encoder, are the same for each step.
+        let attends_to_itself = inputs[1..]
+            .iter()
+            .all(|x| x.raw().id() == inputs[0].raw().id());
+        let continues = has_cache() && attends_to_itself;
+        let further = self.bias_k.is_some() || self.zero_attn;
+        let (projections, mask) = self.with_further_keys(inputs, mask);
+        if !continues {
+            return (projections, mask, None);
+        }
+        if further || !mask.is_only_causal() {
+            refuse_cache(&|| format!("{}: its mask is not only causal", self.name()));
+            return (projections, mask, None);
+        }
+        let parts = projections[0].chunk(3, -1);
+        let [queries, keys, values] = [&parts[0], &parts[1], &parts[2]];
+        let address = self.in_proj_weight.address();
+        let new = [keys.raw(), values.raw()];
+        let past = remember(address, 1 - self.batch_dim(), new).or_raise();
+        let past = past.expect("there is a cache");
+        let [keys, values] = past.buffers.map(Tensor::from);
+        let projections = vec![queries.contiguous(), keys, values];
+        (projections, mask.after(past.past), Some(past.len))
+    }
+
+    /// Returns the projections without the memory for further keys.
+    pub(super) fn counted(&self, projections: &[Tensor], keys: Option<usize>) -> Vec<Tensor> {
+        let mut counted = projections.to_vec();
+        if let Some(keys) = keys {
+            for x in &mut counted[1..] {
+                *x = x.narrow(1 - self.batch_dim(), 0, keys);
+            }
+        }
+        counted
+    }
+
     /// Returns the projections with the further keys and values of `bias_kv` and `zero_attn`, and a mask that shows
     /// them.
     #[track_caller]

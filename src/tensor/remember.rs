@@ -1,0 +1,40 @@
+//! The cache of a context.
+//!
+//! A model maps all steps of a sequence to outputs, and its layers find the cache in the context. So a model that is
+//! called with the new steps alone needs no argument for it: its attention layers add what they have computed before,
+//! and its layers with positions count from there.
+
+use super::cache::{Cache, Remembered, SharedCache, lock};
+use super::context::{self, Field, Scope};
+use super::value::Raw;
+use candle_core::Result;
+
+/// Runs `work` with a cache for the layers that it calls.
+pub(crate) fn with_cache<T>(cache: SharedCache, work: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::Cache(Some(cache)));
+    work()
+}
+
+/// Returns how many steps precede the input: 0 unless a model continues a sequence.
+pub(crate) fn past_steps() -> usize {
+    with(|cache| cache.steps()).unwrap_or(0)
+}
+
+/// Returns whether a model continues a sequence.
+pub(crate) fn has_cache() -> bool {
+    context::cache().is_some()
+}
+
+/// Notes that a layer cannot continue a sequence from its cache.
+pub(crate) fn refuse_cache(layer: &dyn Fn() -> String) {
+    with(|cache| cache.refuse(layer()));
+}
+
+/// Adds the keys and values of a layer to those of earlier steps, as [`Cache::remember`] does. `None` without a cache.
+pub(crate) fn remember(layer: usize, dim: usize, new: [&Raw; 2]) -> Result<Option<Remembered>> {
+    with(|cache| cache.remember(layer, dim, new)).transpose()
+}
+
+fn with<T>(work: impl FnOnce(&mut Cache) -> T) -> Option<T> {
+    context::cache().map(|cache| work(&mut lock(&cache)))
+}
