@@ -43,6 +43,7 @@
 //! | `SetFrozen` | freezes or unfreezes each parameter and mode | `freeze`, `unfreeze` |
 //! | `Mover` | moves each tensor once | `to_device` |
 //! | `Converter` | converts each tensor once | `to_dtype` |
+//! | `Weights` | collects the weights of linear layers | `lora`, `quantize` |
 //! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
 //!
 //! Only the derived methods are compiled for each model, and they only pass the fields on. The visitors
@@ -61,12 +62,15 @@ mod init;
 mod kv_cache;
 mod layer;
 mod layers;
+mod linear_weights;
 mod load;
+mod lora;
 mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
 mod placement;
+mod quantize;
 mod spec;
 mod state;
 mod summary;
@@ -105,12 +109,14 @@ pub use layers::{
     Upsample, WeightNorm,
 };
 pub use load::{LoadOptions, LoadReport};
+pub use lora::{Lora, LoraConfig, lora};
 pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]
 pub use parameters::visit_field;
 pub use parameters_ext::ParametersExt;
+pub use quantize::{Quantization, quantize};
 pub(crate) use state::{StateEntry, state_of};
 pub use summary::Summary;
 /// Implements [`Parameters`](trait@Parameters) for a struct of layers and plain data, and with it `Debug`

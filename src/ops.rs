@@ -65,6 +65,7 @@ mod pad;
 mod pair;
 mod patches;
 mod pool;
+mod quantized;
 mod ranking;
 mod reduce;
 mod resample;
@@ -128,6 +129,7 @@ pub use pair::Pair;
 pub use patches::{fold, unfold};
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
+pub(crate) use quantized::{Quantized, linear_quantized};
 pub(crate) use reduce::sum_as;
 pub use reduce::{
     argmax, argmin, cumsum, max, max_all, max_keepdim, mean, mean_all, mean_keepdim, min, min_all,

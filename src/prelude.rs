@@ -34,12 +34,12 @@ pub use crate::nn::{
     Hardswish, Identity, Init, InstanceNorm1d, InstanceNorm2d, KvCache, LSTM, LSTMCell, Lambda,
     Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
     LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
-    Linear, LoadOptions, LocalResponseNorm, MaxPool2d, Mish, Mode, MultiheadAttention, PReLU,
-    Parallel, Parameter, Parameters, ParametersExt, PixelShuffle, PixelUnshuffle,
+    Linear, LoadOptions, LocalResponseNorm, LoraConfig, MaxPool2d, Mish, Mode, MultiheadAttention,
+    PReLU, Parallel, Parameter, Parameters, ParametersExt, PixelShuffle, PixelUnshuffle,
     PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, RotaryEmbedding, Sequential, SiLU,
     Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
     TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
-    scaled_dot_product_attention,
+    lora, quantize, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,

@@ -107,7 +107,7 @@ pub(crate) fn assign(model: &[StateEntry], values: &HashMap<String, Tensor>) -> 
 }
 
 /// Converts floating-point values to the types of the model.
-fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result<()> {
+pub(crate) fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result<()> {
     for entry in model {
         let Some(dtype) = entry.parameter.spec().map(|spec| spec.dtype()) else {
             continue;

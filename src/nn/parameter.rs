@@ -1,13 +1,19 @@
 //! A tensor that training changes.
 
 mod frozen;
+mod low_rank;
+mod quantized;
 mod substitute;
+
+pub(super) use low_rank::LowRank;
 
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
+use crate::ops::Quantized;
 use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded, with_device};
 use candle_core::{DType, Device, Shape, Var};
+use quantized::is_quantized;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -37,6 +43,7 @@ pub struct Parameter {
 struct Shared {
     state: RwLock<State>,
     frozen: AtomicBool,
+    low_rank: RwLock<Option<LowRank>>,
     /// The path in a model, for messages.
     path: OnceLock<Arc<str>>,
 }
@@ -50,6 +57,8 @@ enum State {
     },
     /// A parameter with values.
     Ready(Var),
+    /// A matrix of a few bits for each element.
+    Quantized(Arc<Quantized>),
 }
 
 impl Parameter {
@@ -97,7 +106,7 @@ impl Parameter {
     /// assert!(Parameter::new(&zeros(3)).is_initialized());
     /// ```
     pub fn is_initialized(&self) -> bool {
-        matches!(*self.read(), State::Ready(_))
+        !matches!(*self.read(), State::Lazy { .. })
     }
 
     /// Sets the values of a lazy parameter; does nothing if it has values.
@@ -159,8 +168,25 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn tensor(&self) -> Tensor {
+        self.changed()
+    }
+
+    #[track_caller]
+    fn changed(&self) -> Tensor {
+        match self.low_rank() {
+            None => self.base(),
+            Some(low_rank) => self.base() + low_rank.matrix(),
+        }
+    }
+
+    /// Returns the values without the [change](LowRank) that is trained in their place.
+    #[track_caller]
+    fn base(&self) -> Tensor {
         if let Some(values) = self.substitute() {
             return values;
+        }
+        if self.quantized().is_some() {
+            return self.base_values().or_raise().into();
         }
         let var = self.var();
         match self.is_frozen() {
@@ -197,6 +223,7 @@ impl Parameter {
         match &*self.read() {
             State::Ready(var) => Ok(var.clone()),
             State::Lazy { .. } => Err(not_initialized()),
+            State::Quantized(_) => Err(is_quantized()),
         }
     }
 
@@ -261,7 +288,10 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn shape(&self) -> Shape {
-        self.var().shape().clone()
+        match self.quantized() {
+            Some(values) => values.dims().as_slice().into(),
+            None => self.var().shape().clone(),
+        }
     }
 
     /// Returns the device of the values.
@@ -277,7 +307,10 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn device(&self) -> Device {
-        self.var().device().clone()
+        match self.quantized() {
+            Some(_) => Device::Cpu,
+            None => self.var().device().clone(),
+        }
     }
 
     /// Returns the device of the values, or the one on which they will be created.
@@ -285,6 +318,7 @@ impl Parameter {
         match &*self.read() {
             State::Lazy { device, .. } => device.clone(),
             State::Ready(var) => Some(var.device().clone()),
+            State::Quantized(_) => Some(Device::Cpu),
         }
     }
 
@@ -301,15 +335,23 @@ impl Parameter {
     #[inline]
     #[track_caller]
     pub fn dtype(&self) -> DType {
-        self.var().dtype()
+        match self.quantized() {
+            Some(_) => DType::F32,
+            None => self.var().dtype(),
+        }
     }
 
     /// Moves the values, or sets the device on which they will be created.
     pub(crate) fn move_to(&self, device: &Device) -> Result<()> {
+        for part in self.low_rank().iter().flat_map(LowRank::parts) {
+            part.move_to(device)?;
+        }
         let mut state = self.write();
         match &mut *state {
             State::Lazy { device: wanted, .. } => *wanted = Some(device.clone()),
             State::Ready(var) if var.device().same_device(device) => {}
+            State::Quantized(_) if device.is_cpu() => {}
+            State::Quantized(_) => return Err(is_quantized()),
             State::Ready(var) => *var = variable(&moved(var, device)?)?,
         }
         Ok(())
@@ -320,8 +362,14 @@ impl Parameter {
         let copy = match &*self.read() {
             State::Ready(var) => Self::of_var(variable(&copied(var, device)?)?),
             State::Lazy { spec, .. } => Self::waiting(Some(device.clone()), spec.clone()),
+            State::Quantized(_) if !device.is_cpu() => return Err(is_quantized()),
+            State::Quantized(values) => Self::from_state(State::Quantized(values.clone())),
         };
         copy.set_frozen(self.is_frozen());
+        if let Some(LowRank { a, b, scale }) = self.low_rank() {
+            let (a, b) = (a.copy_to(device)?, b.copy_to(device)?);
+            copy.set_low_rank(Some(LowRank { a, b, scale }));
+        }
         Ok(copy)
     }
 
@@ -347,6 +395,7 @@ impl Parameter {
     pub(crate) fn spec(&self) -> Option<Spec> {
         match &*self.read() {
             State::Ready(var) => Some(Spec::of(Tensor::from_raw_ref(var))),
+            State::Quantized(values) => Some(Spec::f32(&values.dims().map(Some))),
             State::Lazy { spec, .. } => spec.clone(),
         }
     }
@@ -364,6 +413,9 @@ impl Parameter {
 
     /// Converts floating-point values to another type, or sets the type that they will have.
     pub(crate) fn convert(&self, dtype: DType) -> Result<()> {
+        for part in self.low_rank().iter().flat_map(LowRank::parts) {
+            part.convert(dtype)?;
+        }
         let mut state = self.write();
         match &mut *state {
             State::Ready(var) if var.dtype().is_float() => {
@@ -385,6 +437,7 @@ impl Parameter {
         let shared = Shared {
             state: RwLock::new(state),
             frozen: AtomicBool::new(false),
+            low_rank: RwLock::new(None),
             path: OnceLock::new(),
         };
         Self {

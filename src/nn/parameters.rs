@@ -1,6 +1,7 @@
 //! The trait of all models: a walk through their fields.
 
 use crate::error::{OrRaise, Result};
+use crate::nn::parameter::LowRank;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Mode, Parameter, describe, placement};
 use candle_core::{DType, Device};
@@ -195,6 +196,9 @@ struct SetFrozen(bool);
 impl Visitor for SetFrozen {
     fn parameter(&mut self, parameter: &Parameter) {
         parameter.set_frozen(self.0);
+        for part in parameter.low_rank().iter().flat_map(LowRank::parts) {
+            part.set_frozen(self.0);
+        }
     }
 
     fn mode(&mut self, mode: &Mode) {

@@ -429,7 +429,7 @@ fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {
     let entries = state.into_iter();
     entries
         .map(|entry| {
-            let values = entry.parameter.try_var()?.as_detached_tensor();
+            let values = entry.parameter.base_values()?;
             Ok((entry.name, values.into()))
         })
         .collect()

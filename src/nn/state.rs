@@ -36,8 +36,10 @@ pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
 /// Returns the number of elements of all parameters that have values.
 pub(super) fn count(state: &[StateEntry]) -> usize {
     let trained = state.iter().filter(|entry| entry.trained);
-    let values = trained.filter_map(|entry| entry.parameter.try_var().ok());
-    values.map(|values| values.elem_count()).sum()
+    let values = trained.filter(|entry| entry.parameter.is_initialized());
+    values
+        .map(|entry| entry.parameter.shape().elem_count())
+        .sum()
 }
 
 fn list(visit: &dyn Fn(&mut dyn Visitor)) -> Vec<StateEntry> {
@@ -79,13 +81,22 @@ impl State {
             Some(entry) => entry.aliases.push(name),
             None => {
                 parameter.set_path(&name);
-                self.found.push(StateEntry {
-                    name,
-                    aliases: Vec::new(),
-                    parameter: parameter.clone(),
-                    trained,
-                });
+                self.push(name.clone(), parameter.clone(), trained);
+                if let Some(low_rank) = parameter.low_rank() {
+                    let layer = name.strip_suffix("weight").unwrap_or(&name);
+                    self.push(format!("{layer}lora_A.weight"), low_rank.a, true);
+                    self.push(format!("{layer}lora_B.weight"), low_rank.b, true);
+                }
             }
         }
+    }
+
+    fn push(&mut self, name: String, parameter: Parameter, trained: bool) {
+        self.found.push(StateEntry {
+            name,
+            aliases: Vec::new(),
+            parameter,
+            trained,
+        });
     }
 }

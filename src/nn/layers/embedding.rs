@@ -81,8 +81,11 @@ impl Layer for Embedding {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let weight = self.weight.tensor(); // (tokens, length)
-        let rows = ops::embedding_as(&check::name(self), input.raw(), weight.raw());
+        let (name, tokens) = (check::name(self), input.raw());
+        let rows = match self.weight.quantized() {
+            Some(values) => values.embedding_as(&name, tokens),
+            None => ops::embedding_as(&name, tokens, self.weight.tensor().raw()), // (tokens, length)
+        };
         output_of(self, rows) // (…, length)
     }
 }

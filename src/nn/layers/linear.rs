@@ -6,7 +6,6 @@ use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::ops;
 use crate::tensor::{Tensor, default_device, uniform};
 use candle_core::Device;
 
@@ -162,14 +161,22 @@ impl Linear {
         }
     }
 
+    /// Creates a layer without bias that shares its weight with another one.
+    pub(crate) fn tied(weight: Parameter) -> Self {
+        Self { weight, bias: None }
+    }
+
     pub(super) fn is_initialized(&self) -> bool {
         self.weight.is_initialized()
     }
 
     /// Checks the number of features before the operation does, so that the error suggests the lazy layer.
     #[track_caller]
-    fn check(&self, input: &Tensor, weight: &Tensor) {
-        let (outputs, inputs) = weight.dims2();
+    fn check(&self, input: &Tensor) {
+        let [outputs, inputs] = [0, 1].map(|dim| self.weight.size(dim));
+        let (Some(outputs), Some(inputs)) = (outputs, inputs) else {
+            return;
+        };
         if input.dims().last() != Some(&inputs) {
             let wanted = format!(
                 "Its last dimension must be {inputs}; \
@@ -207,11 +214,10 @@ impl Layer for Linear {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let weight = self.weight.tensor(); // (out, in)
-        self.check(input, &weight);
+        self.check(input);
         let bias = self.bias.as_ref().map(Parameter::tensor);
         let bias = bias.as_ref().map(Tensor::raw);
-        let y = ops::linear_as(&check::name(self), input.raw(), weight.raw(), bias);
+        let y = self.weight.linear(&check::name(self), input.raw(), bias);
         output_of(self, y) // (…, out)
     }
 }

@@ -53,8 +53,9 @@ impl Place {
         self.start + example * self.batch + head * self.head + step * self.step
     }
 
-    /// Returns the positions in a tensor of these dimensions, for `(batch, heads, steps, features)`.
-    fn positions(&self, sizes: &Sizes, steps: usize, within: &[usize]) -> Places {
+    /// Returns the positions in a tensor of these dimensions, for `(batch, heads, steps, features)`. `group` heads share
+    /// the same ones.
+    fn positions(&self, sizes: &Sizes, group: usize, steps: usize, within: &[usize]) -> Places {
         let Sizes {
             batch,
             heads,
@@ -63,7 +64,7 @@ impl Place {
         } = *sizes;
         let rows = (0..batch * heads * steps).flat_map(|row| {
             let (head, step) = (row / steps, row % steps);
-            let start = self.of(head / heads, head % heads, step);
+            let start = self.of(head / heads, head % heads / group, step);
             start..start + features
         });
         Places::new(rows.collect(), &[batch, heads, steps, features], within)
@@ -248,23 +249,21 @@ impl<T: Element> Backward for Back<T> {
     /// Computes with the weights of all pairs in memory.
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let (sizes, shape) = (&self.sizes, upstream.gradient.dims());
-        let mask = match sizes.causal {
-            true => AttentionMask::causal(),
-            false => AttentionMask::none(),
-        };
+        let mut mask = AttentionMask::none();
+        mask.reach = sizes.reach;
         gradients_of_composed(upstream, |inputs| {
             let last = inputs.len() - 1;
-            let heads = |i: usize, input: usize, steps: usize| {
+            let heads = |i: usize, group: usize, input: usize, steps: usize| {
                 let x = &inputs[input];
-                self.places[i].positions(sizes, steps, x.dims()).take(x)
+                self.places[i].positions(sizes, group, steps, x.dims()).take(x)
             };
-            let query = heads(0, 0, sizes.queries)?;
+            let query = heads(0, 1, 0, sizes.queries)?;
             let (key, value) = (
-                heads(1, 1.min(last), sizes.keys)?,
-                heads(2, last, sizes.keys)?,
+                heads(1, sizes.group, 1.min(last), sizes.keys)?,
+                heads(2, sizes.group, last, sizes.keys)?,
             );
             let (y, _) = attention(&"attention", [&query, &key, &value], &mask, 0.0)?;
-            self.output.positions(sizes, sizes.queries, shape).add(&y)
+            self.output.positions(sizes, 1, sizes.queries, shape).add(&y)
         })
     }
 

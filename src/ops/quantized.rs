@@ -1,0 +1,330 @@
+//! Linear layers whose weights have 8 or 4 bits, for inference: a quarter or an eighth of the memory that each token
+//! reads.
+//!
+//! The weights of a row are in groups of 32, each with a scale of 16 bits. The input stays in `f32`. A few rows of input
+//! are multiplied with the weights as they are read; more rows with panels of weights that are converted once for all.
+
+mod codes;
+
+use super::check;
+use super::dispatch::run;
+use super::engine::CpuView;
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
+use super::engine::gemm::{Matrix, pack_transposed, product, product_with};
+use super::engine::microkernel::tile_shape;
+use super::engine::scratch::with_scratch;
+use super::engine::shared_slice::vec_filled_by;
+use super::engine::strided::in_order;
+use super::engine::threads::for_each_task;
+use super::lookup::check_indices;
+use crate::error::explain;
+use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Device, Result};
+use codes::{Eight, Four, GROUP, dots, quantized, values};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// The most rows of input that are multiplied with the weights as they are read.
+const FEW_ROWS: usize = 4;
+/// The rows of weights of one task.
+const ROWS: usize = 32;
+
+/// A matrix `(out_features, in_features)` of a few bits for each element.
+pub(crate) struct Quantized {
+    rows: usize,
+    columns: usize,
+    bits: usize,
+    codes: Vec<u8>,
+    /// The upper halves of `f32`, one for each group.
+    scales: Vec<u16>,
+}
+
+/// Calls a generic function for the width of a matrix.
+macro_rules! by_bits {
+    ($matrix:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $matrix.bits {
+            4 => $function::<Four>($($argument),*),
+            _ => $function::<Eight>($($argument),*),
+        }
+    };
+}
+
+impl Quantized {
+    /// Quantizes a matrix on the CPU to 8 or 4 bits.
+    pub(crate) fn new(matrix: &Raw, bits: usize) -> Result<Self> {
+        let (rows, columns) = matrix.dims2()?;
+        let elements = matrix
+            .to_dtype(DType::F32)?
+            .flatten_all()?
+            .to_vec1::<f32>()?;
+        let groups = columns.div_ceil(GROUP);
+        let size = groups * GROUP * bits / 8;
+        let mut codes = vec![0; rows * size];
+        let mut scales = vec![0; rows * groups];
+        let lines = codes
+            .chunks_exact_mut(size.max(1))
+            .zip(scales.chunks_exact_mut(groups.max(1)));
+        for (row, (codes, scales)) in elements.chunks_exact(columns.max(1)).zip(lines) {
+            match bits {
+                4 => quantized::<Four>(row, codes, scales),
+                _ => quantized::<Eight>(row, codes, scales),
+            }
+        }
+        Ok(Self {
+            rows,
+            columns,
+            bits,
+            codes,
+            scales,
+        })
+    }
+
+    pub(crate) fn dims(&self) -> [usize; 2] {
+        [self.rows, self.columns]
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.codes.len() + 2 * self.scales.len()
+    }
+
+    /// Returns the values in `f32`.
+    pub(crate) fn tensor(&self) -> Result<Raw> {
+        Raw::from_vec(self.values(), (self.rows, self.columns), &Device::Cpu)
+    }
+
+    /// Returns the rows of token indices: `(…)` to `(…, in_features)`.
+    pub(crate) fn embedding_as(&self, caller: &dyn Display, tokens: &Raw) -> Result<Raw> {
+        check_indices(
+            caller,
+            "token",
+            tokens,
+            self.rows,
+            "create the embedding for more tokens",
+        )?;
+        let indices: Vec<i64> = tokens.flatten_all()?.to_dtype(DType::I64)?.to_vec1()?;
+        let mut found = vec![0.0; indices.len() * self.columns];
+        for (out, index) in found.chunks_exact_mut(self.columns.max(1)).zip(indices) {
+            self.row(index as usize, out);
+        }
+        let mut shape = tokens.dims().to_vec();
+        shape.push(self.columns);
+        Raw::from_vec(found, shape, tokens.device())
+    }
+
+    fn values(&self) -> Vec<f32> {
+        let mut all = vec![0.0; self.rows * self.columns];
+        for (row, out) in all.chunks_exact_mut(self.columns.max(1)).enumerate() {
+            self.row(row, out);
+        }
+        all
+    }
+
+    /// Writes the values of a row.
+    fn row(&self, row: usize, out: &mut [f32]) {
+        let (codes, scales) = self.line(row, 1);
+        by_bits!(self, values(codes, scales, out))
+    }
+
+    /// Returns the codes and scales of some rows.
+    fn line(&self, first: usize, count: usize) -> (&[u8], &[u16]) {
+        let groups = self.columns.div_ceil(GROUP);
+        let size = groups * GROUP * self.bits / 8;
+        (
+            &self.codes[first * size..(first + count) * size],
+            &self.scales[first * groups..(first + count) * groups],
+        )
+    }
+}
+
+/// Returns `x · weightᵀ + bias`. Gradients flow to the input and the bias.
+pub(crate) fn linear_quantized(
+    caller: &dyn Display,
+    x: &Raw,
+    weight: &Arc<Quantized>,
+    bias: Option<&Raw>,
+) -> Result<Raw> {
+    let [outputs, inputs] = weight.dims();
+    if x.dims().last() != Some(&inputs) {
+        let expected = format!("Its last dimension must be {inputs}");
+        return Err(check::wrong_shape(caller, x, expected));
+    }
+    let fits = matches!(x.dtype(), DType::F32 | DType::F16 | DType::BF16);
+    if !(fits && x.device().is_cpu()) {
+        return Err(explain(
+            format!(
+                "{caller}: its weight has {} bits, and the input is {} on {:?}",
+                weight.bits,
+                x.dtype().as_str(),
+                x.device().location()
+            ),
+            "Quantized layers compute on the CPU, in f32: x.to_dtype(DType::F32)",
+        )
+        .into());
+    }
+    let mut shape = x.dims().to_vec();
+    shape[x.rank() - 1] = outputs;
+    check::output(caller, &shape, x)?;
+    if x.elem_count() * outputs == 0 {
+        return Raw::zeros(shape, x.dtype(), x.device());
+    }
+    let compute = |x: &[&Raw]| forward(x[0], weight, &shape);
+    let y = run(&[x], compute, compute)?;
+    Ok(match bias {
+        Some(bias) => (Tensor::from(y) + Tensor::from_raw_ref(bias)).into(),
+        None => y,
+    })
+}
+
+fn forward(x: &Raw, weight: &Arc<Quantized>, shape: &[usize]) -> Result<Raw> {
+    debug_assert!(has_kernel(&[x]));
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<f32>()?;
+    let rows = values.len() / weight.columns;
+    let y = match rows <= FEW_ROWS {
+        true => of_few_rows(values, rows, weight),
+        false => of_many_rows(values, rows, weight),
+    };
+    drop(view);
+    record(&[x], y, shape.to_vec(), || Back {
+        weight: weight.clone(),
+    })
+}
+
+/// Multiplies each row with all rows of the weight.
+fn of_few_rows(x: &[f32], rows: usize, weight: &Quantized) -> Vec<f32> {
+    let (outputs, columns) = (weight.rows, weight.columns);
+    let whole = columns.next_multiple_of(GROUP);
+    with_scratch(rows * whole, |padded: &mut [f32]| {
+        for (padded, x) in padded.chunks_exact_mut(whole).zip(x.chunks_exact(columns)) {
+            padded[..columns].copy_from_slice(x);
+            padded[columns..].fill(0.0);
+        }
+        let padded = &*padded;
+        // SAFETY: the tasks cover the outputs of all rows, each once.
+        unsafe {
+            vec_filled_by(rows * outputs, |y| {
+                for_each_task(outputs.div_ceil(ROWS), |task| {
+                    let (first, count) = (task * ROWS, ROWS.min(outputs - task * ROWS));
+                    let (codes, scales) = weight.line(first, count);
+                    for (row, x) in padded.chunks_exact(whole).enumerate() {
+                        let y = y.part(row * outputs + first, count);
+                        by_bits!(weight, dots(x, codes, scales, y));
+                    }
+                });
+            })
+        }
+    })
+}
+
+/// Converts panels of the weight to `f32`, and multiplies all rows with them.
+fn of_many_rows(x: &[f32], rows: usize, weight: &Quantized) -> Vec<f32> {
+    let (_, tile_columns) = tile_shape::<f32>();
+    let pack = |first: usize, width: usize, panel: &mut [f32]| {
+        let columns = weight.columns;
+        with_scratch(width * columns, |lines: &mut [f32]| {
+            for (i, line) in lines.chunks_exact_mut(columns).enumerate() {
+                weight.row(first + i, line);
+            }
+            pack_transposed(lines, columns, width, tile_columns, panel);
+        });
+    };
+    let sizes = [rows, weight.columns, weight.rows];
+    product_with(sizes, Matrix::of_rows(x, weight.columns), &pack)
+}
+
+struct Back {
+    weight: Arc<Quantized>,
+}
+
+impl Backward for Back {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        let [outputs, inputs] = self.weight.dims();
+        let view = CpuView::of(gradient)?;
+        let g = view.as_slice::<f32>()?;
+        let rows = g.len() / outputs;
+        let values = self.weight.values();
+        let (g, weight) = (
+            Matrix::of_rows(g, outputs),
+            Matrix::of_rows(&values, inputs),
+        );
+        let of_x = product([rows, outputs, inputs], g, weight, None);
+        let mut shape = gradient.dims().to_vec();
+        if let Some(last) = shape.last_mut() {
+            *last = inputs;
+        }
+        of_first(of_x, shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::Parameter;
+    use crate::tensor::randn;
+
+    fn largest(x: &Tensor) -> f64 {
+        x.abs().max_all().item()
+    }
+
+    #[test]
+    fn values_are_near_the_weights_and_quantize_to_themselves() {
+        // In a group of 32 normal values, the largest is about 2.5; a step is a 127th or an 8th of it.
+        for (bits, most) in [(8, 0.02), (4, 0.3)] {
+            let weight = randn((40, 70));
+            let quantized = Quantized::new(weight.raw(), bits).unwrap();
+            let values = Tensor::from(quantized.tensor().unwrap());
+            assert!(largest(&(&values - &weight)) < most, "{bits}");
+            let again = Quantized::new(values.raw(), bits).unwrap();
+            assert_eq!(
+                largest(&(Tensor::from(again.tensor().unwrap()) - values)),
+                0.0
+            );
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_the_values() {
+        for bits in [4, 8] {
+            for (rows, inputs, outputs) in [
+                (1, 64, 33),
+                (1, 5, 3),
+                (3, 97, 40),
+                (4, 32, 1),
+                (5, 64, 33),
+                (70, 45, 130),
+            ] {
+                let weight = Quantized::new(randn((outputs, inputs)).raw(), bits).unwrap();
+                let values = Tensor::from(weight.tensor().unwrap());
+                let weight = Arc::new(weight);
+                let x = Parameter::new(&randn((2, rows, inputs)).narrow(0, 0, 1)).tensor();
+                let bias = randn(outputs);
+                let y = linear_quantized(&"test", x.raw(), &weight, Some(bias.raw())).unwrap();
+                let y = Tensor::from(y);
+                let expected = x.matmul(&values.t()) + &bias;
+                let size = largest(&expected);
+                assert!(
+                    largest(&(&y - &expected)) < 1e-5 * size,
+                    "{bits} {rows} {inputs} {outputs}"
+                );
+                let of = |y: &Tensor| y.sqr().sum_all().backward().of(&x);
+                let (got, expected) = (of(&y), of(&expected));
+                assert!(largest(&(got - &expected)) < 1e-4 * largest(&expected));
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_weights_stay_finite() {
+        for bits in [4, 8] {
+            let weight = crate::tensor::tensor(&[[0.0, 0.0], [1e-30, -1e-30], [3e38, -3e38]]);
+            let values = Quantized::new(weight.raw(), bits)
+                .unwrap()
+                .tensor()
+                .unwrap();
+            let values = Tensor::from(values).to_vec::<f32>();
+            assert!(values.iter().all(|x| x.is_finite()), "{values:?}");
+            assert_eq!(values[..2], [0.0, 0.0]);
+        }
+    }
+}
