@@ -67,4 +67,4 @@ pub use table::DataFrame;
 /// struct Wrong { learning_rate: f64 } // not a value for each example
 /// ```
 pub use taper_macros::BatchData;
-pub use text::{BpeTokenizer, CharTokenizer, Vocab};
+pub use text::{BpeTokenizer, CharTokenizer, Tokenizer, Vocab};

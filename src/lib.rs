@@ -32,6 +32,7 @@
 //! | [`notebook`] | how a value is shown below its cell, displays, progress bars, interrupts |
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
 //! | [`tensorboard`] | a log of training for TensorBoard |
+//! | [`text`] | language models: generation of text, Llama |
 //! | [`error`] | Taper's errors: the operation, what was expected, what was found, and advice |
 //! | [`exercises`] | exercises that check themselves |
 //!
@@ -88,7 +89,7 @@
 //! # Dependencies between the modules
 //!
 //! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
-//! `data`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
+//! `data`. `text` uses all of these but `train`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
 //! communicates with a front end: in a plain program the same calls print, or do nothing.
 
 // The code from the derive macros contains `::taper::…`; this makes that path valid in this crate too.
@@ -123,6 +124,7 @@ mod reference;
 pub mod rl;
 pub mod tensor;
 pub mod tensorboard;
+pub mod text;
 pub mod train;
 
 pub use error::{Error, Result, attempt};

@@ -13,10 +13,10 @@ pub use crate::data::transforms::{
     ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, BpeCharCifar10, DataFrame, DataLoader, DataModule, Dataset, Digits,
-    FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler, Shapes,
-    StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler, k_folds,
-    pad_sequences, random_split,
+    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
+    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
+    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Tokenizer, Vocab,
+    WeightedSampler, k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
@@ -72,6 +72,7 @@ pub use crate::tensor::{
     random_integer, randperm, set_default_device, tensor, uniform, with_device, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
+pub use crate::text::{Llama, LlamaConfig, generate};
 pub use crate::timeit;
 pub use crate::train::{
     Accuracy, AveragedWeights, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping,

@@ -2,6 +2,7 @@
 
 mod cases;
 mod edges;
+mod language;
 mod layers;
 mod more_layers;
 mod optimizers;

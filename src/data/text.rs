@@ -9,6 +9,49 @@ pub use vocab::Vocab;
 use crate::error::{self, Result};
 use crate::notebook::Show;
 
+/// Text to tokens and back.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// fn count(tokenizer: &dyn Tokenizer, text: &str) -> Result<usize> {
+///     Ok(tokenizer.encode(text)?.len())
+/// }
+///
+/// assert_eq!(count(&CharTokenizer::new("abc"), "abba")?, 4);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Tokenizer {
+    /// Returns the indices of the tokens of a text.
+    ///
+    /// # Errors
+    /// If there are no tokens for the text.
+    fn encode(&self, text: &str) -> Result<Vec<u32>>;
+
+    /// Returns the text of these indices.
+    ///
+    /// # Errors
+    /// If an index is out of range.
+    fn decode(&self, indices: &[u32]) -> Result<String>;
+}
+
+/// Implements [`Tokenizer`] with the type's own methods.
+macro_rules! tokenizers {
+    ($($tokenizer:ty)*) => {$(
+        impl Tokenizer for $tokenizer {
+            fn encode(&self, text: &str) -> Result<Vec<u32>> {
+                self.encode(text)
+            }
+
+            fn decode(&self, indices: &[u32]) -> Result<String> {
+                self.decode(indices)
+            }
+        }
+    )*};
+}
+
+tokenizers!(CharTokenizer BpeTokenizer);
+
 /// Splits text into characters and maps each one to an index: its position among the sorted characters
 /// of a training text.
 ///

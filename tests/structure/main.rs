@@ -39,6 +39,9 @@ const ROOMS: &[&[&str]] = &[
     &["tensor", "ops", "nn", "optim", "train", "tensorboard"],
     &["device", "ops", "nn", "optim", "train", "bench"],
     &["tensor", "data", "train"],
+    &["nn", "text"],
+    &["data", "text"],
+    &["notebook", "text"],
     &["notebook", "plot", "train"],
 ];
 

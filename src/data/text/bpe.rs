@@ -13,7 +13,7 @@ use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::tokenizer::{
-    OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer,
+    AddedToken, Model, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer,
 };
 
 /// Splits text into frequent groups of bytes, as GPT-2's tokenizer does: byte-pair encoding, in
@@ -94,6 +94,66 @@ impl BpeTokenizer {
         tokenizer.with_pre_tokenizer(Some(pattern));
         tokenizer.with_decoder(Some(ByteLevel::default()));
         Ok(Self::of(tokenizer))
+    }
+
+    /// Adds special tokens, such as `"<|end|>"`, behind the others: where a text contains one, it is this token.
+    ///
+    /// # Errors
+    /// If one of them is empty.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let tokenizer = BpeTokenizer::train("", 256)?.special_tokens(&["<|user|>", "<|end|>"])?;
+    /// assert_eq!(tokenizer.encode("a<|end|>")?, [tokenizer.token("a").unwrap(), 257]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn special_tokens(&self, tokens: &[&str]) -> Result<Self> {
+        if tokens.contains(&"") {
+            let advice = "Choose a text that no other text contains: <|end|>";
+            return Err(error::argument(
+                "BpeTokenizer",
+                "special tokens with characters",
+                "an empty one",
+                advice,
+            ));
+        }
+        let mut tokenizer = (**self.tokenizer).clone();
+        let new = tokens.iter().map(|token| AddedToken::from(*token, true));
+        tokenizer
+            .add_special_tokens(new.collect::<Vec<_>>())
+            .map_err(failed)?;
+        Ok(Self::of(tokenizer))
+    }
+
+    /// Returns the index of a token, if there is one with this text.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let tokenizer = BpeTokenizer::train("", 256)?.special_tokens(&["<|end|>"])?;
+    /// assert_eq!(tokenizer.token("<|end|>"), Some(256));
+    /// assert_eq!(tokenizer.token("word"), None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn token(&self, text: &str) -> Option<u32> {
+        let model = self.tokenizer.get_model();
+        let letters = || {
+            let mut parts = PreTokenizedString::from(text);
+            ByteLevel::new(false, true, false)
+                .pre_tokenize(&mut parts)
+                .ok()?;
+            let splits = parts.get_splits(OffsetReferential::Normalized, OffsetType::None);
+            Some(
+                splits
+                    .into_iter()
+                    .map(|(part, ..)| part)
+                    .collect::<String>(),
+            )
+        };
+        // The tokens of a byte-level tokenizer are written in letters that stand for bytes.
+        let bytes = letters().and_then(|letters| model.token_to_id(&letters));
+        self.tokenizer.token_to_id(text).or(bytes)
     }
 
     /// Loads a `tokenizer.json`, which [`save`](Self::save) or Hugging Face's library has written, such
@@ -338,6 +398,28 @@ mod tests {
         let lines = text.split_inclusive('\n');
         theirs.train(&mut trainer, lines).map_err(failed)?;
         assert_eq!(ours.tokenizer.get_vocab(true), theirs.get_vocab(true));
+        Ok(())
+    }
+
+    #[test]
+    fn special_tokens_are_found_in_a_text_and_kept_in_a_file() -> Result<()> {
+        let path = std::env::temp_dir().join(format!("taper_special_{}", std::process::id()));
+        let text = "to be or not to be ".repeat(9);
+        let tokenizer =
+            BpeTokenizer::train(&text, 262)?.special_tokens(&["<|user|>", "<|end|>"])?;
+        tokenizer.save(&path)?;
+        let loaded = BpeTokenizer::load(&path)?;
+        for tokenizer in [tokenizer, loaded] {
+            let [user, end] = ["<|user|>", "<|end|>"].map(|token| tokenizer.token(token).unwrap());
+            let chat = "<|user|>to be<|end|>\n or <|end|>";
+            let tokens = tokenizer.encode(chat)?;
+            assert_eq!(tokens[0], user);
+            assert_eq!(tokens.iter().filter(|token| **token == end).count(), 2);
+            assert_eq!(tokenizer.decode(&tokens)?, chat);
+            assert_eq!(tokenizer.token(" "), Some(tokenizer.encode(" ")?[0]));
+        }
+        assert!(BpeTokenizer::train("", 256)?.special_tokens(&[""]).is_err());
+        std::fs::remove_file(path).unwrap();
         Ok(())
     }
 
