@@ -1,10 +1,16 @@
 """The examples' networks in PyTorch, with the parameter names of the networks in Taper."""
 
 import math
+import sys
+from pathlib import Path
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests/reference"))
+
+import language  # noqa: E402  (the models of the comparisons with PyTorch)
 
 
 class Positions(nn.Module):
@@ -31,6 +37,14 @@ class Gpt(nn.Module):
         mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1], dtype=self.head.weight.dtype)
         y_hat = self.head(self.blocks(self.positions(self.tokens(x)), mask, is_causal=True))
         return F.cross_entropy(y_hat.flatten(0, 1), y.flatten())
+
+
+class Writer(language.Llama):
+    def __init__(self, vocabulary):
+        super().__init__(vocabulary, width=64, layers=2, heads=4, kv_heads=2, hidden=176)
+
+    def loss(self, x, y):
+        return F.cross_entropy(self(x).flatten(0, 1), y.flatten())
 
 
 class Forecaster(nn.Module):

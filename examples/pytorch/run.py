@@ -42,7 +42,7 @@ def compare() -> int:
     parser.add_argument("--store", action="store_true")
     arguments = parser.parse_args()
     torch.use_deterministic_algorithms(True)
-    names = ["char_gpt", "lstm", "translation", "unet", "unet_f64", "resnet18", "resnet18_f64"]
+    names = ["char_gpt", "llama", "lstm", "translation", "unet", "unet_f64", "resnet18", "resnet18_f64"]
     with tempfile.TemporaryDirectory() as folder:
         train_in_taper(names, folder)
         results = {name: losses(name, Path(folder)) for name in names}
@@ -74,11 +74,12 @@ def losses(name, folder, dtype=None):
     """Returns the losses of the steps, as the example's trainer makes them, in the precision of the weights or
     another."""
     import torch
-    from models import Forecaster, Gpt, ResNet18, Translator, UNet
+    from models import Forecaster, Gpt, ResNet18, Translator, UNet, Writer
 
     weights = load_file(folder / f"{name}.model.safetensors")
     model, optimizer, clip = {
         "char_gpt": (lambda: Gpt(*(weights[f"{part}.weight"].shape[0] for part in ("tokens", "positions"))), adamw, None),
+        "llama": (lambda: Writer(weights["model.embed_tokens.weight"].shape[0]), adamw, None),
         "lstm": (Forecaster, adam(0.01), 1.0),
         "translation": (Translator, adam(0.002), None),
         "unet": (UNet, adam(0.0005), None),
@@ -88,7 +89,8 @@ def losses(name, folder, dtype=None):
     }[name]
     model = model()
     model.load_state_dict(weights, strict=True)
-    dtype = dtype or weights["fc.weight" if name.startswith("resnet18") else "head.weight"].dtype
+    last = next(weight for key, weight in weights.items() if key.endswith(("fc.weight", "head.weight")))
+    dtype = dtype or last.dtype
     model.to(dtype).train()
     optimizer = optimizer(model.parameters())
     result = []
