@@ -214,7 +214,7 @@ fn sequences() -> Vec<(&'static str, Function)> {
         };
         "attention": |x| attend(x, AttentionMask::none());
         "attention_masked": |x| attend(x, AttentionMask::none().keys(&tensor(&[[1, 1, 0, 1, 1], [1, 0, 1, 1, 0]])));
-        "attention_heads": |x| attention_of_heads(&[x[0].raw()], 2, true, &AttentionMask::causal()).unwrap().unwrap().into();
+        "attention_heads": |x| attention_of_heads(&[x[0].raw()], &Heads { count: 2, batch_first: true, keys: None }, &AttentionMask::causal()).unwrap().unwrap().into();
     }
 }
 

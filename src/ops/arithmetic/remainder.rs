@@ -18,7 +18,7 @@ fn remainder(a: &Raw, b: &Raw) -> Result<Raw> {
     check::same_device_of_two("%", a, b)?;
     let shape = broadcast_shape("%", a, b)?;
     check::output(&"%", &shape, a)?;
-    let dtype = common_type(Arithmetic::Add, a.dtype(), b.dtype());
+    let dtype = common_type(Arithmetic::Add, a, b);
     let (a, b) = (&a.to_dtype(dtype)?, &b.to_dtype(dtype)?);
     if dtype.is_int() {
         return of_integers(a, b, &shape);
