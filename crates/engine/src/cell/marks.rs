@@ -74,12 +74,9 @@ impl Visit<'_> for Marks<'_> {
     }
 
     fn visit_item(&mut self, item: &Item) {
-        match item {
-            Item::Fn(_) | Item::Impl(_) | Item::Trait(_) | Item::Mod(_) => {
-                visit::visit_item(self, item);
-            }
-            // Their values are computed by the compiler.
-            _ => {}
+        // The values of others are computed by the compiler.
+        if let Item::Fn(_) | Item::Impl(_) | Item::Trait(_) | Item::Mod(_) = item {
+            visit::visit_item(self, item);
         }
     }
 

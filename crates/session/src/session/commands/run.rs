@@ -32,25 +32,7 @@ impl Session {
                 }
                 result
             }
-            Request::Profile(code) => {
-                if !self.engine.can_profile() {
-                    return Err(usage_error(
-                        "This engine does not measure lines. Taper's own engine does: start the kernel without `TAPER_ENGINE`."
-                            .to_owned(),
-                    ));
-                }
-                self.is_profiled = true;
-                let result = self.run_cell(&code, front);
-                self.is_profiled = false;
-                if let Some(profile) = self.profile.take() {
-                    front.event(Event::Display {
-                        data: profile::shown(&profile, &code),
-                        metadata: Map::new(),
-                        display_id: None,
-                    });
-                }
-                result
-            }
+            Request::Profile(code) => self.run_profiled(&code, front),
             Request::Format(text) => {
                 let first = &code[..code.len() - text.len()];
                 let formatted = format::formatted(text).map_err(usage_error)?;
@@ -75,6 +57,27 @@ impl Session {
                 false => self.show_documentation(name, with_source, front),
             },
         }
+    }
+
+    /// Runs a cell, and shows what its lines took.
+    fn run_profiled(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        if !self.engine.can_profile() {
+            return Err(usage_error(
+                "This engine does not measure lines. Taper's own engine does: start the kernel without `TAPER_ENGINE`."
+                    .to_owned(),
+            ));
+        }
+        self.is_profiled = true;
+        let result = self.run_cell(code, front);
+        self.is_profiled = false;
+        if let Some(profile) = self.profile.take() {
+            front.event(Event::Display {
+                data: profile::shown(&profile, code),
+                metadata: Map::new(),
+                display_id: None,
+            });
+        }
+        result
     }
 
     /// Runs the session's `:` commands, and returns the cell with blank lines in their place.
