@@ -5,15 +5,12 @@ mod low_rank;
 mod quantized;
 mod substitute;
 
-pub(super) use low_rank::LowRank;
-
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
 use crate::ops::Quantized;
 use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded, with_device};
 use candle_core::{DType, Device, Shape, Var};
-use quantized::is_quantized;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -46,6 +43,16 @@ struct Shared {
     low_rank: RwLock<Option<LowRank>>,
     /// The path in a model, for messages.
     path: OnceLock<Arc<str>>,
+}
+
+/// The change `scale · b · a` of a matrix.
+#[derive(Clone)]
+pub(in crate::nn) struct LowRank {
+    /// `(rank, in_features)`.
+    pub(in crate::nn) a: Parameter,
+    /// `(out_features, rank)`.
+    pub(in crate::nn) b: Parameter,
+    pub(in crate::nn) scale: f64,
 }
 
 enum State {
@@ -463,6 +470,13 @@ impl Parameter {
 /// Returns a variable with memory of its own, even if the values are a variable themselves.
 fn variable(values: &Raw) -> Result<Var> {
     Ok(Var::from_tensor(&values.detach())?)
+}
+
+fn is_quantized() -> Error {
+    explain(
+        "this parameter has been quantized, so it is constant",
+        "Load and train the model before quantize(…), or train adapters: lora(…)",
+    )
 }
 
 fn not_initialized() -> Error {

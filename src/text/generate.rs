@@ -2,7 +2,7 @@
 
 use super::continuation::{Continuation, UseOfCache};
 use super::sampling::Sampling;
-use super::stream::Stream;
+use super::stream::{Stream, Tokens};
 use super::{Beam, beams};
 use crate::data::Tokenizer;
 use crate::erased::Erased;
@@ -358,7 +358,7 @@ impl<'a> Generate<'a> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stream<'t>(self, tokenizer: &'t dyn Tokenizer) -> Stream<'a, 't> {
-        Stream::new(self, tokenizer)
+        Stream::new(Box::new(self), tokenizer)
     }
 
     /// Shows the prompt and the new text below the cell while it is generated, and returns the new text.
@@ -425,16 +425,21 @@ impl<'a> Generate<'a> {
 
     /// Returns the next token.
     #[track_caller]
-    pub(super) fn advance(&mut self) -> Option<u32> {
+    fn advance(&mut self) -> Option<u32> {
         self.state.next_token().or_raise()
     }
+}
 
-    pub(super) fn stops(&self) -> &[String] {
+impl Tokens for Generate<'_> {
+    fn advance(&mut self) -> Option<u32> {
+        Generate::advance(self)
+    }
+
+    fn stops(&self) -> &[String] {
         &self.state.stop
     }
 
-    /// Returns whether a token ends the text.
-    pub(super) fn is_stop(&self, token: u32) -> bool {
+    fn is_stop(&self, token: u32) -> bool {
         self.state.stop_tokens.contains(&token)
     }
 }

@@ -6,7 +6,7 @@ mod config;
 pub use config::LlamaConfig;
 
 use crate::erased::Erased;
-use crate::error::{Error, Result, attempt};
+use crate::error::{Result, attempt};
 use crate::nn::{
     Embedding, GroupedQueryAttention, Init, Layer, Linear, Parameters, ParametersExt, RMSNorm,
     RotaryEmbedding, state_of,
@@ -177,16 +177,6 @@ impl Layer for Llama {
     fn into_box(self) -> Box<dyn Layer> {
         Box::new(self)
     }
-}
-
-/// Returns the error for a file of a checkpoint.
-fn unreadable(path: &Path, reason: impl std::fmt::Display) -> Error {
-    crate::error::file(
-        "read the checkpoint",
-        path,
-        reason,
-        "Give the folder of a checkpoint in Hugging Face's format: config.json and model.safetensors",
-    )
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Text that appears while it is generated.
 
-use super::generate::Generate;
 use crate::data::Tokenizer;
 use crate::erased::Erased;
 use crate::error::Result;
 
-/// The iterator over the pieces of a text. Returned by [`Generate::stream`].
+/// The iterator over the pieces of a text. Returned by [`Generate::stream`](super::Generate::stream).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,8 +19,19 @@ pub struct Stream<'a, 't> {
     parts: Erased<Parts<'a, 't>>,
 }
 
+/// Tokens that are generated one by one, with what ends their text.
+pub(super) trait Tokens {
+    fn advance(&mut self) -> Option<u32>;
+
+    /// Returns the texts before which to end.
+    fn stops(&self) -> &[String];
+
+    /// Returns whether a token ends the text.
+    fn is_stop(&self, token: u32) -> bool;
+}
+
 struct Parts<'a, 't> {
-    tokens: Generate<'a>,
+    tokens: Box<dyn Tokens + 'a>,
     tokenizer: &'t dyn Tokenizer,
     /// The tokens of the text so far.
     found: Vec<u32>,
@@ -31,7 +41,7 @@ struct Parts<'a, 't> {
 }
 
 impl<'a, 't> Stream<'a, 't> {
-    pub(super) fn new(tokens: Generate<'a>, tokenizer: &'t dyn Tokenizer) -> Self {
+    pub(super) fn new(tokens: Box<dyn Tokens + 'a>, tokenizer: &'t dyn Tokenizer) -> Self {
         Self {
             parts: Parts {
                 tokens,

@@ -1,21 +1,11 @@
 //! A low-rank change of a parameter, which is trained in its place.
 
-use super::Parameter;
+use super::{LowRank, Parameter};
 use crate::ops;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
 use std::sync::PoisonError;
-
-/// The change `scale · b · a` of a matrix.
-#[derive(Clone)]
-pub(in crate::nn) struct LowRank {
-    /// `(rank, in_features)`.
-    pub(in crate::nn) a: Parameter,
-    /// `(out_features, rank)`.
-    pub(in crate::nn) b: Parameter,
-    pub(in crate::nn) scale: f64,
-}
 
 impl LowRank {
     #[track_caller]

@@ -1,7 +1,7 @@
 //! A parameter of a few bits, which stays constant.
 
 use super::{Parameter, State};
-use crate::error::{Error, Result, explain};
+use crate::error::Result;
 use crate::ops::Quantized;
 use crate::tensor::Raw;
 use std::sync::Arc;
@@ -27,11 +27,4 @@ impl Parameter {
             None => Ok(self.try_var()?.as_detached_tensor()),
         }
     }
-}
-
-pub(super) fn is_quantized() -> Error {
-    explain(
-        "this parameter has been quantized, so it is constant",
-        "Load and train the model before quantize(…), or train adapters: lora(…)",
-    )
 }

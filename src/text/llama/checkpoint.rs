@@ -1,6 +1,6 @@
 //! Checkpoints in one file or several.
 
-use super::unreadable;
+use super::config::unreadable;
 use crate::error::Result;
 use crate::nn::{StateEntry, files};
 use candle_core::Device;

@@ -1,7 +1,6 @@
 //! The sizes of a model, and the file with them.
 
-use super::unreadable;
-use crate::error::{Result, argument};
+use crate::error::{Error, Result, argument};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -332,4 +331,14 @@ fn scaling(rope: &Value) -> Result<Option<[f64; 4]>> {
             "Models with other positions would compute something else",
         )),
     }
+}
+
+/// Returns the error for a file of a checkpoint.
+pub(super) fn unreadable(path: &Path, reason: impl std::fmt::Display) -> Error {
+    crate::error::file(
+        "read the checkpoint",
+        path,
+        reason,
+        "Give the folder of a checkpoint in Hugging Face's format: config.json and model.safetensors",
+    )
 }
