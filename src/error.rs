@@ -22,7 +22,7 @@ pub(crate) use construct::{
 };
 pub use opaque::Error;
 pub use raise::attempt;
-pub(crate) use raise::{OrRaise, composed, is_error, raise};
+pub(crate) use raise::{OrRaise, composed, draw_with, is_attempted, is_error, raise};
 
 /// The result of a fallible function: `Result<Batch>` fails with an [`Error`]. With two types
 /// it is Rust's own `Result`, so code that is written for that one compiles in a notebook too.

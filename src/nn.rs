@@ -53,6 +53,7 @@
 #[cfg(test)]
 mod bad_inputs;
 mod buffer;
+mod chain;
 pub(crate) mod check;
 mod containers;
 mod describe;
@@ -71,6 +72,7 @@ mod parameters;
 mod parameters_ext;
 mod placement;
 mod quantize;
+mod shapes;
 mod spec;
 mod state;
 mod summary;
@@ -117,6 +119,7 @@ pub use parameters::Parameters;
 pub use parameters::visit_field;
 pub use parameters_ext::ParametersExt;
 pub use quantize::{Quantization, quantize};
+pub use shapes::{Shapes, check_shapes};
 pub(crate) use state::{StateEntry, state_of};
 pub use summary::Summary;
 /// Implements [`Parameters`](trait@Parameters) for a struct of layers and plain data, and with it `Debug`

@@ -29,6 +29,7 @@
 
 mod axis;
 mod board;
+mod chain;
 mod chart;
 mod colormap;
 mod figure;
@@ -42,6 +43,7 @@ mod values;
 
 pub use axis::Scale;
 pub use board::ProgressBoard;
+pub(crate) use chain::{Chain, Outcome, Step};
 pub use figure::{Figure, bar, histogram, plot, scatter};
 pub use heatmap::{Heatmap, confusion_matrix, heatmap};
 pub(crate) use images::pixels as image_pixels;

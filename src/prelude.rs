@@ -39,7 +39,7 @@ pub use crate::nn::{
     PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, RotaryEmbedding, Sequential, SiLU,
     Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
     TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
-    lora, quantize, scaled_dot_product_attention,
+    check_shapes, lora, quantize, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,

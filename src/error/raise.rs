@@ -1,6 +1,6 @@
 //! Errors of shape, type, index or device as panics, and back as values.
 
-use super::{Error, Result};
+use super::{Error, Problem, Result};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
@@ -10,7 +10,11 @@ thread_local! {
     static ATTEMPTS: Cell<usize> = const { Cell::new(0) };
     /// Whether the panic that begins on this thread is an error.
     static IS_ERROR: Cell<bool> = const { Cell::new(false) };
+    /// Shows where the error of a panic arises, and returns the same as text.
+    static DRAW: Cell<Option<Draw>> = const { Cell::new(None) };
 }
+
+type Draw = fn() -> Option<String>;
 
 /// The payload of a panic within [`attempt`], which prints nothing.
 struct Raised(Error);
@@ -72,7 +76,10 @@ pub(crate) fn raise(error: Error) -> ! {
     match ATTEMPTS.get() {
         // The payload is a text, so that every panic hook can print it.
         0 => {
-            let text = super::described(&super::AnyError::new(&error));
+            let mut text = super::described(&super::AnyError::new(&error));
+            if let Some(drawing) = drawing(&error) {
+                text += &format!("\n\n{drawing}");
+            }
             IS_ERROR.set(true);
             panic_any(text)
         }
@@ -89,6 +96,23 @@ pub(crate) fn composed<T>(compute: impl FnOnce() -> candle_core::Result<T>) -> T
         Ok(Err(error)) => raise(error.into()),
         Err(error) => raise(error),
     }
+}
+
+/// Sets how this thread shows where an error arises.
+pub(crate) fn draw_with(draw: Draw) {
+    DRAW.set(Some(draw));
+}
+
+fn drawing(error: &Error) -> Option<String> {
+    let is_interrupt = { super::of(error) }.is_some_and(|it| it.problem == Problem::Interrupted);
+    // Taken, so that a panic while drawing is an ordinary one.
+    let draw = DRAW.take().filter(|_| !is_interrupt)?;
+    draw()
+}
+
+/// Returns whether errors of this thread become values at the moment.
+pub(crate) fn is_attempted() -> bool {
+    ATTEMPTS.get() > 0
 }
 
 /// Returns whether the panic that begins on this thread is an error. A panic hook calls it once.

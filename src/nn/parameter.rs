@@ -380,6 +380,14 @@ impl Parameter {
         Ok(copy)
     }
 
+    /// Returns a parameter of its own that waits for the first input as this one does; `None` if this one has values.
+    pub(super) fn waiting_copy(&self) -> Option<Self> {
+        match &*self.read() {
+            State::Ready(_) => None,
+            State::Lazy { device, spec } => Some(Self::waiting(device.clone(), spec.clone())),
+        }
+    }
+
     /// Returns an identifier that the clones of this parameter share with it.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()

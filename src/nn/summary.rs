@@ -2,14 +2,15 @@
 
 mod recorder;
 
-pub(super) use recorder::{is_recording, output_of, seen, watched};
+pub(super) use recorder::{
+    Recording, is_recording, keep_rest, output_of, seen, trial, wants_rest, watched,
+};
 
 use crate::erased::outlined;
 use crate::error::Result;
 use crate::nn::{Layer, state, state_of};
 use crate::notebook::Show;
-use crate::tensor::Raw;
-use candle_core::{DType, Device, Shape};
+use candle_core::Shape;
 use recorder::Row;
 use std::fmt;
 
@@ -26,22 +27,9 @@ outlined!(Clone for Summary { rows, total });
 
 impl Summary {
     pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {
-        let state = state_of(model);
-        let trained = state.iter().filter(|entry| entry.trained);
-        let first = { trained }.find_map(|entry| entry.parameter.try_var().ok());
-        let (device, dtype) = match &first {
-            Some(values) => (values.device(), values.dtype()),
-            None => (&Device::Cpu, DType::F32),
-        };
-        let run = |dtype| recorder::record(model, Raw::zeros(&input, dtype, device));
-        let (mut output, mut rows) = run(dtype);
-        if output.is_err() && rows.is_empty() {
-            // The first layer may take integers, as an embedding does.
-            let (second, seen) = run(DType::U32);
-            if second.is_ok() || !seen.is_empty() {
-                (output, rows) = (second, seen);
-            }
-        }
+        let Recording {
+            output, mut rows, ..
+        } = trial(model, &input);
         let output = output?;
         if rows.is_empty() {
             rows.push(Row::of(model, &output));
@@ -103,6 +91,7 @@ mod tests {
         BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
     };
     use crate::tensor::{Tensor, zeros};
+    use candle_core::DType;
     use std::panic::AssertUnwindSafe;
 
     #[derive(taper_macros::Parameters)]

@@ -1,5 +1,6 @@
 //! Layers one after the other.
 
+use crate::nn::chain::Running;
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::watched;
 use crate::nn::{IntoLayer, Layer, Parameters};
@@ -97,9 +98,11 @@ impl Layer for Sequential {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
+        let running = Running::begin(&self.layers, input);
         let mut value = input.clone();
         for layer in &self.layers {
             value = watched(&**layer, &value);
+            running.passed(&value);
         }
         value
     }

@@ -7,19 +7,31 @@
 
 use crate::error::{Error, OrRaise, Result, attempt};
 use crate::nn::{Layer, Parameters, state, state_of};
+use crate::plot::Chain;
 use crate::tensor::{Raw, Tensor};
+use candle_core::{DType, Device, Shape};
 use std::cell::RefCell;
 
 thread_local! {
     /// The rows of the forward pass that is being recorded on this thread, if one is.
     static ROWS: RefCell<Option<Vec<Row>>> = const { RefCell::new(None) };
+    /// The chain of layers in which the forward pass has failed.
+    static REST: RefCell<Option<Chain>> = const { RefCell::new(None) };
+}
+
+/// What a forward pass on made-up values has shown.
+pub(in crate::nn) struct Recording {
+    pub(in crate::nn) output: Result<Tensor>,
+    pub(in crate::nn) rows: Vec<Row>,
+    /// The chain in which a layer has refused its input, if the layer is part of one.
+    pub(in crate::nn) rest: Option<Chain>,
 }
 
 /// A line of a summary.
 #[derive(Clone, PartialEq)]
-pub(super) struct Row {
-    pub(super) layer: String,
-    pub(super) output: Vec<usize>,
+pub(in crate::nn) struct Row {
+    pub(in crate::nn) layer: String,
+    pub(in crate::nn) output: Vec<usize>,
     pub(super) parameters: usize,
 }
 
@@ -35,11 +47,29 @@ impl Row {
     }
 }
 
+/// Runs the model on zeros of this shape, of the type and on the device of its parameters.
+pub(in crate::nn) fn trial(model: &dyn Layer, input: &Shape) -> Recording {
+    let state = state_of(model);
+    let trained = state.iter().filter(|entry| entry.trained);
+    let first = { trained }.find_map(|entry| entry.parameter.try_var().ok());
+    let (device, dtype) = match &first {
+        Some(values) => (values.device(), values.dtype()),
+        None => (&Device::Cpu, DType::F32),
+    };
+    let run = |dtype| record(model, Raw::zeros(input, dtype, device));
+    let recording = run(dtype);
+    if recording.output.is_err() && recording.rows.is_empty() {
+        // The first layer may take integers, as an embedding does.
+        let second = run(DType::U32);
+        if second.output.is_ok() || !second.rows.is_empty() {
+            return second;
+        }
+    }
+    recording
+}
+
 /// Runs the model, and returns its output and a row for each layer that reported its output.
-pub(super) fn record(
-    model: &dyn Layer,
-    input: candle_core::Result<Raw>,
-) -> (Result<Tensor>, Vec<Row>) {
+fn record(model: &dyn Layer, input: candle_core::Result<Raw>) -> Recording {
     /// Restores the rows of an outer recording when it is dropped, also after a panic.
     struct Restore(Option<Vec<Row>>);
     impl Drop for Restore {
@@ -49,8 +79,23 @@ pub(super) fn record(
     }
     let _restore = Restore(ROWS.replace(Some(Vec::new())));
     let input = input.map_err(Error::from);
+    REST.take();
     let output = input.and_then(|input| attempt(|| model.forward(&input.into())));
-    (output, ROWS.take().unwrap_or_default())
+    Recording {
+        output,
+        rows: ROWS.take().unwrap_or_default(),
+        rest: REST.take(),
+    }
+}
+
+/// Returns whether a forward pass is being recorded that fails, and whose chain is not kept yet.
+pub(in crate::nn) fn wants_rest() -> bool {
+    is_recording() && REST.with_borrow(Option::is_none)
+}
+
+/// Keeps the chain in which the forward pass that is being recorded fails.
+pub(in crate::nn) fn keep_rest(chain: Option<Chain>) {
+    REST.set(chain);
 }
 
 /// Returns whether a forward pass is being recorded. Its input is made up, so layers must not update

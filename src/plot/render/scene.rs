@@ -186,6 +186,27 @@ impl Scene {
         });
     }
 
+    /// Draws the outline of a rectangle.
+    pub(in crate::plot) fn draw_frame(
+        &mut self,
+        (left, top): Point,
+        (width, height): Point,
+        color: RGBColor,
+        dashes: &'static [f64],
+    ) {
+        let (right, bottom) = (left + width, top + height);
+        let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+        self.items.push(Item::Path {
+            segments: vec![corners],
+            closed: true,
+            paint: Paint {
+                color: opaque(color),
+                width: Some(UNIT),
+            },
+            dashes,
+        });
+    }
+
     /// Draws an image into a rectangle. Pixels keep sharp edges at every size.
     pub(in crate::plot) fn draw_image(&mut self, image: &RgbImage, corner: Point, size: Point) {
         let image = image.clone();
