@@ -6,6 +6,7 @@ use super::{stale, variables};
 use jupyter_protocol::{
     CodeMirrorMode, CommClose, CommInfo, HelpLink, InterruptReply, IsCompleteReply,
     JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
+    UnknownMessage,
 };
 use taper_host::mutex::lock;
 use taper_host::toolchain;
@@ -72,6 +73,13 @@ pub(super) fn answer(request: Request, shared: &Shared) {
                 ..Default::default()
             });
             shared.stop();
+        }
+        JupyterMessageContent::UnknownMessage(asked) if asked.msg_type == "usage_request" => {
+            let usage = lock(&shared.usage).content();
+            if let Some(content) = usage {
+                let msg_type = "usage_reply".to_owned();
+                request.reply(UnknownMessage { msg_type, content });
+            }
         }
         _ => {}
     }

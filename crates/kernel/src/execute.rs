@@ -14,11 +14,16 @@ use jupyter_protocol::{
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use taper_evaluator::evaluator::Front;
-use taper_evaluator::event::{CellError, Event, MimeBundle};
+use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 use taper_host::mutex::lock;
 
 /// The bytes that a cell may have: the compiler needs a multiple of that in memory, and the history keeps the cell.
 const MAX_CELL: usize = 8 << 20;
+
+/// The tag of a cell that is not run together with others, such as a loop that runs until it is interrupted. JupyterLab runs
+/// it with *Run All*, and sends the tags of a cell with its code.
+const SKIP: &str = "skip-execution";
+const SKIPPED: &str = "Skipped: the cell has the tag `skip-execution`. To run it, run it alone.\n";
 
 /// Runs a cell, unless an earlier cell has failed or an interrupt has come since the cell was queued. The outputs
 /// are published through `request`.
@@ -53,7 +58,11 @@ pub(super) fn execute(
         result: None,
         next_input: None,
     };
-    let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
+    let is_skipped = is_tagged(request, SKIP) && shared.has_waiting(ticket);
+    if is_skipped {
+        request.text(Stream::Stdout, SKIPPED.to_owned());
+    }
+    let needs_no_evaluator = is_skipped || is_blank(&cell.code) || is_exit_command(&cell.code);
     let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
         _ if is_too_long => Err(too_long(cell.code.len())),
         (_, true) => Ok(()),
@@ -152,6 +161,11 @@ fn reply(
             })
         }),
     }
+}
+
+fn is_tagged(request: &Request, tag: &str) -> bool {
+    let mut tags = request.metadata()["tags"].as_array().into_iter().flatten();
+    tags.any(|one| one == tag)
 }
 
 /// Returns whether a cell has no code: the evaluator does not run it, and it does not increase the execution count.

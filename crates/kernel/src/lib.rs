@@ -82,6 +82,7 @@ mod stale;
 mod stdin;
 mod stop;
 mod throttle;
+mod usage;
 mod variables;
 mod widgets;
 mod zmtp;

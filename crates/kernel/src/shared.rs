@@ -4,6 +4,7 @@ use super::history::History;
 use super::prompts::Prompts;
 use super::stale::Comms;
 use super::stop::Stop;
+use super::usage::Usage;
 use super::widgets::Widgets;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -22,6 +23,7 @@ pub(super) struct Shared {
     pub(super) variables: Mutex<Vec<Variable>>,
     /// Whether a front end shows the variables.
     pub(super) inspected: AtomicBool,
+    pub(super) usage: Mutex<Usage>,
     queue: Mutex<Queue>,
     interrupter: OnceLock<Arc<dyn Interrupt>>,
     stop: Stop,
@@ -65,6 +67,11 @@ impl Shared {
     /// Counts a request that the evaluation thread has finished.
     pub(super) fn done(&self) {
         lock(&self.queue).done += 1;
+    }
+
+    /// Returns whether a request has come after the one with this ticket.
+    pub(super) fn has_waiting(&self, ticket: u64) -> bool {
+        lock(&self.queue).received > ticket
     }
 
     /// Returns whether the evaluator has started and has nothing to do.

@@ -53,6 +53,7 @@ fn body(command: &str, shared: &Shared) -> Option<Value> {
             json!({})
         }
         "setBreakpoints" => json!({ "breakpoints": [] }),
+        "modules" => json!({ "modules": [], "totalModules": 0 }),
         "configurationDone" | "setExceptionBreakpoints" => json!({}),
         "inspectVariables" => json!({ "variables": variables(shared) }),
         _ => return None,

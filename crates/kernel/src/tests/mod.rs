@@ -6,6 +6,7 @@ mod front_end;
 mod idle;
 mod requests;
 mod shutdown;
+mod skipping;
 mod stale;
 mod widgets;
 

@@ -28,7 +28,7 @@ fn malformed_and_unknown_requests_are_answered() {
         for request in [
             unknown("execute_request", json!({"code": 7})),
             unknown("complete_request", Value::Null),
-            unknown("usage_request", json!({})),
+            unknown("create_subshell_request", json!({})),
             unknown("debug_request", json!({"type": "request"})),
         ] {
             let reply_type = request.msg_type.replace("request", "reply");
@@ -46,6 +46,33 @@ fn malformed_and_unknown_requests_are_answered() {
             assert_eq!(front.outputs(&on_shell).await, ["busy", "idle"]);
             assert_eq!(front.outputs(&on_control).await, ["busy", "idle"]);
         }
+        front.finish().await;
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_use_of_memory_is_told_while_a_cell_runs() {
+    limited(async {
+        let (mut front, gate) = connect().await;
+        let running = front.execute("gate").await;
+        front.wait_for(&running, 2).await;
+        let request = front
+            .send_control(unknown("usage_request", json!({})))
+            .await;
+        let reply = to_value(front.control_reply(&request).await).unwrap();
+        assert_eq!(reply["pid"], std::process::id());
+        assert!(
+            reply["kernel_memory"]
+                .as_u64()
+                .is_some_and(|bytes| bytes > 1 << 20),
+            "{reply}"
+        );
+        assert_eq!(front.outputs(&request).await, ["busy", "idle"]);
+        gate.send(()).unwrap();
+        front.outputs(&running).await;
+        front.reply(&running).await;
+        assert_eq!(front.without_request(), ["busy"]);
         front.finish().await;
     });
 }
