@@ -83,9 +83,9 @@ class Questions(WithKernel):
 
     def test_completion(self):
         for code, text, start, kind, signature in [
-            ("let x = try_all_g", "try_all_gpus()", 8, "fn -> Vec<Device>", "try_all_gpus() -> Vec<Device>"),
-            ("ones(2).sum_a", "sum_all()", 8, "fn -> Tensor", "sum_all(&self) -> Tensor"),
-            ("🕯; manual_", "manual_seed(", 3, "fn", "manual_seed(seed: u64)"),
+            ("let x = try_all_g", "try_all_gpus()", 8, "function", "try_all_gpus() -> Vec<Device>"),
+            ("ones(2).sum_a", "sum_all()", 8, "function", "sum_all(&self) -> Tensor"),
+            ("🕯; manual_", "manual_seed(", 3, "function", "manual_seed(seed: u64)"),
             ("let t: Tens", "Tensor", 7, "class", "Tensor"),
         ]:
             with self.subTest(code):
@@ -95,12 +95,19 @@ class Questions(WithKernel):
                 typed = reply["metadata"]["_jupyter_types_experimental"]
                 self.assertEqual([t["text"] for t in typed], reply["matches"])
                 one = typed[reply["matches"].index(text)]
-                # A no-break space, so that a front end does not break the line there.
-                kind = kind.replace(" ", "\u00a0")
                 expected = {"text": text, "type": kind, "signature": signature, "start": start, "end": len(code)}
                 self.assertEqual({key: one[key] for key in expected}, expected)
-                if kind.startswith("fn"):
-                    self.assertTrue(one["documentation"])
+                if kind == "function":
+                    result = signature.rpartition(" -> ")[2] if " -> " in signature else ""
+                    self.assertTrue(one["documentation"].startswith(f"-> {result}\n" if result else "Sets"))
+
+    def test_completion_in_code_that_is_being_typed(self):
+        self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
+        for code in ["vec![kett", 'println!("{}", kett', "f(vec![kett", 'println!("{kett', "struct Net { l: Kett", "fn f() { let a: Kett"]:
+            with self.subTest(code):
+                name = "Kettle" if "Kett" in code else "kettle"
+                self.assertIn(name, self.completed(code, lambda matches: name in matches)["matches"])
+        self.assertIn("LazyLinear", self.completed("seq![LazyLin", lambda matches: "LazyLinear" in matches)["matches"])
 
     def test_completion_includes_names_of_earlier_cells(self):
         self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")

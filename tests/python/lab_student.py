@@ -100,7 +100,7 @@ class Student:
         if "matmul" not in (text := self.proposals()):
             raise Failed(f"the first completions are\n{text}")
         # They have no types until the kernel has read the sources.
-        is_typed = lambda: re.search(r"matmul\( fn -> tensor", self.proposals(), re.IGNORECASE)
+        is_typed = lambda: re.search(r"matmul\( function", self.proposals(), re.IGNORECASE)
         self.lab.wait("completions with types", is_typed)
 
     def read_documentation(self) -> None:

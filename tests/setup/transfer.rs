@@ -45,6 +45,8 @@ fn an_image_is_exported_and_imported() {
         .succeeds()
         .says("The compiled packages are ready.");
     runs_at_once(&here);
+    let missing = here.taper(["image", "import", "no-such-file"]);
+    missing.run().fails().says("no-such-file");
 }
 
 #[test]

@@ -53,8 +53,8 @@ fn chapters(folder: &Path) -> Result<Vec<Chapter>> {
     chapters.retain(|chapter| !chapter.exercises.is_empty());
     if chapters.is_empty() {
         bail!(
-            "there are no exercises in {}. Name the folder of the chapters.",
-            folder.display()
+            "there are no exercises in {}\nName the folder of the chapters.",
+            std::path::absolute(folder)?.display()
         );
     }
     Ok(chapters)

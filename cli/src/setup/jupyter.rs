@@ -15,9 +15,10 @@ const PACKAGES: Packages = Packages {
         again.",
 };
 
-/// Keeps JupyterLab from asking a server for news and updates.
+/// Keeps JupyterLab from asking a server for news and updates, and lets it close brackets while they are typed.
 const LAB_SETTINGS: &str = r#"{
-  "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false }
+  "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false },
+  "@jupyterlab/notebook-extension:tracker": { "codeCellConfig": { "lineNumbers": false, "lineWrap": false, "autoClosingBrackets": true } }
 }
 "#;
 

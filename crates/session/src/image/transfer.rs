@@ -104,6 +104,8 @@ impl Image {
         expected: Option<&str>,
         progress: &mut dyn Progress,
     ) -> Result<()> {
+        // Also where the image is ready: a mistyped name must not look like success.
+        File::open(file).on_file("open", file)?;
         if let Some(expected) = expected {
             let found = sha256(file)?;
             if !found.eq_ignore_ascii_case(expected) {

@@ -138,12 +138,14 @@ fn name(item: &Completion) -> &str {
     item.text.split('(').next().unwrap_or_default()
 }
 
-/// Returns the result type for JupyterLab, which has room for a few words after the label with the
-/// arguments. It would break the line at a space, and show only the first part.
-pub(crate) fn kind_of(signature: &str) -> String {
+/// Adds the type of the result to a function's documentation. JupyterLab shows the kind of a completion in a narrow column,
+/// breaks it at each `-`, and chooses the colour of an icon by it: there is only room for a word.
+pub(crate) fn with_result(signature: &str, documentation: &str) -> String {
     match signature.rsplit_once(" -> ") {
-        Some((_, result)) => format!("fn -> {result}").replace(' ', "\u{a0}"),
-        None => "fn".to_owned(),
+        Some((_, result)) => format!("-> {result}\n{documentation}")
+            .trim_end()
+            .to_owned(),
+        None => documentation.to_owned(),
     }
 }
 

@@ -33,6 +33,7 @@ mod preloaded;
 mod receiver;
 mod shell;
 mod tokens;
+mod unfinished;
 mod variables;
 mod warm_up;
 
@@ -352,7 +353,8 @@ impl Evaluator for Session {
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        if let Some(found) = paths::complete(code, cursor) {
+        let in_text = unfinished::placeholder(code, cursor);
+        if let (None, Some(found)) = (&in_text, paths::complete(code, cursor)) {
             return found;
         }
         if limits::refusal(code).is_some() {
@@ -361,6 +363,10 @@ impl Evaluator for Session {
         self.ahead.pause();
         let code = self.preloaded.without_reloading(code);
         let code = without_command(&code);
+        if let Some((code, moved)) = in_text {
+            return unfinished::in_text(self.engine.complete(&code, moved), cursor, moved);
+        }
+        let code = unfinished::closed(&code, cursor);
         let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
         completions::sort(&mut found, &code);
         completions::leave_arguments_open(&mut found);

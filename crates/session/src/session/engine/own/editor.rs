@@ -67,7 +67,7 @@ fn describe(item: &mut Completion) {
     // Without a signature: a macro, or a function that is not called here.
     let has_signature = item.label.contains('(') && !item.label.ends_with("(…)");
     if item.kind == "function" && has_signature && !item.label.contains('!') {
-        item.kind = completions::kind_of(&item.label);
+        item.documentation = completions::with_result(&item.label, &item.documentation);
     }
 }
 
