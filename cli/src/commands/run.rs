@@ -38,6 +38,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) allow_errors: bool,
 
+    /// Set a parameter of the notebook, as `lr=0.1`: a cell behind the one with the tag `parameters` sets it, as
+    /// papermill does. May be repeated.
+    #[arg(short, long = "parameter", value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) parameters: Vec<(String, String)>,
+
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
     pub(crate) outputs: Option<PathBuf>,
@@ -49,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         destination: destination(arguments),
         allow_errors: arguments.allow_errors,
         from_log: arguments.outputs.is_some(),
+        parameters: arguments.parameters.clone(),
     };
     let jobs = arguments.jobs.into();
     Ok(taper_notebook::run(
@@ -57,6 +63,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         jobs,
         &*start,
     )?)
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected a name and a value, as in lr=0.1".to_owned()),
+    }
 }
 
 fn destination(arguments: &Arguments) -> Destination {

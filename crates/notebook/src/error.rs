@@ -43,6 +43,14 @@ pub enum Error {
         /// The next step for the user.
         advice: &'static str,
     },
+    /// A parameter cannot be set.
+    #[error("{reason}\n{advice}")]
+    Parameter {
+        /// What is wrong with it.
+        reason: String,
+        /// The next step for the user.
+        advice: String,
+    },
     /// The assignment has no tests with which submissions could be graded.
     #[error(
         "{} has no cells that nbgrader grades\n\

@@ -50,6 +50,7 @@ mod execution;
 mod export;
 mod grading;
 mod machine_outputs;
+mod parameters;
 mod signals;
 
 #[cfg(test)]

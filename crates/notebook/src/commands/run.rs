@@ -13,6 +13,7 @@ use crate::execution::execute::{End, Execution, Purpose, store};
 use crate::execution::start::{StartEvaluator, execute_file};
 use crate::export::program::skip_unexported;
 use crate::machine_outputs::MachineOutputs;
+use crate::parameters::with_parameters;
 use crate::signals;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct RunOptions {
     /// Whether the evaluator replays the log of an exported program: cells that are not exported then keep
     /// their outputs.
     pub from_log: bool,
+    /// The names and values of parameters, which replace the defaults of the cell with the tag `parameters`.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// The place to which the outputs of a run are written.
@@ -96,6 +99,7 @@ fn task_for_several(options: &RunOptions) -> Result<Task> {
     Ok(Task::Run {
         inplace,
         allow_errors: options.allow_errors,
+        parameters: options.parameters.clone(),
     })
 }
 
@@ -113,6 +117,7 @@ pub(super) fn run_notebook(
             return Ok(Verdict::Failed);
         }
     };
+    notebook = with_parameters(notebook, &options.parameters)?;
     if options.from_log {
         skip_unexported(&mut notebook);
     }

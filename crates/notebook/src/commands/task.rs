@@ -15,6 +15,7 @@ pub(super) enum Task {
     Run {
         inplace: bool,
         allow_errors: bool,
+        parameters: Vec<(String, String)>,
     },
     Test,
     /// Grades with the tests of the notebook `assignment`; a cell is interrupted after the limit.
@@ -74,6 +75,7 @@ mod tests {
             Task::Run {
                 inplace: true,
                 allow_errors: false,
+                parameters: vec![("lr".into(), "0.1".into())],
             },
         ] {
             let assignment = Assignment {

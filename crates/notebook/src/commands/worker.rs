@@ -26,6 +26,7 @@ pub fn run_worker(arguments: &[OsString], start: &StartEvaluator) -> Result<Exit
         Task::Run {
             inplace,
             allow_errors,
+            parameters,
         } => {
             let options = RunOptions {
                 destination: if inplace {
@@ -34,6 +35,7 @@ pub fn run_worker(arguments: &[OsString], start: &StartEvaluator) -> Result<Exit
                     Destination::None
                 },
                 allow_errors,
+                parameters,
                 ..RunOptions::default()
             };
             run_notebook(notebook, &options, start, &console)?.into()

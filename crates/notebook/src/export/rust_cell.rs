@@ -65,6 +65,11 @@ pub(crate) fn parse_statements(cell: &str) -> Option<Vec<Stmt>> {
     parse(&without_commands(cell)).ok()
 }
 
+/// Returns the statements of a cell without commands, and where the cell begins in the text of their spans.
+pub(crate) fn located_statements(rust: &str) -> Option<(Vec<Stmt>, usize)> {
+    Some((parse(rust).ok()?, OPEN.len()))
+}
+
 fn parse(source: &str) -> syn::Result<Vec<Stmt>> {
     let function = syn::parse_str::<ItemFn>(&format!("{OPEN}{source}\n}}"))?;
     Ok(function.block.stmts)
