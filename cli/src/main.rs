@@ -45,6 +45,9 @@ enum Taper {
     Doctor,
     /// Check Taper on an NVIDIA GPU and write a report
     GpuCheck(commands::gpu_check::Arguments),
+    /// Print a notebook as text, for `git diff`
+    #[command(hide = true)]
+    NotebookText(commands::notebook_text::Arguments),
     /// Run a session behind two pipes: cells in, events out, both as lines of JSON
     #[command(hide = true)]
     Events(commands::events::Arguments),
@@ -119,6 +122,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Cuda(arguments) => commands::cuda::run(arguments),
         Taper::GpuCheck(arguments) => commands::gpu_check::run(arguments),
         Taper::Doctor => commands::doctor::run(),
+        Taper::NotebookText(arguments) => commands::notebook_text::run(arguments),
         Taper::Events(arguments) => commands::events::run(arguments),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
     }

@@ -1,5 +1,7 @@
 //! `taper course`: writes the chapters into a folder of the student.
 
+mod diffs;
+
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,9 @@ pub(crate) struct Arguments {
     /// Write the path of the crate into the chapters, as the stock kernel evcxr_jupyter needs it
     #[arg(long)]
     pub(crate) stock: bool,
+    /// Make the folder a git repository whose diffs of notebooks are readable: without outputs, cell by cell
+    #[arg(long)]
+    pub(crate) git: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -43,6 +48,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         edited
             .iter()
             .for_each(|file| println!("    {}", file.display()));
+    }
+    if arguments.git {
+        diffs::set_up(&arguments.folder)?;
     }
     let next = next_step(&arguments.folder);
     println!("The course is in {folder}. Next: {next}");

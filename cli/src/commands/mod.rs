@@ -14,6 +14,7 @@ pub(crate) mod image;
 pub(crate) mod kernel;
 pub(crate) mod lab;
 pub(crate) mod mdbook;
+pub(crate) mod notebook_text;
 pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod test;

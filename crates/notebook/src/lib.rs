@@ -51,6 +51,7 @@ mod export;
 mod grading;
 mod machine_outputs;
 mod parameters;
+mod plain;
 mod signals;
 
 #[cfg(test)]
