@@ -38,6 +38,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
     spare::start()?;
     let root = root_folder(notebook.as_deref())?;
+    let here = std::env::current_dir()?;
+    setup::trust::chapters(
+        &jupyter,
+        notebook.as_deref().and_then(Path::parent).unwrap_or(&here),
+    )?;
     let mut lab = jupyter.command();
     lab.arg("lab").current_dir(&root);
     lab.arg(format!("--ServerApp.root_dir={}", root.display()));

@@ -4,6 +4,7 @@ pub(crate) mod jupyter;
 pub(crate) mod kernelspec;
 mod labextension;
 pub(crate) mod store;
+pub(crate) mod trust;
 
 use anyhow::Result;
 use jupyter::Jupyter;
