@@ -28,7 +28,7 @@ fn book() -> &'static Path {
     static BOOK: OnceLock<TempDir> = OnceLock::new();
     let folder = BOOK.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut build = taper(&["book", "build", "--dest-dir"]);
+        let mut build = taper(&["book", "build", "--epub", "--dest-dir"]);
         build.arg(folder.path());
         let said = run_within(TO_PREPARE, build);
         assert!(said.status.success(), "{}", said.all());
@@ -164,6 +164,14 @@ fn every_chapter_of_the_home_page_has_a_text_and_a_time() {
         );
         assert!(card.contains(" minutes</span>"), "{card}");
     }
+}
+
+/// The build fails where a page is not well-formed.
+#[test]
+fn the_whole_course_is_an_epub() {
+    let file = fs::read(pages().join("taper.epub")).expect("the file");
+    assert_eq!(&file[30..58], b"mimetypeapplication/epub+zip");
+    assert!(file.len() > 1 << 20, "{} bytes", file.len());
 }
 
 #[test]

@@ -45,6 +45,14 @@ pub enum Error {
         /// What the browser printed.
         stderr: String,
     },
+    /// A page of the book cannot be part of the EPUB.
+    #[error("the page {page} does not become XHTML: {reason}")]
+    Epub {
+        /// The page.
+        page: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// `cargo doc` has failed.
     #[error(
         "The crate's documentation could not be built; `cargo doc --package taper` printed:\n{stderr}"

@@ -28,7 +28,7 @@
 //! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
 //!    lets `finish` add to the pages what mdBook leaves out.
 //!
-//! [`write_pdf`] prints the whole book. [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
+//! [`write_pdf`] prints the whole book, [`write_epub`] converts its pages. [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
 //! # Addresses
 //!
@@ -46,6 +46,7 @@ mod chapter;
 #[cfg(test)]
 mod contrast;
 mod documentation;
+mod epub;
 mod error;
 mod finish;
 mod highlight;
@@ -77,6 +78,7 @@ mod tests;
 
 pub use assets::write_files;
 pub use documentation::document;
+pub use epub::write_epub;
 pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
 pub use pdf::write_pdf;
 pub use protocol::preprocess;

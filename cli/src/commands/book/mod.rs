@@ -29,6 +29,9 @@ enum What {
         /// Print the whole course to `taper.pdf` beside the pages too; needs Chromium, and takes some minutes
         #[arg(long)]
         pdf: bool,
+        /// Write the whole course to `taper.epub` beside the pages too
+        #[arg(long)]
+        epub: bool,
     },
     /// Serve the book on this machine, with cells that run; a page is updated when its notebook is saved
     Serve {
@@ -64,7 +67,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     book::document(taper_session::image_key()?.sources, &mut progress)?;
     drop(progress);
     match &arguments.what {
-        What::Build { dest_dir, pdf } => {
+        What::Build {
+            dest_dir,
+            pdf,
+            epub,
+        } => {
             // Relative to the current folder; mdBook would take it relative to the book's.
             let pages = match dest_dir {
                 Some(folder) => std::path::absolute(folder)?,
@@ -76,8 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 .arg(folder)
                 .arg("--dest-dir")
                 .arg(&pages);
-            match pdf {
-                true => build_with_pdf(mdbook, &pages.join("html")),
+            match pdf | epub {
+                true => build_with_files(mdbook, &pages.join("html"), *pdf, *epub),
                 false => build(mdbook),
             }
         }
@@ -91,12 +98,18 @@ fn build(mut mdbook: Command) -> Result<ExitCode> {
     Err(error).with_context(|| format!("starting {}", mdbook.get_program().display()))
 }
 
-fn build_with_pdf(mut mdbook: Command, pages: &Path) -> Result<ExitCode> {
+/// Builds the pages, and from them files with the whole course.
+fn build_with_files(mut mdbook: Command, pages: &Path, pdf: bool, epub: bool) -> Result<ExitCode> {
     if !mdbook.status().context("starting mdBook")?.success() {
         return Ok(ExitCode::FAILURE);
     }
-    println!("Printing the course, which takes some minutes.");
-    println!("{}", book::write_pdf(pages)?.display());
+    if epub {
+        println!("{}", book::write_epub(pages)?.display());
+    }
+    if pdf {
+        println!("Printing the course, which takes some minutes.");
+        println!("{}", book::write_pdf(pages)?.display());
+    }
     Ok(ExitCode::SUCCESS)
 }
 
