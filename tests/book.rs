@@ -224,6 +224,11 @@ fn the_digit_reader_is_the_program_of_its_chapter() {
 }
 
 #[test]
+fn the_program_of_published_pages_is_that_of_its_source() {
+    passes_its_check("book/model-wasm.py");
+}
+
+#[test]
 fn headlines_over_seeds_belong_to_the_stored_outputs() {
     passes_its_check("book/seeds.py");
 }

@@ -33,6 +33,8 @@ enum Taper {
     Data(commands::data::Arguments),
     /// Export notebooks as a plain cargo project
     Export(commands::export::Arguments),
+    /// Write a notebook as one page that needs no server
+    Publish(commands::publish::Arguments),
     /// Move the compiled packages to another machine
     Image(commands::image::Arguments),
     /// Build or serve the book, whose pages are the notebooks
@@ -116,6 +118,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Test(arguments) => commands::test::run(arguments),
         Taper::Exercises(arguments) => commands::exercises::run(arguments),
         Taper::Export(arguments) => commands::export::run(arguments),
+        Taper::Publish(arguments) => commands::publish::run(arguments),
         Taper::Image(arguments) => commands::image::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),

@@ -4,6 +4,8 @@
 //! kernel calls [`update_widget`] between two cells; the result of the callback then replaces the content of
 //! a live display.
 
+mod frames;
+
 use super::bundle::MimeBundle;
 use super::handle::{LiveDisplay, display_live};
 use super::live::new_id;
@@ -97,6 +99,20 @@ impl Slider {
         })
     }
 
+    /// Returns the ends of the scale: of a logarithmic one, their exponents.
+    fn ends(&self) -> (f64, f64) {
+        match self.is_log {
+            true => (self.range.0.log10(), self.range.1.log10()),
+            false => self.range,
+        }
+    }
+
+    /// Returns the distance of two positions on the scale.
+    fn step_size(&self) -> f64 {
+        let (low, high) = self.ends();
+        self.step.unwrap_or((high - low) / 100.0)
+    }
+
     /// Returns the state in the protocol of Jupyter's widgets.
     fn state(&self) -> Value {
         let name = if self.is_log {
@@ -104,10 +120,7 @@ impl Slider {
         } else {
             "FloatSlider"
         };
-        let (low, high) = match self.is_log {
-            true => (self.range.0.log10(), self.range.1.log10()),
-            false => self.range,
-        };
+        let (low, high) = self.ends();
         json!({
             "_dom_classes": [],
             "_model_module": "@jupyter-widgets/controls",
@@ -128,7 +141,7 @@ impl Slider {
             "orientation": "horizontal",
             "readout": true,
             "readout_format": ".3g",
-            "step": self.step.unwrap_or((high - low) / 100.0),
+            "step": self.step_size(),
             "style": null,
             "value": self.get(),
         })
@@ -225,12 +238,13 @@ pub fn interact<C: Controls, R: Show>(
 fn begin(sliders: &[Slider], callback: Callback) {
     let ids = sliders.iter().map(Slider::show).collect();
     let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
-    let mut run = shown(callback);
-    let display = display_live(&run(&values));
+    let mut run: Run = Box::new(shown(callback));
+    let first = run(&values);
+    let display = display_live(&frames::added(first, sliders, &mut run));
     let interaction = Interaction {
         ids,
         values,
-        run: Box::new(run),
+        run,
         display,
     };
     INTERACTIONS.with_borrow_mut(|all| all.push(Rc::new(RefCell::new(interaction))));

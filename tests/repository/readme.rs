@@ -61,6 +61,10 @@ const COMMANDS: [(&str, By); 15] = [
         By::File("tests/book_run.rs", "\"book\", \"serve\""),
     ),
     (
+        "cargo taper publish notebook.ipynb --to page",
+        By::File("tests/publish.rs", "\"publish\", path, \"--to\""),
+    ),
+    (
         "cargo taper export --distributed notebooks/NN-name.ipynb --to FOLDER",
         By::File(
             "tests/distributed/cluster.py",

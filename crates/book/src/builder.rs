@@ -46,8 +46,18 @@ pub(crate) struct PageBuilder<'a> {
     cell: &'a str,
     /// How many images the current cell has shown.
     images: usize,
-    /// Whether images are data URLs in the HTML, instead of files beside the page.
-    has_images_inside: bool,
+    medium: Medium,
+}
+
+/// Where a page is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Medium {
+    /// In the book, with images in files beside the page.
+    Book,
+    /// Below a cell that runs, with images as data URLs in the HTML.
+    Cell,
+    /// As a single file without fonts, with everything in the HTML.
+    File,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -59,16 +69,30 @@ impl<'a> PageBuilder<'a> {
             page: Page::default(),
             cell: "",
             images: 0,
-            has_images_inside: false,
+            medium: Medium::Book,
         }
     }
 
     /// Puts the images into the HTML itself, as data URLs.
     pub(crate) fn with_images_inside(self) -> Self {
         PageBuilder {
-            has_images_inside: true,
+            medium: Medium::Cell,
             ..self
         }
+    }
+
+    /// Makes the page a single file: images are in the HTML, formulas are MathML, and links lead to places in the page or
+    /// to other sites.
+    pub(crate) fn published(self) -> Self {
+        PageBuilder {
+            medium: Medium::File,
+            ..self
+        }
+    }
+
+    /// Returns whether the page is a single file.
+    pub(crate) fn is_published(&self) -> bool {
+        self.medium == Medium::File
     }
 
     /// Makes a cell the current one.
@@ -90,9 +114,9 @@ impl<'a> PageBuilder<'a> {
     pub(crate) fn image(&mut self, image: Image, alt: &str) -> String {
         let (width, height) = image.size;
         let is_small = image.bytes.len() <= MAX_COVER;
-        let address = match self.has_images_inside {
-            true => image.data_url(),
-            false => self.image_file(image),
+        let address = match self.medium {
+            Medium::Book => self.image_file(image),
+            Medium::Cell | Medium::File => image.data_url(),
         };
         let wide = match width >= WIDE {
             true => " class=\"wide\"",

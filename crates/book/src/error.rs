@@ -53,6 +53,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A model that a published page cannot run.
+    #[error("the model of cell {cell} cannot be part of a page: {reason}")]
+    Model {
+        /// The id of the cell.
+        cell: String,
+        /// What the page cannot do.
+        reason: String,
+    },
     /// `cargo doc` has failed.
     #[error(
         "The crate's documentation could not be built; `cargo doc --package taper` printed:\n{stderr}"
@@ -241,6 +249,12 @@ pub enum CellError {
          Move it there, or link to it on the web"
     )]
     OutsideFile {
+        /// The path in the link.
+        path: String,
+    },
+    /// A link that leads out of a page that is a single file.
+    #[error("links to {path}, which is not part of the page: the link becomes plain text")]
+    NotInPage {
         /// The path in the link.
         path: String,
     },

@@ -28,7 +28,8 @@
 //! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
 //!    lets `finish` add to the pages what mdBook leaves out.
 //!
-//! [`write_pdf`] prints the whole book, [`write_epub`] converts its pages. [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
+//! [`write_pdf`] prints the whole book, [`write_epub`] converts its pages. [`Publication`] is one notebook as a page
+//! that needs no server (`publish`). [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
 //! # Addresses
 //!
@@ -65,6 +66,7 @@ mod page;
 mod paths;
 mod pdf;
 mod protocol;
+mod publish;
 mod sanitise;
 mod search;
 mod serve;
@@ -82,4 +84,5 @@ pub use epub::write_epub;
 pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
 pub use pdf::write_pdf;
 pub use protocol::preprocess;
+pub use publish::{Publication, Published};
 pub use serve::{Options, StartEvaluator, serve};

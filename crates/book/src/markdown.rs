@@ -130,7 +130,7 @@ impl<'p, 'b> Prose<'p, 'b> {
     }
 
     fn formula<'e>(&mut self, formula: &str, display: bool) -> Event<'e> {
-        match math::to_html(formula, display) {
+        match math::to_html(formula, display, self.builder.is_published()) {
             Ok(html) => self.put(html),
             Err(message) => {
                 let formula = formula.to_owned();
@@ -210,8 +210,17 @@ impl<'p, 'b> Prose<'p, 'b> {
                 }
                 inner.extend(number.map(|number| Event::Text(format!("\u{a0}{number}").into())));
             }
+            Ok(Target::File(path)) if self.builder.is_published() => {
+                self.builder.problem(CellError::NotInPage { path });
+                return inner;
+            }
             Ok(Target::File(path)) => self.builder.file(&path),
             Ok(Target::External) => {}
+            Err(_) if self.builder.is_published() => {
+                let path = url.to_owned();
+                self.builder.problem(CellError::NotInPage { path });
+                return inner;
+            }
             Err(problem) => self.builder.problem(problem),
         }
         let mut link = vec![start];

@@ -1,18 +1,21 @@
 //! Formulas, rendered when the book is built: KaTeX's markup needs a style sheet and fonts, but no script.
 //!
-//! `katex-rs` is KaTeX in Rust, so no JavaScript engine is compiled. MathML alone would need no fonts,
-//! but many machines have no font for mathematics.
+//! `katex-rs` is KaTeX in Rust, so no JavaScript engine is compiled. MathML alone needs no fonts, but many machines have
+//! no font for mathematics: only pages that are single files use it.
 
 use katex::{KatexContext, OutputFormat, Settings, render_to_string};
 use std::sync::LazyLock;
 
-/// Renders a formula as HTML, with MathML for screen readers; the error is KaTeX's message.
-pub(crate) fn to_html(formula: &str, display: bool) -> Result<String, String> {
+/// Renders a formula as HTML, with MathML for screen readers, or as MathML alone; the error is KaTeX's message.
+pub(crate) fn to_html(formula: &str, display: bool, is_alone: bool) -> Result<String, String> {
     // Created once, because it contains the tables of symbols.
     static CONTEXT: LazyLock<KatexContext> = LazyLock::new(KatexContext::default);
     let settings = Settings::builder()
         .display_mode(display)
-        .output(OutputFormat::HtmlAndMathml)
+        .output(match is_alone {
+            true => OutputFormat::Mathml,
+            false => OutputFormat::HtmlAndMathml,
+        })
         .build();
     let html = render_to_string(&CONTEXT, formula, &settings);
     html.map(|html| sort_attributes(&html))
@@ -56,7 +59,7 @@ mod tests {
 
     #[test]
     fn rendering_is_deterministic() {
-        let set = || to_html("\\sqrt{x} \\le \\sum_i \\frac{1}{2}", true);
+        let set = || to_html("\\sqrt{x} \\le \\sum_i \\frac{1}{2}", true, false);
         let first = set();
         assert!(first.is_ok_and(|first| (0..50).all(|_| set() == Ok(first.clone()))));
     }

@@ -5,10 +5,14 @@ use crate::cell::{self, Cell, Kind};
 use crate::error::CellError;
 use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
+use crate::publish::frames;
 use crate::sanitise::{clean, without_marks};
 use crate::tags::Visibility;
 use crate::{ansi, markdown, math};
 use serde_json::Value;
+
+/// The MIME type of a control.
+const VIEW: &str = "application/vnd.jupyter.widget-view+json";
 
 /// Renders the outputs of a code cell; returns an empty text where there are none.
 pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
@@ -134,6 +138,15 @@ fn enclose(class: &str, html: &str) -> String {
 fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> Option<String> {
     let data = &output["data"];
     let text = |media_type: &str| data.get(media_type).map(cell::text);
+    if builder.is_published() {
+        if let Some(frames) = data.get(frames::MEDIA_TYPE) {
+            return frames::render(frames, builder);
+        }
+        if data.get(VIEW).is_some() {
+            // The sliders are part of the frames.
+            return None;
+        }
+    }
     if let Some(html) = text("text/html") {
         let html = clean(&without_marks(&html));
         return Some(enclose("html", html.trim()));
@@ -143,7 +156,8 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
         return Some(enclose("prose", &html));
     }
     if let Some(formula) = text("text/latex") {
-        return match math::to_html(formula.trim().trim_matches('$'), true) {
+        let formula = formula.trim().trim_matches('$');
+        return match math::to_html(formula, true, builder.is_published()) {
             Ok(html) => Some(div("output", &html)),
             Err(message) => {
                 builder.problem(CellError::FormulaOutput { message });
@@ -156,7 +170,7 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
         return image(format, output, caption, builder);
     }
     // The plain text of a slider has its initial value; the value that the user chose is in the notebook's metadata.
-    let slider = data["application/vnd.jupyter.widget-view+json"]["model_id"].as_str();
+    let slider = data[VIEW]["model_id"].as_str();
     let chosen = slider.and_then(|id| builder.chapter.slider(id));
     let plain = chosen.or_else(|| text("text/plain")).or_else(|| {
         let json = data.get("application/json")?;

@@ -25,7 +25,8 @@ pub(crate) fn render(chapter: &Chapter, book: &Book, api: Option<&Api>, toolbar:
     builder.finish(without_blank_lines(&html))
 }
 
-fn render_cell(cell: &Cell, builder: &mut PageBuilder) -> String {
+/// Renders a cell: its prose, or its code and outputs.
+pub(crate) fn render_cell(cell: &Cell, builder: &mut PageBuilder) -> String {
     let (kind, content) = match &cell.kind {
         Kind::Markdown { .. } => ("markdown", markdown::render(cell, builder)),
         Kind::Code { .. } => {
