@@ -14,9 +14,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
+use taper_host::error::Context as _;
 
 /// How nice the thread and its compiler are: they get the time that nothing else uses.
-#[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
 /// A cell that is compiled ahead. When this is dropped, its compiler is killed.
@@ -42,7 +42,7 @@ impl Engine {
         let source = source.to_owned();
         let thread = std::thread::Builder::new().name("ahead".to_owned());
         let work = move || {
-            let_others_go_first();
+            taper_host::process::let_others_go_first(NICENESS);
             let is_compiled = ahead.try_compile(&source).is_ok();
             let _ = std::fs::remove_dir_all(&ahead.config.folder);
             is_compiled
@@ -78,8 +78,9 @@ impl Engine {
 
     /// Compiles a cell and waits until it is in the cache.
     fn try_compile(&mut self, source: &str) -> Result<(), Failure> {
-        std::fs::create_dir_all(&self.config.folder)
-            .map_err(crate::Error::file("create", &self.config.folder))?;
+        let folder = &self.config.folder;
+        let created = std::fs::create_dir_all(folder).on_file("create", folder);
+        created.map_err(crate::Error::from)?;
         let plan = self.plan(Input::of(source));
         self.compile(&plan)?;
         self.known.wait();
@@ -104,11 +105,4 @@ impl Drop for Ahead {
     fn drop(&mut self) {
         Interrupter::new(&self.control).interrupt();
     }
-}
-
-/// Sets the lowest priority for this thread, and for what it starts.
-fn let_others_go_first() {
-    // On other systems, the priority is the process's.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, NICENESS);
 }

@@ -15,9 +15,6 @@ pub struct Diagnostic {
     pub spans: Vec<Span>,
     /// Notes and suggestions.
     pub children: Vec<Diagnostic>,
-    /// The message as rustc shows it in a terminal, without the engine's positions.
-    #[serde(default)]
-    pub rendered: Option<String>,
 }
 
 /// The code of a message.
@@ -85,8 +82,6 @@ pub struct Line {
 pub struct Expansion {
     /// Where the macro is called.
     pub span: Span,
-    /// The name of the macro.
-    pub macro_decl_name: String,
 }
 
 impl Diagnostic {

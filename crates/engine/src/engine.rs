@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use taper_evaluator::Stream;
 use taper_evaluator::record::Times;
+use taper_host::error::Context as _;
 
 /// Something that happens while a cell is evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +130,7 @@ impl Engine {
     ///
     /// When the compiler or the process cannot be started.
     pub fn start(config: Config) -> Result<Engine, crate::Error> {
-        std::fs::create_dir_all(&config.folder)
-            .map_err(crate::Error::file("create", &config.folder))?;
+        std::fs::create_dir_all(&config.folder).on_file("create", &config.folder)?;
         let config = Arc::new(config);
         let mut engine = Engine {
             compiler: Compiler::new(config.clone())?,
@@ -166,16 +166,6 @@ impl Engine {
     /// Returns the variables that a cell can use.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter()
-    }
-
-    /// Returns the number of the evaluation that moved a variable away, unless it was defined again.
-    pub fn moved_by(&self, name: &str) -> Option<u32> {
-        self.variables.moved_by(name)
-    }
-
-    /// Returns the number of the evaluation that defined an item of this name.
-    pub fn defined_by(&self, name: &str) -> Option<u32> {
-        self.items.cell_of(name)
     }
 
     /// Returns what interrupts a cell.
@@ -285,7 +275,7 @@ impl Engine {
         for file in items.iter().chain([statements]) {
             if !self.written.contains(&file.name) {
                 let path = self.config.folder.join(&file.name);
-                std::fs::write(&path, &file.text).map_err(crate::Error::file("write", path))?;
+                std::fs::write(&path, &file.text).on_file("write", &path)?;
             }
         }
         self.written

@@ -1,8 +1,6 @@
 //! Why the engine itself fails, and why a cell does.
 
 use crate::diagnostic::Diagnostic;
-use std::io;
-use std::path::PathBuf;
 use taper_evaluator::record::End;
 
 /// The result of functions of this crate.
@@ -12,24 +10,9 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be used.
-    #[error("cannot {operation} {path}")]
-    File {
-        /// The operation that failed, as a verb: `write`.
-        operation: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// The operating system refused something.
-    #[error("cannot {operation}")]
-    System {
-        /// The operation that failed: `start rustc`.
-        operation: &'static str,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    /// A file, a program or something else of the machine could not be used.
+    #[error(transparent)]
+    Host(#[from] taper_host::Error),
     /// rustc or the linker failed without a message about the cell.
     #[error("{program} failed: {output}")]
     Compiler {
@@ -47,24 +30,6 @@ pub enum Error {
     /// The process that runs the cells sent something unexpected.
     #[error("the process that runs the cells sent an invalid message: {0}")]
     Protocol(String),
-}
-
-impl Error {
-    pub(crate) fn system(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
-        move |source| Error::System { operation, source }
-    }
-
-    pub(crate) fn file(
-        operation: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Error {
-        let path = path.into();
-        move |source| Error::File {
-            operation,
-            path,
-            source,
-        }
-    }
 }
 
 /// Why a cell did not run to its end.

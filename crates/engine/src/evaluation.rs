@@ -8,7 +8,7 @@ use crate::error::{Error, Failure, Fault, Place, Refusal};
 use crate::file::file_of_cell;
 use crate::items::Items;
 use crate::known::{Compiled, Learned};
-use crate::parts::{FUNCTION, Parts, Used};
+use crate::parts::{Parts, Used};
 use crate::process::wire::{self, Report, Request};
 use crate::process::{self, Ran};
 use crate::repair::Repairs;
@@ -152,7 +152,6 @@ impl Engine {
         self.compiler.prepare(&[Work::Little]);
         let request = Request::Run {
             library: compiled.library.clone(),
-            function: FUNCTION.to_owned(),
             arguments: input.arguments.to_vec(),
             is_global: plan.items.defines_statics(),
             forget: [plan.lost.clone(), std::mem::take(&mut self.forgotten)].concat(),
@@ -392,7 +391,7 @@ impl Engine {
             .collect();
         moved.sort_unstable();
         for name in &moved {
-            self.variables.set_moved(name, self.number);
+            self.variables.remove(name);
         }
         for name in &frozen {
             self.variables.freeze(name, borrowers(name));
@@ -401,7 +400,7 @@ impl Engine {
         for binding in bindings.filter(|_| is_done) {
             let Some(kind) = kinds.remove(&binding.name) else {
                 // It was moved away within the cell.
-                self.variables.set_moved(&binding.name, self.number);
+                self.variables.remove(&binding.name);
                 continue;
             };
             let is_frozen = frozen.contains(&binding.name);

@@ -154,24 +154,13 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
         .chain([start])
         .map(|line| (line, Glue::Other))
         .collect();
-    for Used {
-        name,
-        kind,
-        is_mutable,
-        ..
-    } in &parts.used
-    {
-        let mutable = if *is_mutable {
-            "#[warn(unused_mut)] let mut"
+    for used in &parts.used {
+        let lint = if used.is_mutable {
+            "#[warn(unused_mut)] "
         } else {
-            "let"
+            ""
         };
-        let mut line =
-            format!("{mutable} {name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
-        if parts.frozen.contains(*name) {
-            line += &freeze(name);
-        }
-        lines.push((line, Glue::Take((*name).to_owned())));
+        lines.push((take(parts, used, lint), Glue::Take(used.name.to_owned())));
     }
     let mut run = run(cell, include);
     if !parts.marks.is_empty() {
@@ -224,24 +213,29 @@ fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> 
     }
     let mut lines = vec![("fn taper_uses() {".to_owned(), Glue::Question(None))];
     for used in &parts.used {
-        let Used { name, kind, .. } = used;
         let lint = if is_doubtful(&used) {
             "#[warn(unused_variables)] "
         } else {
             ""
         };
-        let mutable = if used.is_mutable { "mut " } else { "" };
-        let mut line = format!(
-            "{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};"
-        );
-        if parts.frozen.contains(*name) {
-            line += &freeze(name);
-        }
-        lines.push((line, Glue::Question(Some((*name).to_owned()))));
+        let question = Glue::Question(Some(used.name.to_owned()));
+        lines.push((take(parts, used, lint), question));
     }
     let run = run(cell, include);
     lines.push((format!("let _ = {run}; }}"), Glue::Question(None)));
     lines
+}
+
+/// Returns the statements that take the value of an earlier variable.
+fn take(parts: &Parts, used: &Used, lint: &str) -> String {
+    let Used { name, kind, .. } = used;
+    let mutable = if used.is_mutable { "mut " } else { "" };
+    let mut line =
+        format!("{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
+    if parts.frozen.contains(*name) {
+        line += &freeze(name);
+    }
+    line
 }
 
 /// Returns a statement that makes a variable a reference to a value that lives until the process ends.

@@ -1,5 +1,7 @@
 //! The items of all cells so far. Every cell is compiled with all of them, so that they form one crate.
 
+mod kept;
+
 use crate::cell::imports::Import;
 use crate::cell::keys::Key;
 use crate::cell::text;
@@ -7,10 +9,10 @@ use crate::cell::uses::Uses;
 use crate::cell::words;
 use crate::cell::work::Work;
 use crate::cell::{Content, Mark, Parsed, ParsedItem};
-use crate::file::{Edit, File, file_of_cell};
+use crate::file::File;
+use kept::{CellItems, KeptItem, symbol_of};
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The items that a cell can use.
@@ -22,23 +24,6 @@ pub(crate) struct Items {
     attributes: Vec<String>,
     /// How many cells with statics the process has loaded.
     loads: u32,
-}
-
-/// What is left of the items of a cell.
-#[derive(Clone)]
-struct CellItems {
-    number: u32,
-    source: Arc<str>,
-    items: Vec<KeptItem>,
-}
-
-#[derive(Clone)]
-struct KeptItem {
-    item: Arc<ParsedItem>,
-    /// Methods that later cells have replaced.
-    removed: Vec<Range<usize>>,
-    /// The symbol of each static, once a cell that contains it was loaded.
-    symbols: Vec<Option<String>>,
 }
 
 impl Items {
@@ -114,9 +99,16 @@ impl Items {
         }
     }
 
+    fn kept(&self) -> impl Iterator<Item = &KeptItem> {
+        self.cells.iter().flat_map(|cell| &cell.items)
+    }
+
+    fn kept_mut(&mut self) -> impl Iterator<Item = &mut KeptItem> {
+        self.cells.iter_mut().flat_map(|cell| &mut cell.items)
+    }
+
     fn find(&self, key: &Key) -> Option<&ParsedItem> {
-        let items = self.cells.iter().flat_map(|cell| &cell.items);
-        let mut items = items.map(|kept| &*kept.item);
+        let mut items = self.kept().map(|kept| &*kept.item);
         items.find(|item| item.keys.iter().any(|(it, _)| it == key))
     }
 
@@ -157,9 +149,9 @@ impl Items {
         let mut count = usize::MAX;
         while count != changed.len() {
             count = changed.len();
-            let items = self.cells.iter().flat_map(|cell| &cell.items);
-            let affected =
-                items.filter(|kept| kept.item.shapes_types && kept.mentions_one_of(changed));
+            let is_affected =
+                |kept: &&KeptItem| kept.item.shapes_types && kept.mentions_one_of(changed);
+            let affected = self.kept().filter(is_affected);
             let names =
                 affected
                     .flat_map(|kept| &kept.item.keys)
@@ -170,7 +162,7 @@ impl Items {
             let names: Vec<String> = names.collect();
             changed.extend(names);
         }
-        for kept in self.cells.iter_mut().flat_map(|cell| &mut cell.items) {
+        for kept in self.kept_mut() {
             if kept.mentions_one_of(changed) {
                 kept.symbols.fill(None);
             }
@@ -196,25 +188,18 @@ impl Items {
     /// Forgets where the statics are, after the process has ended.
     pub(crate) fn set_unloaded(&mut self) {
         self.loads = 0;
-        for kept in self.cells.iter_mut().flat_map(|cell| &mut cell.items) {
-            kept.symbols.fill(None);
-        }
+        self.kept_mut().for_each(|kept| kept.symbols.fill(None));
     }
 
     /// Returns whether the next cell would define statics.
     pub(crate) fn defines_statics(&self) -> bool {
-        let mut items = self.cells.iter().flat_map(|cell| &cell.items);
-        items.any(|kept| kept.symbols.iter().any(Option::is_none))
+        self.kept()
+            .any(|kept| kept.symbols.iter().any(Option::is_none))
     }
 
     /// Returns how much a cell may compute with the items that its names reach.
     pub(crate) fn work(&self, cell: Work, mut names: HashSet<String>) -> Work {
-        let mut rest: Vec<&ParsedItem> = self
-            .cells
-            .iter()
-            .flat_map(|cell| &cell.items)
-            .map(|kept| &*kept.item)
-            .collect();
+        let mut rest: Vec<&ParsedItem> = self.kept().map(|kept| &*kept.item).collect();
         let mut work = cell;
         if rest.iter().all(|item| item.work == Work::Little) {
             return work;
@@ -241,8 +226,7 @@ impl Items {
 
     /// Returns the names of types that need no path.
     pub(crate) fn names(&self) -> HashSet<&str> {
-        let items = self.cells.iter().flat_map(|cell| &cell.items);
-        let keys = items.flat_map(|kept| &kept.item.keys);
+        let keys = self.kept().flat_map(|kept| &kept.item.keys);
         let types = keys.filter_map(|(key, _)| match key {
             Key::Type(name) => Some(name.as_str()),
             _ => None,
@@ -284,24 +268,9 @@ impl Items {
 
     /// Returns the names of macros that expand to items.
     pub(crate) fn macros_of_items(&self) -> HashSet<&str> {
-        let items = self.cells.iter().flat_map(|cell| &cell.items);
-        items
+        self.kept()
             .filter_map(|kept| kept.item.makes_items.as_deref())
             .collect()
-    }
-
-    /// Returns the number of the cell that defines a name.
-    pub(crate) fn cell_of(&self, name: &str) -> Option<u32> {
-        let defines = |kept: &KeptItem| {
-            kept.item.keys.iter().any(|(key, _)| {
-                matches!(key, Key::Type(it) | Key::Value(it) | Key::Macro(it) if it == name)
-            })
-        };
-        let cell = self
-            .cells
-            .iter()
-            .find(|cell| cell.items.iter().any(defines))?;
-        Some(cell.number)
     }
 
     /// Returns the imports that precede the cell with this number, whose own imports are in its file.
@@ -336,58 +305,14 @@ impl Items {
     /// the cell which is compiled, `imports` are its own, and `marks` are written into its items.
     pub(crate) fn files(&self, number: u32, imports: &[Range<usize>], marks: &[Mark]) -> Vec<File> {
         let macros = self.cells.iter().filter_map(CellItems::macros);
-        let items = self
-            .cells
-            .iter()
-            .filter_map(|cell| match cell.number == number {
-                true => cell.file(self.loads + 1, imports, marks),
-                false => cell.file(self.loads + 1, &[], &[]),
-            });
+        let items = self.cells.iter().filter_map(|cell| {
+            let (imports, marks): (&[_], &[_]) = match cell.number == number {
+                true => (imports, marks),
+                false => (&[], &[]),
+            };
+            cell.file(self.loads + 1, imports, marks)
+        });
         macros.chain(items).collect()
-    }
-}
-
-impl CellItems {
-    /// Returns the definitions that no later cell has replaced, with what they use.
-    fn parts(&self) -> impl Iterator<Item = (&Key, &(Uses, u64))> {
-        self.items.iter().flat_map(|kept| {
-            let parts = kept.item.keys.iter().zip(&kept.item.parts);
-            let left = parts.filter(|((_, range), _)| !kept.removed.contains(range));
-            left.map(|((key, _), part)| (key, part))
-        })
-    }
-
-    /// Returns the file with the macros, if there are any.
-    fn macros(&self) -> Option<File> {
-        let macros = self.items.iter().filter(|kept| kept.item.is_macro);
-        let ranges: Vec<Range<usize>> = macros.map(|kept| kept.item.range.clone()).collect();
-        (!ranges.is_empty()).then(|| self.named(&ranges, Vec::new()))
-    }
-
-    /// Returns the file with the other items. `load` counts the cells with statics.
-    fn file(&self, load: u32, imports: &[Range<usize>], marks: &[Mark]) -> Option<File> {
-        let (mut ranges, mut edits) = (imports.to_vec(), Vec::new());
-        for (index, kept) in self.items.iter().enumerate() {
-            if !kept.item.is_macro {
-                ranges.extend(text::outside(kept.item.range.clone(), &kept.removed));
-                kept.edit(&mut edits, |place| {
-                    symbol_of(load, &self.source, index, place)
-                });
-            }
-        }
-        ranges.sort_by_key(|range| range.start);
-        let is_in_item = |mark: &&Mark| ranges.iter().any(|range| range.contains(&mark.at));
-        let marks = marks.iter().filter(is_in_item);
-        edits.extend(marks.map(|mark| Edit::insert(mark.at, mark.text.clone())));
-        (!ranges.is_empty()).then(|| self.named(&ranges, edits))
-    }
-
-    /// Returns a file of the cell whose name depends on its content, so that it is written once.
-    fn named(&self, ranges: &[Range<usize>], edits: Vec<Edit>) -> File {
-        let mut file = File::new(String::new(), self.number, &self.source, ranges, edits);
-        let digest = taper_host::digest::of(file.text.as_bytes());
-        file.name = format!("{}.{}", file_of_cell(&self.source), &digest[..8]);
-        file
     }
 }
 
@@ -401,49 +326,6 @@ impl ParsedItem {
             }
             Key::MacroCall(_) => true,
         })
-    }
-}
-
-impl KeptItem {
-    fn mentions_one_of(&self, names: &HashSet<String>) -> bool {
-        names.iter().any(|name| self.item.mentions.contains(name))
-    }
-
-    /// Adds what to change in the source of the item. `symbol` names a static that the cell defines.
-    fn edit(&self, edits: &mut Vec<Edit>, symbol: impl Fn(usize) -> String) {
-        for (place, found) in self.item.statics.iter().enumerate() {
-            match &self.symbols[place] {
-                Some(symbol) => {
-                    edits.push(Edit::replace(found.range.clone(), found.imported(symbol)))
-                }
-                None => {
-                    let (before, after) = found.exported(&symbol(place));
-                    edits.push(Edit::insert(found.range.start, before));
-                    edits.push(Edit::insert(found.range.end, after));
-                }
-            }
-        }
-        if let Some((start, name)) = &self.item.file {
-            let path = format!("#[path = {:?}] ", path_of_module(name));
-            edits.push(Edit::insert(*start, path));
-        }
-    }
-}
-
-/// Returns the name under which the process knows a static. It depends on what was evaluated and not on when, so that
-/// a compiled cell can be kept.
-fn symbol_of(load: u32, source: &str, index: usize, place: usize) -> String {
-    let cell = file_of_cell(source).replace('-', "_");
-    format!("taper_static_{load}_{cell}_{index}_{place}")
-}
-
-/// Returns the file of a module, which is beside the notebook: `name.rs` or `name/mod.rs`.
-fn path_of_module(name: &str) -> PathBuf {
-    let folder = std::env::current_dir().unwrap_or_default();
-    let inner = folder.join(name).join("mod.rs");
-    match inner.exists() {
-        true => inner,
-        false => folder.join(format!("{name}.rs")),
     }
 }
 

@@ -56,7 +56,7 @@
 //! | `config.rs` | compiler, packages and folders |
 //! | `cell/` | splits a cell, and finds names, keys and statics in it |
 //! | `file.rs` | a part of a cell as a file |
-//! | `items.rs`, `variables.rs` | what all cells so far have defined |
+//! | `items.rs`, `items/`, `variables.rs` | what all cells so far have defined |
 //! | `cache.rs` | compiled cells on disk |
 //! | `interrupt.rs` | stops a compiler or a cell |
 //! | `compile/` | rustc and the linker |
@@ -112,9 +112,10 @@ pub use effects::{Access, Effects};
 pub use engine::{Engine, Event, Outcome};
 pub use error::{Error, Failure, Fault, Place, Refusal};
 pub use file::file_of_cell;
-pub use hook::{Host, hook};
+pub use hook::hook;
 pub use interrupt::Interrupter;
 pub use needs::{CellSource, needed};
+pub use process::host::Host;
 pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use stale::{Cell, Graph, How, Reason, Stale};
 pub use surroundings::Surroundings;

@@ -27,18 +27,11 @@ pub(crate) struct Variables {
     known: BTreeMap<String, Variable>,
     /// The types with whole paths, by name of the variable, where the shortened type is not in scope.
     paths: HashMap<String, String>,
-    /// Variables that a cell has moved away, with the number of that cell.
-    moved: BTreeMap<String, u32>,
 }
 
 impl Variables {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Variable> {
         self.known.values()
-    }
-
-    /// Returns the cell that moved a variable away.
-    pub(crate) fn moved_by(&self, name: &str) -> Option<u32> {
-        self.moved.get(name).copied()
     }
 
     /// Returns the type of a variable as source.
@@ -47,7 +40,6 @@ impl Variables {
     }
 
     pub(crate) fn insert(&mut self, variable: Variable) {
-        self.moved.remove(&variable.name);
         self.paths.remove(&variable.name);
         self.known.insert(variable.name.clone(), variable);
     }
@@ -75,21 +67,14 @@ impl Variables {
         }
     }
 
-    /// Removes a variable that a cell has moved away.
-    pub(crate) fn set_moved(&mut self, name: &str, cell: u32) {
-        self.remove(name);
-        self.moved.insert(name.to_owned(), cell);
-    }
-
-    pub(crate) fn remove(&mut self, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.paths.remove(name);
-        self.known.remove(name).is_some()
+        self.known.remove(name);
     }
 
     /// Removes all variables, whose process has ended. Returns their names.
     pub(crate) fn clear(&mut self) -> Vec<String> {
         self.paths.clear();
-        self.moved.clear();
         std::mem::take(&mut self.known).into_keys().collect()
     }
 

@@ -1,6 +1,7 @@
 //! Decodes the standard output of the process that runs cells: text, records, and what other crates print for evcxr.
 
 use crate::record::{MARK, Record};
+use crate::text::incomplete;
 
 /// A piece of the output.
 #[derive(Debug, PartialEq)]
@@ -181,7 +182,7 @@ fn join_texts(items: Vec<Item>) -> Vec<Item> {
 fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usize> {
     let complete = match ends_here {
         true => bytes.len(),
-        false => bytes.len() - incomplete_tail(bytes),
+        false => bytes.len() - incomplete(bytes),
     };
     if complete == 0 {
         return None;
@@ -190,16 +191,6 @@ fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usi
         String::from_utf8_lossy(&bytes[..complete]).into_owned(),
     ));
     Some(complete)
-}
-
-/// Returns the number of bytes at the end that are the beginning of a character.
-fn incomplete_tail(bytes: &[u8]) -> usize {
-    (1..=3.min(bytes.len()))
-        .find(|&length| {
-            let tail = &bytes[bytes.len() - length..];
-            matches!(std::str::from_utf8(tail), Err(e) if e.valid_up_to() == 0 && e.error_len().is_none())
-        })
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@
 //! - [`event`]: the events and the error of a cell;
 //! - [`evaluator`]: the traits of both sides, completions;
 //! - [`record`]: records, and the events that they become;
-//! - [`decoder`]: from bytes to text and records;
+//! - [`text`]: from bytes to text; [`decoder`]: from bytes to text and records;
 //! - [`commands`]: the lines of a cell that are not Rust.
 
 pub mod commands;
@@ -41,6 +41,7 @@ pub mod decoder;
 pub mod evaluator;
 pub mod event;
 pub mod record;
+pub mod text;
 
 pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator};
 pub use evaluator::{Front, Interrupt, StaleCell, Variable};

@@ -84,7 +84,7 @@ pub fn read_regular(file: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
 /// Writes a file so that readers see the old or the new content, never an incomplete file.
 pub fn write_atomically(file: &Path, content: &[u8]) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    let write = || {
+    let write = || -> std::io::Result<()> {
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(content)?;
         new.as_file().sync_all()?;

@@ -50,6 +50,14 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The system refused an operation.
+    #[error("cannot {operation}")]
+    System {
+        /// The operation that failed, as a verb with its object: `create a pipe`.
+        operation: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// An archive contains something other than files below its folder.
     #[error(
         "the archive contains {0:?}: expected only files below the folder into which it is unpacked"
@@ -239,6 +247,16 @@ pub enum NoToolkit {
     },
 }
 
+impl Error {
+    /// Returns [`Error::System`]. `operation` is a verb with its object.
+    pub fn system(operation: &'static str, source: impl Into<io::Error>) -> Error {
+        Error::System {
+            operation,
+            source: source.into(),
+        }
+    }
+}
+
 /// Describes an error with all its causes, in one line: `cannot open /a: Permission denied`.
 pub fn describe(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
@@ -250,23 +268,29 @@ pub fn describe(error: &dyn std::error::Error) -> String {
 pub trait Context<T> {
     /// Adds the operation that failed, as a verb, and the file or folder.
     fn on_file(self, operation: &'static str, path: &Path) -> Result<T>;
+    /// Adds the operation that failed, as a verb with its object.
+    fn trying(self, operation: &'static str) -> Result<T>;
     /// Adds the program that could not be started.
     fn starting(self, program: impl Into<PathBuf>) -> Result<T>;
 }
 
-impl<T> Context<T> for io::Result<T> {
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
     fn on_file(self, operation: &'static str, path: &Path) -> Result<T> {
         self.map_err(|source| Error::File {
             operation,
             path: path.to_owned(),
-            source,
+            source: source.into(),
         })
+    }
+
+    fn trying(self, operation: &'static str) -> Result<T> {
+        self.map_err(|source| Error::system(operation, source))
     }
 
     fn starting(self, program: impl Into<PathBuf>) -> Result<T> {
         self.map_err(|source| Error::Start {
             program: program.into(),
-            source,
+            source: source.into(),
         })
     }
 }

@@ -9,6 +9,7 @@
 use crate::error::{Context, Error, Result};
 use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
 use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -80,4 +81,24 @@ pub fn when_parent_ends(then: impl FnOnce() + Send + 'static) {
         }
         then();
     });
+}
+/// Duplicates a descriptor for this program's own use, with a number so high that a cell hardly closes it by mistake.
+///
+/// # Errors
+///
+/// When too many files are open.
+pub fn duplicate(stream: impl AsFd) -> std::io::Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(&stream, 200);
+    // The system may allow fewer open files.
+    let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(&stream, 3));
+    Ok(duplicate?)
+}
+
+/// Makes this thread, and what it starts, as nice as this: 19 gets only the time that nothing else uses. Where the priority
+/// is that of the whole process, nothing happens.
+pub fn let_others_go_first(niceness: i32) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, niceness);
+    #[cfg(not(target_os = "linux"))]
+    let _ = niceness;
 }

@@ -25,14 +25,6 @@ pub enum Error {
     /// Something that Taper needs of the machine is not available.
     #[error(transparent)]
     Host(#[from] taper_host::Error),
-    /// The system refused an operation.
-    #[error("cannot {operation}")]
-    System {
-        /// The operation that failed, as a verb with its object: `create a pipe`.
-        operation: &'static str,
-        /// The system's error.
-        source: io::Error,
-    },
     /// There is no clone of Taper where this program was built.
     #[error("the folder of Taper does not exist: {}", .folder.display())]
     NoClone {
@@ -165,15 +157,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns a function that turns the system's error into [`Error::System`]. `operation` is a verb
-    /// with its object.
-    pub(crate) fn system<E: Into<io::Error>>(operation: &'static str) -> impl FnOnce(E) -> Error {
-        move |source| Error::System {
-            operation,
-            source: source.into(),
-        }
-    }
-
     /// Returns a function that turns the error of Taper's own cell `code` into [`Error::OwnCell`].
     pub(crate) fn own_cell(code: &str) -> impl FnOnce(CellError) -> Error {
         move |source| Error::OwnCell {

@@ -43,6 +43,7 @@
 //! | `heap.rs` | returns freed memory to the system |
 //! | `workspace.rs` | a session's folder, cargo's configuration |
 //! | `environment.rs` | the environment of what a session starts |
+//! | `syntax.rs` | parses a cell that is being written |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
 //! | `analysis/` | completes names and shows documentation, with rust-analyzer as a library |
 //! | `cells/` | what a session adds to the process that runs cells |
@@ -60,6 +61,7 @@ mod hook;
 pub mod image;
 mod session;
 mod start;
+mod syntax;
 pub mod workspace;
 
 pub use deferred::start_or_defer;

@@ -190,23 +190,10 @@ pub(super) fn macro_of_items(item: &Item) -> Option<String> {
 }
 
 /// The words with which an item begins.
+#[rustfmt::skip]
 const ITEMS: [&str; 16] = [
-    "#",
-    "async",
-    "const",
-    "enum",
-    "extern",
-    "fn",
-    "impl",
-    "macro_rules",
-    "mod",
-    "pub",
-    "static",
-    "struct",
-    "trait",
-    "type",
-    "union",
-    "unsafe",
+    "#", "async", "const", "enum", "extern", "fn", "impl", "macro_rules", "mod", "pub", "static", "struct",
+    "trait", "type", "union", "unsafe",
 ];
 
 #[cfg(test)]

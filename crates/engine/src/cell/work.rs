@@ -43,23 +43,10 @@ impl Work {
 const LARGE: u64 = 200_000;
 
 /// Methods that are compiled with the cell and go through all elements.
+#[rustfmt::skip]
 const LOOPING: [&str; 16] = [
-    "chars",
-    "collect",
-    "contains",
-    "dedup",
-    "extend",
-    "into_iter",
-    "iter",
-    "iter_mut",
-    "lines",
-    "product",
-    "retain",
-    "sort",
-    "sort_unstable",
-    "split",
-    "sum",
-    "windows",
+    "chars", "collect", "contains", "dedup", "extend", "into_iter", "iter", "iter_mut", "lines", "product",
+    "retain", "sort", "sort_unstable", "split", "sum", "windows",
 ];
 
 /// Words after which parentheses are not a call.

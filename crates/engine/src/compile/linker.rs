@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use taper_host::error::Context as _;
 
 /// The linker that comes with Rust.
 pub(super) struct Linker(PathBuf);
@@ -35,7 +36,7 @@ impl Linker {
             .args(["--gc-sections", "--threads=1", "-o"])
             .args([library, object])
             .output()
-            .map_err(Error::system("start the linker"))?;
+            .trying("start the linker")?;
         if output.status.success() {
             return Ok(());
         }

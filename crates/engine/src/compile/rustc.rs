@@ -28,6 +28,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use taper_host::digest;
+use taper_host::error::Context as _;
 
 /// The crate that a cell becomes. Always the same, so that a type has the same identity in all cells.
 const CRATE: &str = "notebook";
@@ -221,7 +222,7 @@ impl Compiler {
         self.count.update(|count| count + 1);
         let check = move || running.finish(&source, &Control::default());
         let thread = std::thread::Builder::new().spawn(check);
-        thread.map_err(Error::system("start a thread"))
+        Ok(thread.trying("start a thread")?)
     }
 
     /// Writes `main.rs`, if it changes. A compiler that waits has read the old one.
@@ -240,7 +241,7 @@ impl Compiler {
         }
         self.waiting.clear();
         let path = self.config.folder.join("main.rs");
-        std::fs::write(&path, &main).map_err(Error::file("write", path))?;
+        std::fs::write(&path, &main).on_file("write", &path)?;
         self.main = main;
         Ok(())
     }
@@ -371,7 +372,7 @@ impl Running {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
-        let child = command.spawn().map_err(Error::system("start rustc"))?;
+        let child = command.spawn().trying("start rustc")?;
         Ok(Running { child, output })
     }
 
@@ -389,7 +390,7 @@ impl Running {
             loop {
                 line.clear();
                 let read = stderr.read_until(b'\n', &mut line);
-                if read.map_err(Error::system("read the messages of rustc"))? == 0 {
+                if read.trying("read the messages of rustc")? == 0 {
                     break;
                 }
                 let artifact = messages.add(&String::from_utf8_lossy(&line));
@@ -403,7 +404,7 @@ impl Running {
         }
         // Once it is collected, another process may get its number.
         drop(compiling);
-        let status = self.child.wait().map_err(Error::system("wait for rustc"))?;
+        let status = self.child.wait().trying("wait for rustc")?;
         messages.is_success = status.success();
         if messages.is_success || messages.errors().next().is_some() || control.is_asked_to_stop() {
             return Ok(messages);

@@ -4,6 +4,7 @@ use super::call::{self, SUPPORT};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use std::path::PathBuf;
+use taper_host::error::Context as _;
 
 /// The files, the crate's root first.
 pub(super) const SOURCES: [(&str, &str); 2] = [
@@ -26,10 +27,10 @@ pub(super) fn compile(config: &Config) -> Result<PathBuf> {
     }
     // A library that exists is complete, and belongs to the sources beside it.
     let _ = std::fs::remove_file(&library);
-    std::fs::create_dir_all(&config.shared).map_err(Error::file("create", &config.shared))?;
+    std::fs::create_dir_all(&config.shared).on_file("create", &config.shared)?;
     let new = library.with_extension("new");
     for (file, text) in &sources {
-        std::fs::write(file, text).map_err(Error::file("write", file))?;
+        std::fs::write(file, text).on_file("write", file)?;
     }
     let output = call::rustc(config)
         .args([
@@ -43,9 +44,9 @@ pub(super) fn compile(config: &Config) -> Result<PathBuf> {
         .arg("-o")
         .arg(&new)
         .output()
-        .map_err(Error::system("start rustc"))?;
+        .trying("start rustc")?;
     if output.status.success() {
-        std::fs::rename(&new, &library).map_err(Error::file("create", &library))?;
+        std::fs::rename(&new, &library).on_file("create", &library)?;
         return Ok(library);
     }
     Err(Error::Compiler {

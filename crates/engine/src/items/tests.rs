@@ -1,5 +1,6 @@
 use super::*;
 use crate::cell::parse;
+use crate::file::file_of_cell;
 
 /// Evaluates the items of cells one after the other. Returns the items, and what changed with the last cell.
 fn after(cells: &[&str]) -> (Items, HashSet<String>) {

@@ -3,14 +3,16 @@
 //! The process is this program, started again. It contains its own copy of Rust's library; the cells share
 //! another one, with `support.rs`. So what needs that copy, such as the hook for panics, is there.
 
+use super::host::Host;
 use super::wire::{self, Fault, Report, Request};
+use crate::parts::FUNCTION;
 use crate::profile::{Allocations, Profile};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,12 +21,10 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use taper_evaluator::record::Times;
 use taper_host::mutex::lock;
+use taper_host::process::duplicate;
 
 /// The first argument with which this program becomes the process.
 pub(crate) const ARGUMENT: &str = "__taper_engine_cells";
-
-/// The lowest descriptor of our own files, so high that a cell hardly closes one by mistake.
-const FIRST: i32 = 200;
 
 /// How often what a cell printed without a newline is passed on.
 const FLUSH: Duration = Duration::from_millis(50);
@@ -35,24 +35,12 @@ const PATIENCE: usize = 10_000;
 
 static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
 static SUPPORT: OnceLock<Support> = OnceLock::new();
-static CALLS: OnceLock<Calls> = OnceLock::new();
+static HOST: OnceLock<&(dyn Host + Sync)> = OnceLock::new();
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// A file that is closed while a library is loaded: after cells that have left no descriptor, a cell that closes files
 /// can still run.
 static RESERVE: Mutex<Option<File>> = Mutex::new(None);
-
-/// A function of the program that was started.
-type Call<T = ()> = Box<dyn Fn() -> T + Send + Sync>;
-
-/// What the program adds to this process.
-pub(crate) struct Calls {
-    pub(crate) start: Call<io::Result<()>>,
-    pub(crate) begin_cell: Call,
-    pub(crate) end_cell: Call,
-    pub(crate) is_error: Call<bool>,
-    pub(crate) allocations: Call<Option<&'static Allocations>>,
-}
 
 /// Functions of `support.rs`.
 struct Support {
@@ -78,8 +66,8 @@ impl Text {
 }
 
 /// Answers requests until the engine closes the socket.
-pub(crate) fn run(calls: Calls) -> ExitCode {
-    match serve(CALLS.get_or_init(|| calls)) {
+pub(crate) fn run(host: &'static (dyn Host + Sync)) -> ExitCode {
+    match serve(*HOST.get_or_init(|| host)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -88,7 +76,7 @@ pub(crate) fn run(calls: Calls) -> ExitCode {
     }
 }
 
-fn serve(calls: &Calls) -> io::Result<()> {
+fn serve(host: &dyn Host) -> io::Result<()> {
     // With what the cells have started.
     taper_host::process::when_parent_ends(|| {
         let _ = kill_current_process_group(Signal::KILL);
@@ -98,10 +86,10 @@ fn serve(calls: &Calls) -> io::Result<()> {
     let mut socket = UnixStream::from(duplicate(stdio::stdin())?);
     SOCKET.get_or_init(|| Mutex::new(socket.try_clone().expect("a socket can be cloned")));
     stdio::dup2_stdin(File::open("/dev/null")?)?;
-    (calls.start)()?;
+    host.start()?;
     while let Some(request) = wire::receive(&mut socket)? {
         let clock = Clock::start();
-        let report = match answer(&request, calls) {
+        let report = match answer(&request, host) {
             Ok(()) => Report::End(clock.times()),
             Err(error) => Report::NotLoaded(taper_host::error::describe(&error)),
         };
@@ -111,7 +99,7 @@ fn serve(calls: &Calls) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(request: &Request, calls: &Calls) -> Result<(), libloading::Error> {
+fn answer(request: &Request, host: &dyn Host) -> Result<(), libloading::Error> {
     match request {
         Request::Load { libraries } => {
             for library in libraries {
@@ -122,7 +110,6 @@ fn answer(request: &Request, calls: &Calls) -> Result<(), libloading::Error> {
         }
         Request::Run {
             library,
-            function,
             arguments,
             is_global,
             forget,
@@ -133,13 +120,13 @@ fn answer(request: &Request, calls: &Calls) -> Result<(), libloading::Error> {
             pass_arguments(arguments);
             let library = load(library, if *is_global { RTLD_GLOBAL } else { RTLD_LOCAL })?;
             // SAFETY: the engine has written the function with this type.
-            let cell = unsafe { library.get::<extern "C" fn()>(function.as_bytes()) }?;
+            let cell = unsafe { library.get::<extern "C" fn()>(FUNCTION.as_bytes()) }?;
             let _ = send(&Report::Begin);
-            (calls.begin_cell)();
+            host.begin_cell();
             IS_RUNNING.store(true, Ordering::Relaxed);
             cell();
             IS_RUNNING.store(false, Ordering::Relaxed);
-            (calls.end_cell)();
+            host.end_cell();
             flush();
             Ok(())
         }
@@ -174,7 +161,7 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
             pass: *library.get(b"taper_support_pass")?,
         };
         attach(receive);
-        if let Some(allocations) = CALLS.get().and_then(|calls| (calls.allocations)()) {
+        if let Some(allocations) = HOST.get().and_then(|host| host.allocations()) {
             type Count = extern "C" fn(&'static Allocations);
             library.get::<Count>(b"taper_support_count")?(allocations);
         }
@@ -273,7 +260,7 @@ fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
         message: texts.next()?,
         file: texts.next()?,
         line: texts.next()?.parse().unwrap_or(0),
-        is_error: topic != 1 && CALLS.get().is_some_and(|calls| (calls.is_error)()),
+        is_error: topic != 1 && HOST.get().is_some_and(|host| host.is_error()),
     };
     match topic {
         1 => Some(Report::Failed(fault)),
@@ -318,13 +305,6 @@ impl Streams {
         let _ = stdio::dup2_stdout(output);
         let _ = stdio::dup2_stderr(errors);
     }
-}
-
-fn duplicate(stream: BorrowedFd) -> io::Result<OwnedFd> {
-    let high = rustix::io::fcntl_dupfd_cloexec(stream, FIRST);
-    // The system may allow fewer open files.
-    let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));
-    Ok(duplicate?)
 }
 
 /// Measures how long a request takes.

@@ -1,11 +1,10 @@
 //! The process that runs the cells, seen from the engine.
 //!
 //! - [`wire`] is what both sides say to each other;
-//! - [`cells`] is the other side;
-//! - [`text`] decodes what a cell prints.
+//! - [`cells`] is the other side; [`host`] is what a program adds to it.
 
 pub(crate) mod cells;
-mod text;
+pub(crate) mod host;
 pub(crate) mod wire;
 
 use crate::config::Config;
@@ -23,7 +22,8 @@ use std::process::{Child, Command};
 use std::time::Duration;
 use taper_evaluator::Stream;
 use taper_evaluator::record::{End, Times};
-use text::Decoder;
+use taper_evaluator::text::Text;
+use taper_host::error::Context as _;
 use wire::{Report, Request};
 
 /// How often a cell that was asked to stop is asked again.
@@ -41,7 +41,7 @@ struct Output {
     stream: Stream,
     /// `None` after its end.
     pipe: Option<PipeReader>,
-    decoder: Decoder,
+    text: Text,
 }
 
 /// How a request ended.
@@ -64,8 +64,8 @@ pub(crate) enum Event {
 impl Process {
     /// Starts the process and loads libraries.
     pub(crate) fn start(config: &Config, libraries: Vec<PathBuf>) -> Result<Process> {
-        let (socket, other) = UnixStream::pair().map_err(Error::system("create a socket"))?;
-        let pipe = || io::pipe().map_err(Error::system("create a pipe"));
+        let (socket, other) = UnixStream::pair().trying("create a socket")?;
+        let pipe = || io::pipe().trying("create a pipe");
         let ((stdout, to_stdout), (stderr, to_stderr)) = (pipe()?, pipe()?);
         let mut command = Command::new(&config.program);
         command
@@ -84,7 +84,7 @@ impl Process {
         let child = command.spawn();
         // With it, our ends of the pipes are closed.
         drop(command);
-        let child = child.map_err(Error::system("start the process that runs the cells"))?;
+        let child = child.trying("start the process that runs the cells")?;
         let mut process = Process {
             child,
             socket,
@@ -175,7 +175,7 @@ impl Process {
         polled.extend(pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         match rustix::event::poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(!polled[0].revents().is_empty()),
-            Err(error) => Err(Error::system("wait for the cells")(error.into())),
+            Err(error) => Err(taper_host::Error::system("wait for the cells", error).into()),
         }
     }
 
@@ -184,7 +184,7 @@ impl Process {
         // It may have closed the socket alone.
         self.kill();
         let status = self.child.wait();
-        let status = status.map_err(Error::system("wait for the process that runs the cells"))?;
+        let status = status.trying("wait for the process that runs the cells")?;
         self.read(listen)?;
         Ok(Ran::Gone(End {
             code: status.code(),
@@ -213,18 +213,17 @@ impl Drop for Process {
 
 impl Output {
     fn new(stream: Stream, pipe: PipeReader) -> Result<Output> {
-        rustix::io::ioctl_fionbio(&pipe, true)
-            .map_err(|error| Error::system("set up a pipe")(error.into()))?;
+        rustix::io::ioctl_fionbio(&pipe, true).trying("set up a pipe")?;
         Ok(Output {
             stream,
             pipe: Some(pipe),
-            decoder: Decoder::default(),
+            text: Text::default(),
         })
     }
 
     /// Passes on what a cell has left incomplete.
     fn finish(&mut self, listen: &mut dyn FnMut(Event)) {
-        let text = self.decoder.push(&[], true);
+        let text = self.text.push(&[], true);
         if !text.is_empty() {
             listen(Event::Text(self.stream, text));
         }
@@ -235,15 +234,14 @@ impl Output {
         let mut buffer = [0; 1 << 16];
         while let Some(pipe) = &mut self.pipe {
             let count = match pipe.read(&mut buffer) {
-                Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Error::system("read the output of the cells")(error)),
+                read => read.trying("read the output of the cells")?,
             };
             if count == 0 {
                 self.pipe = None;
             }
-            let text = self.decoder.push(&buffer[..count], count == 0);
+            let text = self.text.push(&buffer[..count], count == 0);
             if !text.is_empty() {
                 listen(Event::Text(self.stream, text));
             }

@@ -22,8 +22,6 @@ pub(crate) enum Request {
     Run {
         /// The compiled cell.
         library: PathBuf,
-        /// The function in it.
-        function: String,
         /// What the cell reads with `argument`.
         arguments: Vec<String>,
         /// Whether later cells link to it.

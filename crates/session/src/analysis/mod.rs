@@ -37,7 +37,6 @@ const STACK: usize = 64 << 20;
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How nice the thread is that loads them: a ninth of the processor's time is left to it.
-#[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
 /// How long a request for documentation waits: the sources may have to be loaded first, on a slow machine.
@@ -206,18 +205,11 @@ fn in_background<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
         let work = || {
-            let_others_go_first();
+            taper_host::process::let_others_go_first(NICENESS);
             work()
         };
         thread.spawn_scoped(scope, work).ok()?.join().ok()
     })
-}
-
-/// Sets a low priority for this thread.
-fn let_others_go_first() {
-    // On other systems, the priority is the process's.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, NICENESS);
 }
 
 #[cfg(test)]

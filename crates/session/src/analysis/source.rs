@@ -3,8 +3,8 @@
 //! The source contains the cell twice: with its items alone, and then, in a function, with the rest. What is left out
 //! is overwritten with spaces, so that positions in each copy differ from those in the cell by one number.
 
-use ra_ap_syntax::ast::{self, AstNode, HasModuleItem};
-use ra_ap_syntax::{Edition, SourceFile};
+use crate::syntax::Syntax;
+use ra_ap_syntax::ast::{self, AstNode};
 use std::fmt::Write;
 use std::ops::Range;
 use taper_engine::Surroundings;
@@ -76,24 +76,13 @@ impl Source {
 
 /// Returns where the items are in a cell, which need not be valid.
 fn items(cell: &str) -> Vec<Range<usize>> {
-    let text = format!("{FUNCTION}{cell}\n}}");
-    let file = SourceFile::parse(&text, Edition::CURRENT).tree();
-    let Some(ast::Item::Fn(function)) = file.items().next() else {
-        return Vec::new();
-    };
-    let Some(body) = function.body() else {
-        return Vec::new();
-    };
-    let found = body.statements().filter_map(|statement| match statement {
+    let syntax = Syntax::of(cell);
+    let items = syntax.statements().filter_map(|statement| match statement {
         ast::Stmt::Item(ast::Item::MacroCall(_)) => None,
-        ast::Stmt::Item(item) => Some(item.syntax().text_range()),
+        ast::Stmt::Item(item) => Some(syntax.range(item.syntax().text_range())),
         _ => None,
     });
-    let in_cell =
-        |at: u32| (at as usize).clamp(FUNCTION.len(), FUNCTION.len() + cell.len()) - FUNCTION.len();
-    found
-        .map(|range| in_cell(range.start().into())..in_cell(range.end().into()))
-        .collect()
+    items.collect()
 }
 
 /// Returns the cell with its items alone, and the cell without them.

@@ -6,6 +6,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use taper_evaluator::record::{MARK, Record};
+use taper_host::error::Context as _;
 
 /// Writes records to the session.
 pub(super) struct Announcer {
@@ -20,7 +21,7 @@ impl Announcer {
     /// Creates an announcer that writes to `output`. Each record begins with `secret`.
     pub(super) fn new(output: OwnedFd, secret: String) -> Result<Announcer> {
         Ok(Announcer {
-            identity: identity(&output).map_err(Error::system("inspect a pipe"))?,
+            identity: identity(&output).trying("inspect a pipe")?,
             output,
             secret,
         })
@@ -37,14 +38,13 @@ impl Announcer {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             match order::write(&self.output, rest) {
-                Ok(count) => rest = &rest[count..],
                 // A cell may have set the pipe to non-blocking.
                 Err(Errno::AGAIN) => {
                     let mut pipe = [PollFd::new(&self.output, PollFlags::OUT)];
                     let _ = rustix::event::poll(&mut pipe, None);
                 }
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(Error::system("announce the end of a cell")(error)),
+                written => rest = &rest[written.trying("announce the end of a cell")?..],
             }
         }
         Ok(())

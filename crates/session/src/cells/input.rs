@@ -10,13 +10,14 @@
 use super::announcer::{Announcer, identity};
 use super::library;
 use super::protocol::Answer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use rustix::io::Errno;
 use rustix::stdio;
 use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock};
 use taper_evaluator::record::Record;
+use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 
 static INPUT: OnceLock<Input> = OnceLock::new();
@@ -41,12 +42,12 @@ struct State {
 
 /// Makes descriptor 0 the standard input of the cells.
 pub(super) fn attach(answers: OwnedFd, announcer: Arc<Announcer>) -> Result<()> {
-    let null = File::open("/dev/null").map_err(Error::system("open the null device"))?;
-    stdio::dup2_stdin(&null).map_err(Error::system("set up standard input"))?;
+    let null = File::open("/dev/null").trying("open the null device")?;
+    stdio::dup2_stdin(&null).trying("set up standard input")?;
     let _ = INPUT.set(Input {
         answers,
         announcer,
-        null: identity(&null).map_err(Error::system("inspect the null device"))?,
+        null: identity(&null).trying("inspect the null device")?,
         state: Mutex::default(),
     });
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use taper_host::error::Context as _;
 
 /// The variable with the limit: a positive integer with the unit `M` or `G`.
 pub(crate) const VARIABLE: &str = "TAPER_MEMORY";
@@ -27,8 +28,7 @@ pub(super) fn apply() -> Result<()> {
         current: lowest(current),
         maximum: lowest(maximum),
     };
-    let set = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
-    set.map_err(Error::system("limit the memory of cells"))
+    Ok(setrlimit(Resource::Data, limit).trying("limit the memory of cells")?)
 }
 
 fn bytes(value: &str) -> Option<u64> {

@@ -23,14 +23,16 @@ use crate::environment;
 use crate::error::{Error, Result};
 use announcer::Announcer;
 pub(crate) use limit::{VARIABLE as MEMORY, limit};
-pub(crate) use protocol::Answer;
-use protocol::{ANSWERS_VARIABLE, LIBRARY_VARIABLE, SECRET_VARIABLE};
+pub(crate) use protocol::{ANSWERS_VARIABLE, Answer};
+use protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
 use rustix::stdio;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use taper_host::error::Context as _;
+use taper_host::process::duplicate;
 
 /// The variable for the backtraces of errors alone; `RUST_BACKTRACE` is also for those of panics.
 /// Candle's errors print theirs, twenty lines after the one that the user needs, and some machines set
@@ -45,10 +47,13 @@ const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 /// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit.
 const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
-/// The lowest descriptor of the duplicates, so high that a cell hardly closes one by mistake.
-const FIRST: i32 = 200;
+/// Sets the environment of a process that runs cells. `secret` begins their records, `library` is that of `taper`.
+pub(crate) fn connect(command: &mut Command, secret: &str, library: &Path) {
+    prepare(command);
+    command.env(SECRET_VARIABLE, secret);
+    command.env(LIBRARY_VARIABLE, library);
+}
 
-/// Sets the environment of a process that runs cells.
 pub(crate) fn prepare(command: &mut Command) {
     environment::for_user(command);
     let is_limited = std::env::var_os(MEMORY).is_some();
@@ -59,15 +64,6 @@ pub(crate) fn prepare(command: &mut Command) {
             command.env(name, value);
         }
     }
-}
-
-/// Sets the environment of the engine's process: `secret` begins the records of its cells, and its input comes from the
-/// descriptor `answers`.
-pub(crate) fn connect(command: &mut Command, secret: &str, library: &Path, answers: i32) {
-    prepare(command);
-    command.env(SECRET_VARIABLE, secret);
-    command.env(LIBRARY_VARIABLE, library);
-    command.env(ANSWERS_VARIABLE, answers.to_string());
 }
 
 /// The session's part of the engine's process.
@@ -101,7 +97,7 @@ impl taper_engine::Host for OurCells {
 
 fn start() -> Result<()> {
     limit::apply()?;
-    let output = duplicate(stdio::stdout())?;
+    let output = duplicate(stdio::stdout()).trying("duplicate a stream")?;
     order::keep_order(output.as_raw_fd());
     let secret = std::env::var(SECRET_VARIABLE).map_err(|_| Error::Variable(SECRET_VARIABLE))?;
     let announcer = Arc::new(Announcer::new(output, secret)?);
@@ -111,15 +107,9 @@ fn start() -> Result<()> {
         .ok_or(Error::Variable(ANSWERS_VARIABLE))?;
     // SAFETY: the session has passed this descriptor on, and nothing has closed it yet.
     let answers = unsafe { BorrowedFd::borrow_raw(answers) };
-    input::attach(duplicate(answers)?, announcer)?;
+    let answers = duplicate(answers).trying("duplicate a stream")?;
+    input::attach(answers, announcer)?;
     library::load();
     stop::install();
     Ok(())
-}
-
-fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
-    let high = rustix::io::fcntl_dupfd_cloexec(stream, FIRST);
-    // The system may allow fewer open files.
-    let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));
-    duplicate.map_err(Error::system("duplicate a stream"))
 }

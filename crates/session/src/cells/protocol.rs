@@ -7,7 +7,7 @@ pub(super) const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
 /// The path of the library `taper`, which the process loads before the first cell.
 pub(super) const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
 /// The descriptor from which cells read answers.
-pub(super) const ANSWERS_VARIABLE: &str = "TAPER_ANSWERS";
+pub(crate) const ANSWERS_VARIABLE: &str = "TAPER_ANSWERS";
 
 /// The answer to a cell that reads a line of standard input. It is sent as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]

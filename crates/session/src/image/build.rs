@@ -124,7 +124,7 @@ fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
         .stdout(Stdio::null())
         .stderr(File::create(&log).on_file("create", &log)?)
         .spawn()
-        .map_err(Error::system("start the first cell"))?;
+        .trying("start the first cell")?;
     if !cargo::wait(&mut child, progress)?.success() {
         let said = std::fs::read(&log).on_file("read", &log)?;
         return Err(Error::FirstCell(

@@ -184,7 +184,7 @@ fn artifacts(pipe: ChildStdout) -> Receiver<Artifact> {
 pub(super) fn wait(child: &mut Child, progress: &dyn Progress) -> Result<ExitStatus> {
     loop {
         let status = child.try_wait();
-        if let Some(status) = status.map_err(Error::system("wait for a program"))? {
+        if let Some(status) = status.trying("wait for a program")? {
             return Ok(status);
         }
         if progress.is_stopped() {

@@ -8,35 +8,18 @@ use taper_host::cache;
 
 /// Tables that do not change what is compiled: they are about downloads, the terminal and other
 /// commands.
+#[rustfmt::skip]
 const IRRELEVANT: [&str; 13] = [
-    "alias",
-    "cache",
-    "cargo-new",
-    "credential-alias",
-    "doc",
-    "future-incompat-report",
-    "http",
-    "install",
-    "net",
-    "registries",
-    "registry",
-    "source",
-    "term",
+    "alias", "cache", "cargo-new", "credential-alias", "doc", "future-incompat-report", "http", "install",
+    "net", "registries", "registry", "source", "term",
 ];
 
 /// Entries of `[build]`, `[host]` and `[target.*]` that Taper overrides, or that only change the speed
 /// of a build.
+#[rustfmt::skip]
 const OVERRIDDEN: [&str; 10] = [
-    "build-dir",
-    "dep-info-basedir",
-    "jobs",
-    "runner",
-    "rustc",
-    "rustdoc",
-    "rustdocflags",
-    "rustflags",
-    "target",
-    "target-dir",
+    "build-dir", "dep-info-basedir", "jobs", "runner", "rustc", "rustdoc", "rustdocflags", "rustflags",
+    "target", "target-dir",
 ];
 
 /// Returns the relevant part of all files that cargo reads for an image.

@@ -7,7 +7,7 @@
 
 use super::layout;
 use crate::environment::cargo_home;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub(crate) fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
         return Some(Ok(ExitCode::SUCCESS));
     }
     let failed = Command::new(rustc).args(arguments).exec();
-    Some(Err(Error::system("start rustc")(failed)))
+    Some(Err(taper_host::Error::system("start rustc", failed).into()))
 }
 
 /// A call that compiles a package.

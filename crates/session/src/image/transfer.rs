@@ -69,8 +69,8 @@ impl Image {
 
     fn add_to(&self, packer: &mut Packer<&File>, key: &Key) -> Result<()> {
         let built = serde_json::to_vec(&Built::of(key)?).map_err(Error::json("an image"))?;
-        let mut note = tempfile::NamedTempFile::new().map_err(Error::system("create a file"))?;
-        std::io::Write::write_all(&mut note, &built).map_err(Error::system("write a file"))?;
+        let mut note = tempfile::NamedTempFile::new().trying("create a file")?;
+        std::io::Write::write_all(&mut note, &built).trying("write a file")?;
         packer.add(Path::new(BUILT), note.path())?;
         packer.add(Path::new(manifest::FILE), &self.folder.join(manifest::FILE))?;
         for file in self.manifest.files() {

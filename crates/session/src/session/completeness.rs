@@ -5,28 +5,10 @@ use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, to
 use taper_evaluator::evaluator::Completeness;
 
 /// The keywords of statements that end with a block or a semicolon.
+#[rustfmt::skip]
 const KEYWORDS: [&str; 21] = [
-    "async",
-    "const",
-    "else",
-    "enum",
-    "extern",
-    "fn",
-    "for",
-    "if",
-    "impl",
-    "let",
-    "loop",
-    "macro_rules",
-    "match",
-    "mod",
-    "pub",
-    "static",
-    "struct",
-    "trait",
-    "type",
-    "unsafe",
-    "while",
+    "async", "const", "else", "enum", "extern", "fn", "for", "if", "impl", "let", "loop", "macro_rules",
+    "match", "mod", "pub", "static", "struct", "trait", "type", "unsafe", "while",
 ];
 
 /// Returns whether the code is complete, judged by its tokens alone.

@@ -1,7 +1,6 @@
 //! Improves an engine's completions: sorts them, adds the signatures of functions, and removes what would not
 //! compile.
 
-use super::receiver::dot_access;
 use taper_evaluator::evaluator::{Completion, Completions};
 
 /// Methods that the chapters call most, the most frequent first.
@@ -31,38 +30,24 @@ const OF_MODELS: &[&str] = &[
     "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "init_weights", "freeze", "unfreeze",
 ];
 
-/// Returns the completions of `complete` at the cursor.
-///
-/// For a value with a field that can be called, even a private one, evcxr returns nothing, because the
-/// completion of such a field changes the code in two places. Where a function is expected, it changes
-/// the code in one place. So if there are no completions, the receiver is completed in such a place.
+/// Returns the completions of `complete` at the cursor. Methods of models are left out where the value is none: it has no
+/// `visit_mut` then, a method of the trait that models have.
 pub(crate) fn ask(
     code: &str,
     cursor: usize,
     mut complete: impl FnMut(&str, usize) -> Completions,
 ) -> Completions {
+    const VISIT: &str = "visit_mu";
     let mut found = complete(code, cursor);
-    let Some(access) = dot_access(code, cursor) else {
-        return found;
-    };
-    let (before, after) = (&code[..access.receiver], &code[cursor..]);
-    let receiver = &code[access.receiver..access.name];
-    let mut with_function = |name: &str| {
-        const OPEN: &str = "{ let _: fn() = ";
-        let at = access.name + OPEN.len() + name.len();
-        let mut found = complete(&format!("{before}{OPEN}{receiver}{name}; }}{after}"), at);
-        found.start -= OPEN.len();
-        found.end -= OPEN.len();
-        found
-    };
-    if found.items.is_empty() {
-        found = with_function(&code[access.name..cursor]);
-    }
-    let is_of_models = |item: &Completion| OF_MODELS.contains(&name(item));
-    if found.items.iter().any(is_of_models) {
-        // A method of the trait that models have.
-        let visit = with_function("visit_mu").items;
-        if !visit.iter().any(|item| name(item) == "visit_mut") {
+    let is_of_models =
+        |item: &Completion| item.kind != "instance" && OF_MODELS.contains(&name(item));
+    let (before, after) = (&code[..found.start], &code[cursor..]);
+    if before.trim_end().ends_with('.') && found.items.iter().any(is_of_models) {
+        let visit = complete(
+            &format!("{before}{VISIT}{after}"),
+            found.start + VISIT.len(),
+        );
+        if !visit.items.iter().any(|item| name(item) == "visit_mut") {
             found.items.retain(|item| !is_of_models(item));
         }
     }
@@ -197,33 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_found_a_function_is_expected() {
-        let mut asked = Vec::new();
-        let found = ask("f(m.su)", 6, |code, at| {
-            asked.push((code.to_owned(), at));
-            match asked.len() {
-                1 => Completions::default(),
-                _ => Completions {
-                    start: 20,
-                    end: 22,
-                    items: offered(&["sum()"]).items,
-                },
-            }
-        });
-        assert_eq!((found.start, found.end), (4, 6));
-        assert_eq!(asked[1], ("f({ let _: fn() = m.su; })".to_owned(), 22));
-    }
-
-    #[test]
     fn methods_of_models_are_offered_for_models() {
         let methods = offered(&["num_parameters()", "svg()"]);
         let of = |visit: &[&str]| {
             ask("m.", 2, |code, _| match code.contains("visit_mu") {
-                true => Completions {
-                    start: 18,
-                    end: 26,
-                    items: offered(visit).items,
-                },
+                true => offered(visit),
                 false => methods.clone(),
             })
         };

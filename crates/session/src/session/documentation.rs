@@ -3,39 +3,16 @@
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-/// Removes hidden lines from documentation in HTML, and makes headings bold text.
-pub(crate) fn page(documentation: &str) -> String {
-    let mut page = text(documentation);
-    for level in 1..=6 {
-        page = page
-            .replace(&format!("<h{level}>"), "<p><strong>")
-            .replace(&format!("</h{level}>"), "</strong></p>");
-    }
-    page
-}
-
-/// Removes hidden lines, which begin with `# `, from documentation. In HTML, the first line of an
-/// example follows its tag.
-pub(crate) fn text(documentation: &str) -> String {
-    let mut shown = String::with_capacity(documentation.len());
-    for line in documentation.split_inclusive('\n') {
-        let (tag, code) = match line.starts_with("<pre>") {
-            true => line.split_at(line.rfind("\">").map_or(0, |at| at + 2)),
-            false => ("", line),
-        };
-        shown.push_str(tag);
-        if !(code.trim_end() == "#" || code.starts_with("# ")) {
-            shown.push_str(code);
-        }
-    }
-    shown
-}
-
 /// Returns documentation in Markdown as HTML.
 pub(crate) fn page_of(markdown: &str) -> String {
-    let mut text = String::new();
-    html::push_html(&mut text, events(markdown).into_iter());
-    page(&text)
+    let events = events(markdown).into_iter().map(|event| match event {
+        Event::Start(Tag::Heading { .. }) => Event::Html("<p><strong>".into()),
+        Event::End(TagEnd::Heading(_)) => Event::Html("</strong></p>\n".into()),
+        event => event,
+    });
+    let mut page = String::new();
+    html::push_html(&mut page, events);
+    page
 }
 
 /// Returns documentation in Markdown as plain text.
@@ -74,12 +51,19 @@ fn events(markdown: &str) -> Vec<Event<'_>> {
             Event::End(TagEnd::Link) => return is_kept.pop()?.then_some(event),
             Event::Start(Tag::CodeBlock(_)) => is_code = true,
             Event::End(TagEnd::CodeBlock) => is_code = false,
-            Event::Text(code) if is_code => return Some(Event::Text(text(code).into())),
+            Event::Text(code) if is_code => return Some(Event::Text(shown(code).into())),
             _ => {}
         }
         Some(event)
     });
     events.collect()
+}
+
+/// Returns the lines of an example that rustdoc shows.
+fn shown(code: &str) -> String {
+    let is_hidden = |line: &&str| line.trim_end() == "#" || line.starts_with("# ");
+    let lines = code.split_inclusive('\n');
+    lines.filter(|line| !is_hidden(line)).collect()
 }
 
 #[cfg(test)]
@@ -88,19 +72,9 @@ mod tests {
 
     #[test]
     fn hidden_lines_are_left_out() {
-        let example = "<pre><code class=\"language-rust\"># use a::b;\n#\nlet x = 1;\n# Ok::<(), Error>(())\n</code></pre>";
-        let shown = "<pre><code class=\"language-rust\">let x = 1;\n</code></pre>";
-        assert_eq!(page(example), shown);
-        assert_eq!(text("let x = 1;\n# Ok::<(), Error>(())\n"), "let x = 1;\n");
-        assert_eq!(text("#[derive(Debug)]"), "#[derive(Debug)]");
-    }
-
-    #[test]
-    fn headings_have_the_size_of_the_text() {
-        assert_eq!(
-            page("<h1>Errors</h1>\n<p>None.</p>"),
-            "<p><strong>Errors</strong></p>\n<p>None.</p>"
-        );
+        let example = "# use a::b;\n#\nlet x = 1;\n# Ok::<(), Error>(())\n";
+        assert_eq!(shown(example), "let x = 1;\n");
+        assert_eq!(shown("#[derive(Debug)]"), "#[derive(Debug)]");
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! - [`names`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
 //! - [`needs`] says which cells must run before another;
-//! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] and [`receiver`] say what is
-//!   completed; [`tokens`] is their lexer;
+//! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] completes what is not Rust;
+//!   [`tokens`] is their lexer;
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
 //!   ended;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
@@ -30,7 +30,6 @@ mod outcome;
 mod paths;
 mod position;
 mod preloaded;
-mod receiver;
 mod shell;
 mod tokens;
 mod unfinished;

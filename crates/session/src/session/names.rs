@@ -1,6 +1,8 @@
 //! Tracks the names that cells define, to explain why one is missing.
 
-use super::tokens::{depth_after, is_name, texts};
+use super::tokens::texts;
+use crate::syntax::Syntax;
+use ra_ap_syntax::ast::{self, AstNode, HasName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use taper_evaluator::commands::Cell;
@@ -139,44 +141,26 @@ struct Definitions {
     items: BTreeSet<String>,
 }
 
-const ITEMS: [&str; 8] = [
-    "fn", "struct", "enum", "union", "trait", "type", "const", "static",
-];
-
 fn definitions_in(code: &str) -> Definitions {
-    let tokens = texts(code);
     let (mut variables, mut items) = (BTreeSet::new(), BTreeSet::new());
-    let mut depth = 0;
-    for (at, token) in tokens.iter().enumerate() {
-        let next = tokens.get(at + 1).filter(|next| is_name(next));
-        match (*token, next) {
-            ("let", _) if depth == 0 => variables.extend(names_of_pattern(&tokens[at + 1..])),
-            (token, Some(name)) if depth == 0 && ITEMS.contains(&token) => {
-                items.insert((*name).to_owned());
+    let text = |name: Option<ast::Name>| name.map(|name| name.text().to_string());
+    for statement in Syntax::of(code).statements() {
+        match statement {
+            ast::Stmt::LetStmt(it) => {
+                let parts = it.pat().into_iter();
+                let parts = parts.flat_map(|pattern| pattern.syntax().descendants());
+                let names = parts.filter_map(|part| text(ast::IdentPat::cast(part)?.name()));
+                // One with a capital letter is a constant or a unit struct.
+                variables.extend(names.filter(|name| !name.starts_with(char::is_uppercase)));
             }
-            _ => {}
+            ast::Stmt::Item(it) => {
+                let named = ast::AnyHasName::cast(it.syntax().clone());
+                items.extend(named.and_then(|it| text(it.name())));
+            }
+            ast::Stmt::ExprStmt(_) => {}
         }
-        depth = depth_after(depth, token);
     }
     Definitions { variables, items }
-}
-
-/// Returns the variables of a pattern, up to its type or the `=`: `mut a`, `(a, b): (u8, u8)`, `Point { x, y }`.
-fn names_of_pattern(tokens: &[&str]) -> Vec<String> {
-    let mut depth = 0;
-    let mut names = Vec::new();
-    for &token in tokens {
-        if matches!(token, "=" | ";") || (token == ":" && depth == 0) {
-            break;
-        }
-        let is_variable =
-            is_name(token) && token.starts_with(|c: char| c.is_lowercase() || c == '_');
-        if is_variable && !matches!(token, "mut" | "ref" | "_") {
-            names.push(token.to_owned());
-        }
-        depth = depth_after(depth, token);
-    }
-    names
 }
 
 fn last_line_with(name: &str, code: &str) -> String {

@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use taper_evaluator::event::{CellError, Event, Stream};
+use taper_evaluator::text::Text;
 
 /// How often to look whether a script has ended.
 const POLL: Duration = Duration::from_millis(50);
@@ -122,32 +123,19 @@ fn follow(
 /// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`. After the end of the cell too, without events: a
 /// program in the background would be killed when it prints.
 fn read(stream: Stream, mut pipe: PipeReader, emit: &dyn Fn(Event) -> bool) {
-    let mut pending = Vec::new();
+    let mut text = Text::default();
     let mut buffer = [0; 8192];
     let mut is_wanted = true;
-    while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+    loop {
+        let length = pipe.read(&mut buffer).unwrap_or(0);
         if is_wanted {
-            pending.extend_from_slice(&buffer[..length]);
-            let text = whole_characters(&mut pending);
+            let text = text.push(&buffer[..length], length == 0);
             is_wanted = text.is_empty() || emit(Event::Text { stream, text });
         }
+        if length == 0 {
+            return;
+        }
     }
-    if is_wanted && !pending.is_empty() {
-        let text = String::from_utf8_lossy(&pending).into_owned();
-        emit(Event::Text { stream, text });
-    }
-}
-
-/// Removes the text from `bytes`, and leaves an incomplete character at their end.
-fn whole_characters(bytes: &mut Vec<u8>) -> String {
-    let cut = match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        _ => bytes.len(),
-    };
-    let rest = bytes.split_off(cut);
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    *bytes = rest;
-    text
 }
 
 #[cfg(test)]
@@ -179,20 +167,5 @@ mod tests {
             let ended = Command::new("kill").arg(process).status();
             assert!(ended.expect("kill starts").success(), "it lives: {process}");
         }
-    }
-
-    #[test]
-    fn a_character_in_two_parts_is_joined() {
-        let mut bytes = "aé".as_bytes()[..2].to_vec();
-        assert_eq!(whole_characters(&mut bytes), "a");
-        bytes.push("é".as_bytes()[1]);
-        assert_eq!(whole_characters(&mut bytes), "é");
-        assert!(bytes.is_empty());
-    }
-
-    #[test]
-    fn invalid_bytes_are_not_held_back() {
-        let mut bytes = vec![b'a', 0xff, b'b'];
-        assert_eq!(whole_characters(&mut bytes), "a\u{fffd}b");
     }
 }

@@ -44,21 +44,10 @@ pub(super) enum Line<'a> {
 }
 
 /// Options of evcxr that say how it compiles and shows cells.
+#[rustfmt::skip]
 const OPTIONS: [&str; 15] = [
-    ":allow_static_linking",
-    ":cache",
-    ":codegen_backend",
-    ":efmt",
-    ":fmt",
-    ":internal_debug",
-    ":linker",
-    ":offline",
-    ":opt",
-    ":preserve_vars_on_panic",
-    ":sccache",
-    ":time_passes",
-    ":timing",
-    ":toolchain",
+    ":allow_static_linking", ":cache", ":codegen_backend", ":efmt", ":fmt", ":internal_debug", ":linker",
+    ":offline", ":opt", ":preserve_vars_on_panic", ":sccache", ":time_passes", ":timing", ":toolchain",
     ":types",
 ];
 

@@ -1,20 +1,40 @@
 //! `%test`: turns the tests of a cell into functions and a call that runs them.
 
-use crate::session::tokens::{is_name, with_offsets};
+use crate::session::limits;
+use crate::syntax::Syntax;
+use ra_ap_syntax::ast::{self, AstNode, HasAttrs, HasName};
+use ra_ap_syntax::{SyntaxKind, SyntaxNode, TextRange};
 use std::ops::Range;
 
 /// A function marked with `#[test]`.
-#[derive(Default)]
 struct Test {
     path: String,
     ignored: bool,
     should_panic: bool,
 }
 
+/// The tests of a cell, and what is to be changed in its source.
+#[derive(Default)]
+struct Found {
+    tests: Vec<Test>,
+    /// What is made blank.
+    blank: Vec<Range<usize>>,
+    /// Where `pub` is written.
+    public: Vec<usize>,
+}
+
 /// Returns the cell with its attributes of tests made blank, followed by a call that runs the tests. Lines stay
 /// where they are. Returns a sentence if there is no test.
 pub(super) fn program(code: &str) -> Result<String, String> {
-    let (tests, blank, public) = find(code);
+    if limits::refusal(code).is_some() {
+        // The session refuses it.
+        return Ok(code.to_owned());
+    }
+    let Found {
+        tests,
+        blank,
+        public,
+    } = find(&Syntax::of(code));
     if tests.is_empty() {
         return Err("`%test` finds no function that is marked with `#[test]`.".to_owned());
     }
@@ -50,118 +70,65 @@ fn call(test: &Test) -> String {
     )
 }
 
-/// Returns the tests, the ranges to be made blank, and the offsets of the tests in modules and of modules in modules,
-/// which must be public.
-fn find(code: &str) -> (Vec<Test>, Vec<Range<usize>>, Vec<usize>) {
-    let tokens = with_offsets(code);
-    let text = |at: usize| tokens.get(at).map_or("", |token| token.2);
-    let (mut tests, mut blank, mut public) = (Vec::new(), Vec::new(), Vec::new());
-    // The modules around, each with the depth of its braces and the index of its `mod`.
-    let mut modules: Vec<(&str, usize, usize)> = Vec::new();
-    let (mut depth, mut at) = (0, 0);
-    // The test whose function has not come yet.
-    let mut test: Option<Test> = None;
-    let mut marks = Marks::default();
-    while at < tokens.len() {
-        match text(at) {
-            "#" if text(at + 1) == "[" => {
-                let end = end_of_attribute(&tokens, at);
-                let place = tokens[at].0..tokens[end].0 + 1;
-                match text(at + 2) {
-                    "test" if text(at + 3) == "]" => {
-                        test = Some(Test::default());
-                        blank.push(place);
-                    }
-                    "ignore" => marks.ignored = Some(place),
-                    "should_panic" => marks.should_panic = Some(place),
-                    "cfg" if text(at + 4) == "test" => blank.push(place),
-                    _ => {}
-                }
-                at = end;
+/// Finds the tests of a cell. Those in modules, and modules in modules, must be public.
+fn find(cell: &Syntax) -> Found {
+    let mut found = Found::default();
+    let range = |it: &SyntaxNode| cell.range(it.text_range());
+    let for_tests = cell.all().filter(|it| is(it, "cfg(test"));
+    found.blank.extend(for_tests.map(|it| range(it.syntax())));
+    for function in cell.all::<ast::Fn>() {
+        let marked = |name: &str| function.attrs().find(|it| is(it, name));
+        let Some(test) = marked("test") else {
+            continue;
+        };
+        let others = ["ignore", "should_panic"].map(marked);
+        let [ignored, should_panic] = others.each_ref().map(Option::is_some);
+        let marks = others.into_iter().flatten().chain([test]);
+        found.blank.extend(marks.map(|it| range(it.syntax())));
+        let ancestors = function.syntax().ancestors();
+        let modules = ancestors.filter(|it| ast::Module::can_cast(it.kind()));
+        let mut items: Vec<SyntaxNode> = modules.collect();
+        items.reverse();
+        items.push(function.syntax().clone());
+        let names = items
+            .iter()
+            .filter_map(|it| ast::AnyHasName::cast(it.clone())?.name());
+        let names: Vec<String> = names.map(|name| name.text().to_string()).collect();
+        found.tests.push(Test {
+            path: names.join("::"),
+            ignored,
+            should_panic,
+        });
+        for item in &items[1..] {
+            let visibility = item.children().find_map(ast::Visibility::cast);
+            match visibility.map(|it| range(it.syntax())) {
+                // What follows the word, such as `(crate)`.
+                Some(place) => found.blank.push(place.start + "pub".len()..place.end),
+                None => found
+                    .public
+                    .extend(first_word(item).map(|it| cell.range(it).start)),
             }
-            "mod" if is_name(text(at + 1)) && text(at + 2) == "{" => {
-                modules.push((text(at + 1), depth, at));
-            }
-            "fn" => {
-                let marks = std::mem::take(&mut marks);
-                if let Some(mut test) = test.take() {
-                    test.ignored = marks.ignored.is_some();
-                    test.should_panic = marks.should_panic.is_some();
-                    blank.extend([marks.ignored, marks.should_panic].into_iter().flatten());
-                    let names = modules.iter().map(|(name, ..)| *name);
-                    test.path = names.chain([text(at + 1)]).collect::<Vec<_>>().join("::");
-                    let items = modules.iter().map(|(.., at)| *at).chain([at]);
-                    for item in items.skip(1) {
-                        match visibility(&tokens, item) {
-                            Visibility::Private(at) => public.push(at),
-                            Visibility::Restricted(place) => blank.push(place),
-                            Visibility::Public => {}
-                        }
-                    }
-                    tests.push(test);
-                }
-            }
-            "{" => depth += 1,
-            "}" => {
-                depth = depth.saturating_sub(1);
-                modules.pop_if(|(_, of_module, _)| *of_module == depth);
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    (tests, blank, public)
-}
-
-/// The other attributes of a function.
-#[derive(Default)]
-struct Marks {
-    ignored: Option<Range<usize>>,
-    should_panic: Option<Range<usize>>,
-}
-
-type Token<'a> = (usize, ra_ap_rustc_lexer::TokenKind, &'a str);
-
-enum Visibility {
-    /// Private. Holds the offset of the item's first token, where `pub` is missing.
-    Private(usize),
-    /// `pub(…)`. Holds the range of the parentheses.
-    Restricted(Range<usize>),
-    Public,
-}
-
-/// Returns the visibility of the item with the keyword (`fn`, `mod`) at this index.
-fn visibility(tokens: &[Token], keyword: usize) -> Visibility {
-    let is_before = |(_, _, text): &&Token| {
-        ["async", "const", "unsafe", "extern"].contains(text) || text.starts_with('"')
-    };
-    let qualifiers = tokens[..keyword].iter().rev().take_while(is_before).count();
-    let (first, before) = (
-        tokens[keyword - qualifiers].0,
-        &tokens[..keyword - qualifiers],
-    );
-    match before {
-        [.., (_, _, "pub")] => Visibility::Public,
-        [.., (end, _, ")")] => {
-            let open = before.iter().rfind(|(_, _, text)| *text == "(");
-            Visibility::Restricted(open.map_or(*end, |open| open.0)..end + 1)
-        }
-        _ => Visibility::Private(first),
-    }
-}
-
-/// Returns the index of the bracket that closes an attribute.
-fn end_of_attribute(tokens: &[Token], at: usize) -> usize {
-    let mut depth = 0;
-    for (index, (_, _, text)) in tokens.iter().enumerate().skip(at + 1) {
-        match *text {
-            "[" => depth += 1,
-            "]" if depth == 1 => return index,
-            "]" => depth -= 1,
-            _ => {}
         }
     }
-    tokens.len() - 1
+    found
+}
+
+/// Returns where an item begins, behind attributes and comments.
+fn first_word(item: &SyntaxNode) -> Option<TextRange> {
+    use SyntaxKind::{ATTR, COMMENT, WHITESPACE};
+    let mut parts = item.children_with_tokens();
+    let first = parts.find(|it| ![ATTR, COMMENT, WHITESPACE].contains(&it.kind()));
+    first.map(|it| it.text_range())
+}
+
+/// Returns whether an attribute begins with this name.
+fn is(attribute: &ast::Attr, name: &str) -> bool {
+    let text: String = attribute.syntax().text().to_string();
+    let text: String = text.split_whitespace().collect();
+    let rest = text
+        .strip_prefix("#[")
+        .and_then(|text| text.strip_prefix(name));
+    rest.is_some_and(|rest| rest.starts_with([']', ')', '(', '=']))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What evaluates the Rust of a cell: a trait, and the engines that implement it.
 //!
-//! - [`interface`] is the trait; [`input`] passes a cell's request for input on;
+//! - [`interface`] is the trait; [`input`] passes a cell's request for input on, [`output`] turns what cells print into
+//!   records;
 //! - [`own`] uses the crate `taper-engine`, and is the default;
 //! - `evcxr` uses the released evcxr, with the feature `evcxr`.
 
@@ -8,6 +9,7 @@
 mod evcxr;
 mod input;
 mod interface;
+mod output;
 mod own;
 
 use crate::error::{Error, Result};

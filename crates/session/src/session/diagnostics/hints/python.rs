@@ -162,17 +162,9 @@ const TYPES: &[(&str, &str)] = &[
 ];
 
 /// Functions of torch and numpy that are methods of a tensor in Rust.
+#[rustfmt::skip]
 const METHODS: [&str; 10] = [
-    "abs",
-    "cos",
-    "exp",
-    "log",
-    "relu",
-    "sin",
-    "sqrt",
-    "tanh",
-    "transpose",
-    "reshape",
+    "abs", "cos", "exp", "log", "relu", "sin", "sqrt", "tanh", "transpose", "reshape",
 ];
 
 /// Names of Python that have a value or stand for a module.

@@ -67,7 +67,6 @@ fn suggestion(message: &str, place: Span, text: &str) -> Diagnostic {
             ..place
         }],
         children: Vec::new(),
-        rendered: None,
     }
 }
 
@@ -104,7 +103,7 @@ fn suggest_variable<'a>(diagnostic: &mut Diagnostic, variables: impl Iterator<It
     };
     let limit = name.chars().count().max(3) / 3;
     let similar = variables
-        .map(|variable| (distance(name, variable), variable))
+        .map(|variable| (strsim::osa_distance(name, variable), variable))
         .filter(|(distance, _)| *distance <= limit)
         .min();
     let Some(((_, variable), place)) = similar.zip(diagnostic.primary().cloned()) else {
@@ -144,44 +143,5 @@ fn suggest_question_mark(child: &mut Diagnostic, number: u32) {
             "use the `?` operator to extract {kind}, propagating a `Result::Err` value to the caller"
         );
         span.suggested_replacement = Some("?".to_owned());
-    }
-}
-
-/// Returns how many characters must be inserted, removed, replaced or swapped with the next one.
-fn distance(from: &str, to: &str) -> usize {
-    let [from, to]: [Vec<char>; 2] = [from, to].map(|text| text.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
-    for i in 1..=from.len() {
-        let mut row = vec![i];
-        for j in 1..=to.len() {
-            let change = usize::from(from[i - 1] != to[j - 1]);
-            let mut least = (rows[i - 1][j - 1] + change)
-                .min(rows[i - 1][j] + 1)
-                .min(row[j - 1] + 1);
-            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[from.len()][to.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn the_distance_counts_typing_errors() {
-        for (from, to, expected) in [
-            ("wieghts", "weights", 1),
-            ("x", "x", 0),
-            ("", "ab", 2),
-            ("loss", "losses", 2),
-            ("é", "e", 1),
-        ] {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! With what the session's cells are compiled and run.
 
 use super::super::interface::Start;
-use crate::cells::{self, Answer};
-use crate::error::{Error, Result};
+use crate::cells::{self, ANSWERS_VARIABLE, Answer};
+use crate::error::Result;
 use crate::image;
 use rustix::io::FdFlags;
 use std::ffi::OsString;
@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_engine::{Config, Package};
+use taper_host::error::Context as _;
 use taper_host::{cache, toolchain};
 
 /// The function of `taper` that shows the error of a `?`.
@@ -93,7 +94,8 @@ pub(super) fn environment(
 ) -> Vec<(OsString, Option<OsString>)> {
     // The program does not matter.
     let mut command = Command::new("cells");
-    cells::connect(&mut command, secret, library, answers.descriptor());
+    cells::connect(&mut command, secret, library);
+    command.env(ANSWERS_VARIABLE, answers.descriptor().to_string());
     let changes = command.get_envs();
     changes
         .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
@@ -109,10 +111,8 @@ pub(super) struct Answers {
 
 impl Answers {
     fn new() -> Result<Answers> {
-        let (reader, writer) = std::io::pipe().map_err(Error::system("create a pipe"))?;
-        rustix::io::fcntl_setfd(&reader, FdFlags::empty())
-            .map_err(std::io::Error::from)
-            .map_err(Error::system("set up a pipe"))?;
+        let (reader, writer) = std::io::pipe().trying("create a pipe")?;
+        rustix::io::fcntl_setfd(&reader, FdFlags::empty()).trying("set up a pipe")?;
         Ok(Answers {
             to_cells: File::from(std::os::fd::OwnedFd::from(writer)),
             from_session: reader,

@@ -4,18 +4,17 @@
 //! - [`configuration`] finds the compiled packages of the session;
 //! - [`editor`] completes names and shows documentation;
 //! - [`messages`] turns what the engine reports into the session's errors;
-//! - [`output`] turns what cells print into records;
 //! - [`stale`] compares what cells have seen.
 
 mod advice;
 mod configuration;
 mod editor;
 mod messages;
-mod output;
 mod stale;
 
 use super::input::InputRequest;
 use super::interface::{Added, Engine, EngineEvent, How, Listen, Start};
+use super::output::{Output, Piece};
 use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
@@ -25,7 +24,6 @@ use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use configuration::Answers;
-use output::{Output, Piece};
 use stale::CellGraph;
 use std::path::PathBuf;
 use taper_engine::{Event, Failure, Outcome};
