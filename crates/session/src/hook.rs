@@ -13,7 +13,12 @@ use taper_host::process;
 pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     let (_, rest) = arguments.split_first()?;
     #[cfg(feature = "evcxr")]
-    evcxr::runtime_hook();
+    {
+        if let Err(error) = cells::evcxr::start() {
+            return Some(Err(error));
+        }
+        evcxr::runtime_hook();
+    }
     if let Some(code) = taper_engine::hook(arguments, &cells::OurCells) {
         return Some(Ok(code));
     }

@@ -122,7 +122,15 @@ mod interpose {
         let input = (fd == 0).then(|| INPUT.get()).flatten();
         let Some(input) = input.filter(|input| input.is_in_place()) else {
             // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
-            return unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
+            let length =
+                unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
+            #[cfg(feature = "evcxr")]
+            if fd == 0 && length > 0 {
+                // SAFETY: the call has written so many bytes.
+                let read = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
+                crate::cells::evcxr::after_read(read);
+            }
+            return length;
         };
         match input.take(count) {
             Ok(bytes) => {

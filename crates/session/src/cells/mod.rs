@@ -8,10 +8,13 @@
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`stop`]: ends cells that print or sleep and were interrupted;
-//! - [`protocol`]: the variables with which it is started.
+//! - [`protocol`]: the variables with which it is started;
+//! - `evcxr`: the same for the process in which evcxr runs cells, with the feature `evcxr`.
 
 mod allocations;
 mod announcer;
+#[cfg(feature = "evcxr")]
+pub(crate) mod evcxr;
 mod input;
 mod library;
 mod limit;

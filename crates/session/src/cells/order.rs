@@ -38,6 +38,11 @@ mod interpose {
             unsafe { *libc::__errno_location() = libc::ECANCELED };
             return -1;
         }
+        #[cfg(feature = "evcxr")]
+        if let (1, 1.., Some(before)) = (fd, count, super::BEFORE_WRITE.get()) {
+            // SAFETY: the caller guarantees that so many bytes can be read.
+            before(unsafe { std::slice::from_raw_parts(buffer.cast(), count) });
+        }
         let output = OUTPUT.load(Ordering::Relaxed);
         if output >= 0 {
             match fd {
@@ -65,6 +70,10 @@ mod interpose {
         rustix::io::ioctl_fionread(stream).unwrap_or(0)
     }
 }
+
+/// Is called with what is about to be written to standard output.
+#[cfg(feature = "evcxr")]
+pub(super) static BEFORE_WRITE: std::sync::OnceLock<fn(&[u8])> = std::sync::OnceLock::new();
 
 /// Keeps the order of this process's two output streams from now on. `output` is a duplicate of standard
 /// output, to which [`write()`] writes.

@@ -24,8 +24,8 @@ pub(super) struct Output {
     bundle: MimeBundle,
     /// The value of the last expression: whatever a cell prints cannot take its place.
     value: MimeBundle,
-    /// A panic that `taper` has reported, and that may not end the cell.
-    panic: Option<String>,
+    /// A panic that `taper` has reported, and that may not end the cell; and whether it is an error of `taper`.
+    panic: Option<(String, bool)>,
     /// The error of a `?`, as `taper` reports it.
     failure: Option<Record>,
     /// The prompt for the line that the cell reads next.
@@ -120,6 +120,19 @@ impl Output {
         self.record(failure);
     }
 
+    /// Reports the panic that ended the cell, for an engine that does not say whether the cell has caught it.
+    #[cfg(feature = "evcxr")]
+    pub(super) fn ended_with_panic(&mut self) {
+        if let Some((message, is_error)) = self.panic.take() {
+            self.ended_with(Record::Panic {
+                message,
+                is_error,
+                file: None,
+                line: None,
+            });
+        }
+    }
+
     /// Reports how the process ended.
     pub(super) fn ended(&mut self, end: &End) {
         self.release(true);
@@ -171,7 +184,9 @@ impl Output {
             Item::Text(text) => self.text(Stream::Stdout, text),
             Item::Content { mime_type, content } => self.content(mime_type, content),
             Item::Prompt { text, password } => self.prompt = Prompt { text, password },
-            Item::Record(Record::Panic { message, .. }) => self.panic = Some(message),
+            Item::Record(Record::Panic {
+                message, is_error, ..
+            }) => self.panic = Some((message, is_error)),
             Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
             Item::Record(Record::Input) => {
                 let prompt = std::mem::take(&mut self.prompt);
@@ -227,7 +242,7 @@ impl Output {
 
     /// Shows a panic that the cell has caught as text.
     fn release_panic(&mut self) {
-        if let Some(message) = self.panic.take() {
+        if let Some((message, _)) = self.panic.take() {
             self.text(Stream::Stderr, format!("caught panic: {message}\n"));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::session::diagnostics::{Diagnostic, EngineError, Label, Note};
 use evcxr::CompilationError;
+use taper_evaluator::record::End;
 
 /// How evcxr's message begins when the compiler has failed and reported no error in the code.
 const NO_ERRORS: &str = "Compilation failed, but no parsable errors were found. STDERR:\n";
@@ -22,6 +23,17 @@ pub(super) fn translate(error: evcxr::Error) -> EngineError {
             Some(output) => EngineError::Compiler(output.to_owned()),
             None => EngineError::Message(message),
         },
+    }
+}
+
+/// Returns how the process ended, which evcxr says in words.
+pub(super) fn end(said: &str) -> End {
+    let (_, status) = said.rsplit_once("with status: ").unwrap_or_default();
+    let number = |before: &str| status.strip_prefix(before)?.split(' ').next()?.parse().ok();
+    End {
+        code: number("exit status: "),
+        signal: number("signal: "),
+        allocation: None,
     }
 }
 
@@ -58,5 +70,25 @@ fn own_text(label: &str) -> String {
     match levels.iter().any(|level| label.starts_with(level)) {
         true => String::new(),
         false => label.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_process_is_read_from_evcxrs_words() {
+        let end = |said: &str| {
+            let End { code, signal, .. } = end(said);
+            (code, signal)
+        };
+        assert_eq!(
+            end("Subprocess terminated with status: exit status: 3"),
+            (Some(3), None)
+        );
+        let killed = "a line\nSubprocess terminated with status: signal: 9 (SIGKILL)";
+        assert_eq!(end(killed), (None, Some(9)));
+        assert_eq!(end("Subprocess didn't start"), (None, None));
     }
 }

@@ -7,6 +7,7 @@ mod errors;
 
 use super::input::InputRequest;
 use super::interface::{Engine, EngineEvent, Listen, Start};
+use super::output::{Output, Piece};
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::session::diagnostics::EngineError;
@@ -14,6 +15,7 @@ use crate::session::interrupt::Cells;
 use crate::{image, workspace};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
@@ -21,7 +23,7 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use taper_evaluator::evaluator::{Completion, Completions};
-use taper_evaluator::event::{MimeBundle, Stream};
+use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 use taper_host::error::Context as _;
 use taper_host::toolchain;
@@ -29,7 +31,7 @@ use taper_host::toolchain;
 /// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
 
-/// How long to wait for the standard error of a cell that has ended: evcxr reads it in another thread.
+/// How long to wait for what a cell has printed last: evcxr reads its errors in another thread.
 const QUIET: Duration = Duration::from_millis(20);
 
 /// The variable with the folders in which the dynamic loader looks for libraries.
@@ -45,6 +47,7 @@ pub(super) struct Evcxr {
     taper: String,
     context: CommandContext,
     outputs: EvalContextOutputs,
+    printed: Output,
 }
 
 impl Evcxr {
@@ -58,7 +61,9 @@ impl Evcxr {
         let lock = start.work.join("Cargo.lock");
         let locked = std::fs::read(&lock).on_file("read", &lock)?;
         let mut process = Command::new(taper_host::process::program()?);
-        cells::prepare(&mut process);
+        cells::limit()?;
+        let secret = uuid::Uuid::new_v4().simple().to_string();
+        cells::connect(&mut process, &secret, &start.library);
         process.env(LIBRARY_PATH, library_path()?);
         let started = on_large_stack(|| EvalContext::with_subprocess_command(process));
         let (context, outputs) = started.map_err(|error| Error::Start(error.to_string()))?;
@@ -68,6 +73,7 @@ impl Evcxr {
             taper: workspace::dependency(&start.taper, &start.features),
             context: CommandContext::with_eval_context(context),
             outputs,
+            printed: Output::new(&secret),
         })
     }
 }
@@ -79,12 +85,13 @@ impl Engine for Evcxr {
     }
 
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
-        // evcxr does not say when a cell begins to run.
-        listen(EngineEvent::Record(Record::Begin));
         let (requests, requested) = unbounded();
         let (sender, done) = bounded(1);
         let Evcxr {
-            context, outputs, ..
+            context,
+            outputs,
+            printed,
+            ..
         } = self;
         let evaluate = || {
             let mut callbacks = EvalCallbacks {
@@ -97,12 +104,19 @@ impl Engine for Evcxr {
                 .stack_size(STACK)
                 .spawn_scoped(scope, evaluate);
             let thread = thread.map_err(|error| error.to_string())?;
-            let outcome = listen_until_done(outputs, &requested, &done, listen);
+            let outcome = listen_until_done(outputs, printed, &requested, &done, listen);
             match thread.join() {
                 Ok(()) => outcome.unwrap_or_else(|| Err("evcxr ended early".into())),
                 Err(panic) => resume_unwind(panic),
             }
         });
+        match &outcome {
+            Ok(_) => printed.ended_with_panic(),
+            Err(evcxr::Error::SubprocessTerminated(status)) => printed.ended(&errors::end(status)),
+            Err(_) => {}
+        }
+        printed.complete();
+        pass_on(printed, listen);
         outcome.map(bundle_of).map_err(errors::translate)
     }
 
@@ -160,18 +174,24 @@ impl Engine for Evcxr {
     }
 }
 
-/// The process in which evcxr's cells run. It does not notice an interrupt, so that ends it.
+/// The process in which evcxr's cells run.
 struct Process(Arc<Mutex<Child>>);
 
 impl Cells for Process {
     fn interrupt(&self) {
-        self.kill();
+        self.signal(Signal::INT);
     }
 
     fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+impl Process {
+    fn signal(&self, signal: Signal) {
         // Locked for long only while evcxr waits for a process that has ended already.
-        if let Ok(mut process) = self.0.try_lock() {
-            let _ = process.kill();
+        if let Ok(process) = self.0.try_lock() {
+            let _ = kill_process(Pid::from_child(&process), signal);
         }
     }
 }
@@ -199,37 +219,49 @@ type Outcome = Result<EvalOutputs, evcxr::Error>;
 /// Passes events on until the cell has ended; returns how, or `None` if evcxr has panicked.
 fn listen_until_done(
     outputs: &EvalContextOutputs,
+    printed: &mut Output,
     requests: &Receiver<InputRequest>,
     done: &Receiver<Outcome>,
     listen: &mut Listen,
 ) -> Option<Outcome> {
     let outcome = loop {
         select! {
-            recv(outputs.stdout) -> line => pass_on(Stream::Stdout, line.ok(), listen),
-            recv(outputs.stderr) -> line => pass_on(Stream::Stderr, line.ok(), listen),
-            recv(requests) -> request => if let Ok(request) = request {
+            recv(outputs.stdout) -> line => printed.stdout(&whole(line.ok()?)),
+            recv(outputs.stderr) -> line => printed.stderr(&whole(line.ok()?)),
+            recv(requests) -> request => {
                 // What the cell printed before it asked comes first.
-                for line in outputs.stdout.try_iter() {
-                    pass_on(Stream::Stdout, Some(line), listen);
-                }
-                listen(EngineEvent::InputRequest(request));
+                outputs.stdout.try_iter().for_each(|line| printed.stdout(&whole(line)));
+                pass_on(printed, listen);
+                listen(EngineEvent::InputRequest(request.ok()?));
             },
             recv(done) -> outcome => break outcome.ok(),
         }
+        pass_on(printed, listen);
     };
-    for line in outputs.stdout.try_iter() {
-        pass_on(Stream::Stdout, Some(line), listen);
+    while let Ok(line) = outputs.stdout.recv_timeout(QUIET) {
+        printed.stdout(&whole(line));
     }
     while let Ok(line) = outputs.stderr.recv_timeout(QUIET) {
-        pass_on(Stream::Stderr, Some(line), listen);
+        printed.stderr(&whole(line));
     }
     outcome
 }
 
-fn pass_on(stream: Stream, line: Option<String>, listen: &mut Listen) {
-    if let Some(line) = line {
-        let text = line + "\n";
-        listen(EngineEvent::Record(Record::Text { stream, text }));
+/// Returns a line as it was printed.
+fn whole(line: String) -> String {
+    line + "\n"
+}
+
+/// Passes on what the cell has printed so far. The lines of records are those of the source that evcxr has written.
+fn pass_on(printed: &mut Output, listen: &mut Listen) {
+    for piece in printed.take() {
+        let Piece::Record(mut record) = piece else {
+            continue;
+        };
+        if let Record::ThreadPanic { line, .. } = &mut record {
+            *line = None;
+        }
+        listen(EngineEvent::Record(record));
     }
 }
 
