@@ -383,7 +383,7 @@ impl Parameter {
     /// Returns a parameter of its own that waits for the first input as this one does; `None` if this one has values.
     pub(super) fn waiting_copy(&self) -> Option<Self> {
         match &*self.read() {
-            State::Ready(_) => None,
+            State::Ready(_) | State::Quantized(_) => None,
             State::Lazy { device, spec } => Some(Self::waiting(device.clone(), spec.clone())),
         }
     }

@@ -11,7 +11,7 @@ enum By {
     Nothing(&'static str),
 }
 
-const COMMANDS: [(&str, By); 15] = [
+const COMMANDS: [(&str, By); 16] = [
     (
         "cargo taper lab notebooks/01-welcome.ipynb",
         By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),

@@ -255,7 +255,9 @@ impl<T: Element> Backward for Back<T> {
             let last = inputs.len() - 1;
             let heads = |i: usize, group: usize, input: usize, steps: usize| {
                 let x = &inputs[input];
-                self.places[i].positions(sizes, group, steps, x.dims()).take(x)
+                self.places[i]
+                    .positions(sizes, group, steps, x.dims())
+                    .take(x)
             };
             let query = heads(0, 1, 0, sizes.queries)?;
             let (key, value) = (
@@ -263,7 +265,9 @@ impl<T: Element> Backward for Back<T> {
                 heads(2, sizes.group, last, sizes.keys)?,
             );
             let (y, _) = attention(&"attention", [&query, &key, &value], &mask, 0.0)?;
-            self.output.positions(sizes, 1, sizes.queries, shape).add(&y)
+            self.output
+                .positions(sizes, 1, sizes.queries, shape)
+                .add(&y)
         })
     }
 
