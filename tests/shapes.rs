@@ -45,9 +45,10 @@ const NETWORKS: [Networks; 15] = [
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 12] = [
+const INPUTS: [(&str, &str); 13] = [
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
+    ("Conv2d::new(1, 16,", "(5, 1, 8, 8)"),
     ("Conv2d::new(1,", "(5, 1, 28, 28)"),
     ("LazyLinear", "(5, 7)"),
     ("Linear::new(2,", "(5, 2)"),

@@ -79,13 +79,17 @@ fn of_running() -> Option<Chain> {
             if depth == last {
                 steps.push(step(
                     &path,
-                    frame.layers().get(frame.at()),
+                    frame.layers().get(frame.at()).map(|layer| &**layer),
                     Outcome::Refused,
                 ));
             }
             path.truncate(path.rfind('.').map_or(0, |dot| dot + 1));
             for (i, layer) in frame.layers().iter().enumerate().skip(frame.at() + 1) {
-                steps.push(step(&format!("{path}{i}"), Some(layer), Outcome::Waiting));
+                steps.push(step(
+                    &format!("{path}{i}"),
+                    Some(&**layer),
+                    Outcome::Waiting,
+                ));
             }
             path.truncate(path.len().saturating_sub(1));
         }
@@ -110,11 +114,11 @@ fn passed(frame: &Frame, path: &str) -> Vec<Step> {
     let outputs = frame.shapes.iter().skip(1);
     let outputs = frame.layers().iter().zip(outputs).enumerate();
     outputs
-        .map(|(i, (layer, output))| step(&format!("{path}{i}"), Some(layer), shape(output)))
+        .map(|(i, (layer, output))| step(&format!("{path}{i}"), Some(&**layer), shape(output)))
         .collect()
 }
 
-fn step(path: &str, layer: Option<&Box<dyn Layer>>, outcome: Outcome) -> Step {
+fn step(path: &str, layer: Option<&dyn Layer>, outcome: Outcome) -> Step {
     let description = layer.map_or(String::new(), |layer| layer.describe());
     Step::new(path, &description, outcome)
 }

@@ -107,6 +107,16 @@ impl Slider {
         }
     }
 
+    fn scale(&self) -> frames::Scale {
+        frames::Scale {
+            label: self.label.clone(),
+            ends: self.ends(),
+            step: self.step_size(),
+            is_log: self.is_log,
+            start: self.get(),
+        }
+    }
+
     /// Returns the distance of two positions on the scale.
     fn step_size(&self) -> f64 {
         let (low, high) = self.ends();
@@ -240,7 +250,11 @@ fn begin(sliders: &[Slider], callback: Callback) {
     let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
     let mut run: Run = Box::new(shown(callback));
     let first = run(&values);
-    let display = display_live(&frames::added(first, sliders, &mut run));
+    let display = display_live(&frames::added(
+        first,
+        sliders.iter().map(Slider::scale),
+        &mut run,
+    ));
     let interaction = Interaction {
         ids,
         values,

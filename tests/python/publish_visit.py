@@ -47,6 +47,7 @@ def visit(browser, file: Path, width: int, scheme: str, screenshots: Path | None
     if len(printed) != 3 or any(abs(a - b) > 1e-4 for a, b in zip(printed, computed, strict=True)):
         problems.append(f"the model returns {computed}, the notebook {printed}")
     before = page.locator(".model li").all_inner_texts()
+    page.locator(".model canvas").scroll_into_view_if_needed()
     box = page.locator(".model canvas").bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 20)
     page.mouse.down()

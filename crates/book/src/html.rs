@@ -1,5 +1,7 @@
 //! HTML that several modules write.
 
+use serde_json::Value;
+
 /// Escapes a text for the content of an element, or for the value of an attribute in double quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -13,6 +15,13 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Returns an element with data for the scripts of a page.
+pub(crate) fn data(value: &Value) -> String {
+    // No text in it can end the element.
+    let json = value.to_string().replace('<', "\\u003c");
+    format!("<script type=\"application/json\">{json}</script>")
 }
 
 /// Encloses HTML in an element of this class.

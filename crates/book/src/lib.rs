@@ -50,6 +50,7 @@ mod documentation;
 mod epub;
 mod error;
 mod finish;
+mod frames;
 mod highlight;
 mod home;
 mod html;

@@ -5,10 +5,9 @@ use crate::cell::{self, Cell, Kind};
 use crate::error::CellError;
 use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
-use crate::publish::frames;
 use crate::sanitise::{clean, without_marks};
 use crate::tags::Visibility;
-use crate::{ansi, markdown, math};
+use crate::{ansi, frames, markdown, math};
 use serde_json::Value;
 
 /// The MIME type of a control.
@@ -140,7 +139,8 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
     let text = |media_type: &str| data.get(media_type).map(cell::text);
     if builder.is_published() {
         if let Some(frames) = data.get(frames::MEDIA_TYPE) {
-            return frames::render(frames, builder);
+            let mut render = |output: &Value| render_alone(output, builder).unwrap_or_default();
+            return frames::render(frames, &mut render);
         }
         if data.get(VIEW).is_some() {
             // The sliders are part of the frames.

@@ -5,7 +5,6 @@
 //! with the tag `publish-model`, whose value is a trained model. The page runs the model itself: `model` encodes its
 //! layers and its weights for `runtime`, a program in WebAssembly that is part of the page.
 
-pub(crate) mod frames;
 mod model;
 mod runtime;
 
@@ -15,7 +14,7 @@ use crate::builder::PageBuilder;
 use crate::cell::{Cell, text};
 use crate::chapter::{Chapter, Source};
 use crate::error::{ChapterError, Error};
-use crate::html::escape;
+use crate::html::{data, escape};
 use crate::page;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -212,13 +211,6 @@ fn writing(cell: &Value, folder: &Path) -> Option<String> {
         sizes.join(", "),
         path("out"),
     ))
-}
-
-/// Returns an element with data for the scripts of the page.
-fn data(value: &Value) -> String {
-    // No text in it can end the element.
-    let json = value.to_string().replace('<', "\\u003c");
-    format!("<script type=\"application/json\">{json}</script>")
 }
 
 fn whole(chapter: &Chapter, content: &str, has_models: bool) -> String {

@@ -30,6 +30,13 @@ for (const interaction of document.querySelectorAll('.interaction')) {
     }
 }
 
+// A region that scrolls can be scrolled with the keyboard only if it can have the focus.
+for (const region of document.querySelectorAll('pre, pre code, .output, .table-wrapper, math')) {
+    if (region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight) {
+        region.setAttribute('tabindex', '0');
+    }
+}
+
 // Models.
 const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 

@@ -246,7 +246,7 @@ impl Conv {
         let columns = window.size(1, width, self.dilation[1])?;
         let (of_group, area) = (channels / self.groups, window.kernel[0] * window.kernel[1]);
         let outputs = self.bias.len();
-        if self.weight.len() != outputs * of_group * area || outputs % self.groups != 0 {
+        if self.weight.len() != outputs * of_group * area || !outputs.is_multiple_of(self.groups) {
             return None;
         }
         *shape = vec![outputs, rows, columns];
@@ -327,11 +327,11 @@ fn sigmoid(x: f32) -> f32 {
 fn erf(x: f32) -> f32 {
     let t = 1.0 / (1.0 + 0.3275911 * x.abs());
     let terms = [
-        0.254829592,
-        -0.284496736,
-        1.421413741,
-        -1.453152027,
-        1.061405429,
+        0.254_829_6,
+        -0.284_496_72,
+        1.421_413_8,
+        -1.453_152_1,
+        1.061_405_4,
     ];
     let sum = terms.iter().rev().fold(0.0, |sum, term| (sum + term) * t);
     (1.0 - sum * (-x * x).exp()).copysign(x)

@@ -1,15 +1,16 @@
 //! Sliders of a published page: what a callback shows at each position is computed before, and is part of the page.
 
-use crate::builder::PageBuilder;
-use crate::html::escape;
-use crate::outputs;
+use crate::html::{data, escape};
 use serde_json::{Value, json};
 
 /// The MIME type in which the library sends the frames of an interaction.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.taper.frames+json";
 
-/// Renders the sliders, and the frame at which they start.
-pub(crate) fn render(frames: &Value, builder: &mut PageBuilder) -> Option<String> {
+/// Renders the sliders, and the frame at which they start; `render_output` renders the output of a frame.
+pub(crate) fn render(
+    frames: &Value,
+    render_output: &mut dyn FnMut(&Value) -> String,
+) -> Option<String> {
     let sliders: Vec<Slider> = { frames["sliders"].as_array()?.iter() }
         .filter_map(Slider::read)
         .collect();
@@ -17,7 +18,7 @@ pub(crate) fn render(frames: &Value, builder: &mut PageBuilder) -> Option<String
     let rendered: Vec<String> = { bundles.iter() }
         .map(|data| {
             let output = json!({"output_type": "display_data", "data": data, "metadata": {}});
-            outputs::render_alone(&output, builder).unwrap_or_default()
+            render_output(&output)
         })
         .collect();
     let start = { sliders.iter() }.fold(0, |at, slider| at * slider.values.len() + slider.start);
@@ -26,7 +27,7 @@ pub(crate) fn render(frames: &Value, builder: &mut PageBuilder) -> Option<String
         "<div class=\"output interaction\">\n<div class=\"controls\">{controls}</div>\n\
          <div class=\"frame\" aria-live=\"polite\">{}</div>\n{}</div>\n",
         rendered.get(start)?,
-        super::data(&json!(rendered)),
+        data(&json!(rendered)),
     ))
 }
 
