@@ -25,7 +25,7 @@ fn damaged_files_are_read_or_refused() {
     .concat();
     let labels = [&[0, 0, 8, 1, 0, 0, 0, 5][..], &[1; 5]].concat();
     let folder = temporary();
-    each_damaged(&[images.clone()], 200, |bytes| {
+    each_damaged(std::slice::from_ref(&images), 200, |bytes| {
         std::fs::write(folder.path().join("train-images-idx3-ubyte"), bytes).expect("a file");
         std::fs::write(folder.path().join("train-labels-idx1-ubyte"), &labels).expect("a file");
         let _ = idx::read(folder.path(), &set, part);

@@ -39,7 +39,7 @@ impl Work {
     }
 }
 
-/// From this number on, what is done so many times is worth a longer compilation.
+/// From this number on, what is done this many times is worth a longer compilation.
 const LARGE: u64 = 200_000;
 
 /// Methods that are compiled with the cell and go through all elements.
@@ -137,7 +137,7 @@ fn closure(after: &[TokenTree]) -> &[TokenTree] {
     &body[..end.unwrap_or(body.len())]
 }
 
-/// Returns whether a piece of source contains a large whole number, such as the end of a range.
+/// Returns whether a piece of source contains a large integer, such as the end of a range.
 fn has_large_number(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => has_large_number(group.stream()),
@@ -154,8 +154,8 @@ fn has_large_number(tokens: TokenStream) -> bool {
     })
 }
 
-/// Returns whether a piece of source contains a `?`: then it loads or computes so much that the loop around it costs
-/// nothing beside it, as in the loop over the batches of a training.
+/// Returns whether a piece of source contains a `?`: then it loads or computes something beside which the loop around it
+/// costs nothing, as in the loop over the batches of a training.
 fn may_fail(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => may_fail(group.stream()),

@@ -126,7 +126,7 @@ mod interpose {
                 unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
             #[cfg(feature = "evcxr")]
             if fd == 0 && length > 0 {
-                // SAFETY: the call has written so many bytes.
+                // SAFETY: the call has written this many bytes.
                 let read = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
                 crate::cells::evcxr::after_read(read);
             }

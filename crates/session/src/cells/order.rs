@@ -40,7 +40,7 @@ mod interpose {
         }
         #[cfg(feature = "evcxr")]
         if let (1, 1.., Some(before)) = (fd, count, super::BEFORE_WRITE.get()) {
-            // SAFETY: the caller guarantees that so many bytes can be read.
+            // SAFETY: the caller guarantees that this many bytes can be read.
             before(unsafe { std::slice::from_raw_parts(buffer.cast(), count) });
         }
         let output = OUTPUT.load(Ordering::Relaxed);
