@@ -164,7 +164,6 @@ def hostile_homes(student: Student) -> int:
         ("a link to another's course", lambda: link(home / "course", "/home/student1/course")),
         ("a link to nowhere for the course", lambda: link(home / "course", "/nowhere")),
         ("a course that cannot be written", lambda: ((home / "course").unlink(), (home / "course").mkdir(0o500))),
-        ("a home that is full", lambda: fill(home / "full")),
     ]
     users = Path("/etc/passwd").read_text()
     (home / "full").unlink(missing_ok=True)
@@ -177,17 +176,7 @@ def hostile_homes(student: Student) -> int:
         assert Path("/etc/passwd").read_text() == users
         print(f"harmless: {what}; the server starts in {time.monotonic() - began:.1f} s", flush=True)
     student.stop_server()
-    (home / "full").unlink()
     return len(tried)
-
-
-def fill(path: Path) -> None:
-    try:
-        with open(path, "wb") as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError:
-        pass
 
 
 def undisturbed(students: list[Student]) -> int:
