@@ -130,7 +130,7 @@ fn truncated(std: f64, shape: Shape) -> Tensor {
         if beyond.sum_all().item() == 0.0 {
             return values;
         }
-        values = beyond.where_cond(&normal(0.0, std, shape.clone()), &values);
+        values = beyond.where_cond(normal(0.0, std, shape.clone()), &values);
     }
 }
 

@@ -164,7 +164,7 @@ impl LBFGS {
 
 impl Inner {
     fn step(&mut self, loss: &mut dyn FnMut() -> Tensor) -> Result<f64> {
-        if !(self.lr >= 0.0) {
+        if self.lr.is_nan() || self.lr < 0.0 {
             let advice = "Use a value such as 1.0";
             return Err(error::argument(
                 "LBFGS",

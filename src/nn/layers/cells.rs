@@ -260,7 +260,7 @@ impl LSTMCell {
                 let expected = "The states h and c must have the same shape";
                 raise(check::refused(self, old, expected))
             }
-            c = c + forget * old;
+            c += forget * old;
         }
         (output * c.tanh(), c)
     }

@@ -82,7 +82,7 @@ impl PoissonNLLLoss {
         if self.full {
             let count = y.maximum(1.0); // its logarithm is finite
             let stirling = &count * count.log() - &count + (&count * TAU).log() * 0.5;
-            losses = losses + y.gt(1.0).where_cond(stirling, 0.0);
+            losses += y.gt(1.0).where_cond(stirling, 0.0);
         }
         reduce(name, losses.raw(), self.reduction)
     }
@@ -174,7 +174,7 @@ impl GaussianNLLLoss {
         let limited = var + (var.maximum(self.eps) - var).detach();
         let mut losses = (limited.log() + (x - y).sqr() / &limited) * 0.5;
         if self.full {
-            losses = losses + 0.5 * TAU.ln();
+            losses += 0.5 * TAU.ln();
         }
         reduce(name, losses.raw(), self.reduction)
     }

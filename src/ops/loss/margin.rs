@@ -306,7 +306,7 @@ impl MultiMarginLoss {
         let right = x.gather(&places, 1); // (batch, 1)
         let mut losses = (self.margin - right + x).relu().pow(self.p);
         if let Some(weight) = &self.weight {
-            losses = losses * weight.to_dtype(x.dtype()).index_select(y, 0).unsqueeze(1);
+            losses *= weight.to_dtype(x.dtype()).index_select(y, 0).unsqueeze(1);
         }
         let others = 1.0 - crate::ops::one_hot(y, classes).to_dtype(x.dtype());
         let losses = (losses * others).sum(1) / classes as f64; // (batch,)

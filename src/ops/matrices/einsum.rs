@@ -134,7 +134,7 @@ impl Term {
                 .collect()
         };
         let batch = of(&self, &|label| {
-            both(label) && !(same(label) && !needed(*label))
+            both(label) && (needed(*label) || !same(label))
         });
         let inner = of(&self, &|label| same(label) && !needed(*label));
         let rows = of(&self, &|label| {
