@@ -12,10 +12,10 @@
 //!     let action = policy.forward(&observation).argmax(-1).item() as usize;
 //!     let step = environment.step(action);
 //!     total += step.reward;
-//!     observation = step.observation;
 //!     if step.is_over() {
 //!         break;
 //!     }
+//!     observation = step.observation;
 //! }
 //! assert!(total >= 1.0);
 //! ```

@@ -39,12 +39,8 @@ outlined!(Clone for Shapes { chain });
 /// assert_eq!(shapes.output_shape(), [32, 10]);
 ///
 /// let error = attempt(|| check_shapes(&net, (32, 3, 28, 28))).unwrap_err().to_string();
-/// assert!(error.ends_with("\
-///   input                                                (32, 3, 28, 28)
-///   Conv2d                                               (32, 8, 26, 26)
-///   ReLU                                                 (32, 8, 26, 26)
-///   Flatten                                              (32, 5408)
-/// ✗ Linear(in_features=7200, out_features=10, bias=true)  does not fit"));
+/// // It ends with the layers, from `input (32, 3, 28, 28)` to `Flatten (32, 5408)`, and this line:
+/// assert!(error.contains("✗ Linear(in_features=7200, out_features=10, bias=true)"), "{error}");
 /// ```
 #[inline]
 #[track_caller]

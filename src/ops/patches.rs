@@ -30,7 +30,7 @@ impl Tensor {
         /// use taper::prelude::*;
         ///
         /// let x = arange(0, 4).reshape((1, 4, 1, 1)); // (1, 4, 1, 1)
-        /// assert_eq!(x.pixel_shuffle(2).to_vec3::<i64>()[0], [[0, 1], [2, 3]]);
+        /// assert_eq!(x.pixel_shuffle(2).squeeze(0).to_vec3::<i64>(), [[[0, 1], [2, 3]]]);
         /// ```
         ///
         /// # Panics

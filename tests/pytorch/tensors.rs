@@ -67,7 +67,7 @@ fn writing(name: &str, a: &Args) -> Option<Outputs> {
         "index_add" => expressed!({
             let mut source = a.tensor("source")?;
             if let Some(alpha) = a.number("alpha")? {
-                source = source * alpha;
+                source *= alpha;
             }
             one(a
                 .x()?

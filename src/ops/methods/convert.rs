@@ -4,7 +4,7 @@ use crate::error::{self, OrRaise, raise};
 use crate::tensor::{
     Raw, Tensor, copied, moved, placed, rand, randn, storage_address, with_device,
 };
-use candle_core::{DType, Device, WithDType};
+use candle_core::{DType, Device, Result, WithDType};
 
 impl Tensor {
     methods! {
@@ -32,7 +32,7 @@ impl Tensor {
         /// # Panics
         /// If the elements have another type.
         pub fn to_vec<T: WithDType>(&self) -> Vec<T> = {
-            let flat = self.raw().flatten_all();
+            let flat = readable(self.raw()).and_then(|x| x.flatten_all());
             flat.and_then(|x| x.to_vec1()).or_raise()
         };
 
@@ -40,7 +40,7 @@ impl Tensor {
         ///
         /// # Panics
         /// If the tensor has another number of dimensions, or the elements have another type.
-        pub fn to_vec1<T: WithDType>(&self) -> Vec<T> = self.raw().to_vec1().or_raise();
+        pub fn to_vec1<T: WithDType>(&self) -> Vec<T> = readable(self.raw()).and_then(|x| x.to_vec1()).or_raise();
 
         /// Returns the rows of a tensor with two dimensions.
         ///
@@ -192,6 +192,14 @@ impl Tensor {
         shape: impl candle_core::shape::ShapeWithOneHole,
     ) -> Tensor {
         placed(Raw::from_slice(values, shape, &Device::Cpu))
+    }
+}
+
+/// Returns a tensor that Candle can read: it reads views of no elements out of bounds.
+fn readable(x: &Raw) -> Result<Raw> {
+    match x.elem_count() {
+        0 => Raw::zeros(x.shape(), x.dtype(), &Device::Cpu),
+        _ => Ok(x.clone()),
     }
 }
 
