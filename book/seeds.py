@@ -33,9 +33,9 @@ HEADLINES = {
         "% of the functions parse before training": ("before", r"([\d.]+) % of"),
         "% of the functions parse after training": ("after", r"after ([\d.]+) %"),
     },
-    "23-leaf-network": {"test accuracy in %": ("test-accuracy", r"accuracy ([\d.]+)")},
-    "24-ai-on-a-gpu": {"accuracy in %": ("fit-result", r"accuracy ([\d.]+)")},
-    "28-ship-it": {"accuracy in %": ("train", r"([\d.]+) % of")},
+    "25-leaf-network": {"test accuracy in %": ("test-accuracy", r"accuracy ([\d.]+)")},
+    "26-ai-on-a-gpu": {"accuracy in %": ("fit-result", r"accuracy ([\d.]+)")},
+    "30-ship-it": {"accuracy in %": ("train", r"([\d.]+) % of")},
 }
 
 

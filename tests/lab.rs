@@ -187,9 +187,9 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/22-gpus.ipynb");
+    let chapter = root().join("notebooks/24-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/22-gpus.ipynb", "JupyterLab Dark");
+    let mut lab = Lab::start("notebooks/24-gpus.ipynb", "JupyterLab Dark");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -198,7 +198,7 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/22-gpus.ipynb",
+        "notebooks/24-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);

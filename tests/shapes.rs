@@ -38,10 +38,10 @@ const NETWORKS: [Networks; 15] = [
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
     ("21-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
-    ("23-leaf-network", &["conv-block", "dense-block", "network-struct", "network-forward"], &[("LeafNetwork::new()", "(4, 3, 128, 128)")]),
-    ("24-ai-on-a-gpu", &["cnn-struct", "cnn-new", "cnn-forward"], &[("cnn()", "(4, 3, 32, 32)")]),
-    ("28-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
-    ("29-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
+    ("25-leaf-network", &["conv-block", "dense-block", "network-struct", "network-forward"], &[("LeafNetwork::new()", "(4, 3, 128, 128)")]),
+    ("26-ai-on-a-gpu", &["cnn-struct", "cnn-new", "cnn-forward"], &[("cnn()", "(4, 3, 32, 32)")]),
+    ("30-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
+    ("31-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.

@@ -48,8 +48,7 @@ pub fn bleu(texts: &[&str], references: &[&[&str]], n: usize) -> f64 {
 
 fn score(texts: &[&str], references: &[&[&str]], n: usize) -> Result<f64> {
     let is_referenced = |own: &&[&str]| !own.is_empty();
-    if texts.len() != references.len() || !references.iter().all(is_referenced) || n == 0
-    {
+    if texts.len() != references.len() || !references.iter().all(is_referenced) || n == 0 {
         return Err(error::argument(
             "bleu",
             "one or more references for each text, and n-grams of at least one word",

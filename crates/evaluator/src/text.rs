@@ -4,8 +4,8 @@
 ///
 /// ```
 /// let mut text = taper_evaluator::text::Text::default();
-/// assert_eq!(text.push(b"caf\xc3", false), "caf");
-/// assert_eq!(text.push(b"\xa9", true), "é");
+/// assert_eq!(text.push(b"na\xc3", false), "na");
+/// assert_eq!(text.push(b"\xafve", true), "ïve");
 /// ```
 #[derive(Default)]
 pub struct Text(Vec<u8>);

@@ -18,7 +18,7 @@ use taper_host::cache;
 const FOLDERS: &str = "TAPER_TAKEN_FROM";
 
 /// The file in an image's folder that names the home of the cargo that compiled it.
-const HOME: &str = "cargo-home";
+const HOME: &str = "home-of-cargo";
 
 /// Notes with which of cargo's homes an image is compiled; `None` if that is another machine's.
 pub(super) fn note(image: &Path, home: Option<PathBuf>) -> Result<()> {
