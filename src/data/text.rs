@@ -1,6 +1,7 @@
 //! Conversion of text to integers, the input of a model, and back.
 
 mod bpe;
+mod unknown;
 mod vocab;
 
 pub use bpe::BpeTokenizer;
@@ -139,7 +140,7 @@ impl CharTokenizer {
     pub fn decode(&self, indices: &[u32]) -> Result<String> {
         let char = |&index: &u32| {
             let char = self.chars.get(index as usize).copied();
-            char.ok_or_else(|| unknown("CharTokenizer", index, self.chars.len()))
+            char.ok_or_else(|| unknown::unknown("CharTokenizer", index, self.chars.len()))
         };
         indices.iter().map(char).collect()
     }
@@ -150,20 +151,6 @@ impl Show for CharTokenizer {
         let chars: String = self.chars.iter().collect();
         format!("CharTokenizer({} characters: {chars:?})", self.chars.len())
     }
-}
-
-/// Returns the error of an index for which there is no token.
-fn unknown(operation: &str, index: u32, len: usize) -> crate::error::Error {
-    error::index(
-        operation,
-        "token",
-        i64::from(index),
-        len,
-        match len {
-            0 => "Create it from a text with tokens: it has none".to_owned(),
-            _ => format!("Use indices from 0 to {}", len - 1),
-        },
-    )
 }
 
 #[cfg(test)]

@@ -2,19 +2,20 @@
 
 mod fused;
 mod mask;
+mod pairs;
 
-use super::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
+use super::contiguous_raw;
 use super::engine::autograd::has_kernel;
-use super::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
-use crate::error::{OrRaise, explain};
+use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{D, DType, Result, Shape};
+use candle_core::{D, Result, Shape};
 use fused::{Inputs, Place, Sizes, fused};
-use mask::hidden;
+use pairs::check_inputs;
 use std::fmt::Display;
 
 pub use mask::AttentionMask;
 pub(crate) use mask::valid_steps;
+pub(crate) use pairs::attention;
 
 /// Returns the mean of `value` `(…, keys, size)` with the weights `softmax(query · keyᵀ / √features)`,
 /// for queries `(…, queries, features)` and keys `(…, keys, features)`: `(…, queries, size)`.
@@ -191,71 +192,6 @@ pub(crate) fn attention_of_heads(
         places,
     };
     fused(inputs, sizes, shape.into(), output).map(Some)
-}
-
-/// Returns the weighted mean of the values, for which each weight is dropped with probability `p`, and the
-/// weights before dropout.
-pub(crate) fn attention(
-    caller: &dyn Display,
-    [query, key, value]: [&Raw; 3],
-    mask: &AttentionMask,
-    p: f64,
-) -> Result<(Raw, Raw)> {
-    check_inputs(caller, query, key, value)?;
-    if check::is_half(query) {
-        let single = [query, key, value].map(|x| x.to_dtype(DType::F32));
-        let [query_, key, value] = single;
-        let (y, weights) = attention(caller, [&query_?, &key?, &value?], mask, p)?;
-        return Ok((y.to_dtype(query.dtype())?, weights.to_dtype(query.dtype())?));
-    }
-    if query.elem_count() == 0 || value.elem_count() == 0 {
-        let shape = |last: usize| [&query.dims()[..query.rank() - 1], &[last]].concat();
-        let zeros = |last| Raw::zeros(shape(last), query.dtype(), query.device());
-        return Ok((zeros(value.dim(D::Minus1)?)?, zeros(key.dim(D::Minus2)?)?));
-    }
-    let [query, key, value] = [query, key, value].map(contiguous_raw);
-    let (query, key, value) = (query?, key?, value?);
-    let features = query.dim(D::Minus1)?;
-    let scale = 1.0 / (features as f64).sqrt();
-    let query = arithmetic_number(Arithmetic::Mul, &query, scale.into(), false)?;
-    let scores = matmul_as(caller, &query, &key.transpose(D::Minus2, D::Minus1)?)?;
-    let added = mask.added_to(caller, scores.shape(), &scores)?;
-    let scores = match &added {
-        Some(added) => arithmetic(Arithmetic::Add, &scores, added)?,
-        None => scores,
-    };
-    let mut weights = softmax_as(caller, &scores, D::Minus1.into())?; // (…, queries, keys)
-    if let Some(added) = added.filter(|_| mask.may_hide_all()) {
-        // The weights of a query that may attend to no key are 0.
-        let alive = added
-            .max_keepdim(D::Minus1)?
-            .gt(0.5 * hidden(added.dtype()))?;
-        let alive = alive.to_dtype(weights.dtype())?;
-        weights = arithmetic(Arithmetic::Mul, &weights, &alive)?;
-    }
-    let kept = dropout_as(caller, &weights, p)?;
-    Ok((matmul_as(caller, &kept, &value)?, weights))
-}
-
-fn check_inputs(caller: &dyn Display, query: &Raw, key: &Raw, value: &Raw) -> Result<()> {
-    let (q, k, v) = (query.dims(), key.dims(), value.dims());
-    let rank = q.len();
-    let fits = rank >= 2
-        && [k.len(), v.len()] == [rank; 2]
-        && q[..rank - 2] == k[..rank - 2]
-        && k[..rank - 1] == v[..rank - 1]
-        && q[rank - 1] == k[rank - 1];
-    if !fits {
-        return Err(explain(
-            format!("{caller} cannot take a query, key and value of shapes {q:?}, {k:?} and {v:?}"),
-            "Expected (…, queries, features), (…, keys, features) and (…, keys, size), \
-             with the same leading dimensions",
-        )
-        .into());
-    }
-    check::same_place(caller, key, query)?;
-    check::same_place(caller, value, query)?;
-    check::floating(caller, query)
 }
 
 #[cfg(test)]

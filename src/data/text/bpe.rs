@@ -1,6 +1,6 @@
 //! Byte-pair encoding.
 
-use super::unknown;
+use super::unknown::unknown;
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result};
 use crate::notebook::Show;

@@ -1,6 +1,6 @@
 //! The tokens of a corpus and their indices.
 
-use super::unknown;
+use super::unknown::unknown;
 use crate::error::{self, Result};
 use crate::notebook::Show;
 use std::collections::HashMap;

@@ -5,8 +5,8 @@
 //! read and written where they are: no projection is split or transposed in memory. With grouped queries, several heads
 //! of queries share a head of keys and values.
 
-use super::mask::Reach;
-use super::{AttentionMask, attention};
+use super::mask::{AttentionMask, Reach};
+use super::pairs::attention;
 use crate::ops::autograd::gradients_of_composed;
 use crate::ops::engine::autograd::{Backward, Downstream, Places, Recorded, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
