@@ -211,6 +211,8 @@ class Widgets(WithKernel):
             content = {"code": code, "silent": False, "store_history": True}
             ran = self.kernel.finish(self.send("execute_request", content, {"cellId": cell}))
         state = [message["content"]["data"] for message in ran.published if message["msg_type"] == "comm_msg"]
+        self.assertEqual(state[:2], [{"compiling": "a"}, {"running": "a"}])
+        state = state[2:]
         if knows:
             [stale] = state[0].pop("stale")
             number = ran.reply["execution_count"]
