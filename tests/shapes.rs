@@ -19,7 +19,7 @@ type Networks = (
 );
 
 #[rustfmt::skip]
-const NETWORKS: [Networks; 15] = [
+const NETWORKS: [Networks; 16] = [
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
     ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
@@ -31,13 +31,14 @@ const NETWORKS: [Networks; 15] = [
     ("17-modern-cnns", &["lenet-code"], &[("lenet()", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["vgg"], &[("vgg(true)", "(16, 3, 32, 32)"), ("vgg(false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
-    ("17-modern-cnns", &["resnet"], &[("resnet()", "(16, 3, 32, 32)")]),
+    ("17-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
     ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 3, 32, 32)")]),
     ("19-recurrent-networks", &["model-code"], &[
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
     ("21-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
+    ("23-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
     ("25-leaf-network", &["conv-block", "dense-block", "network-struct", "network-forward"], &[("LeafNetwork::new()", "(4, 3, 128, 128)")]),
     ("26-ai-on-a-gpu", &["cnn-struct", "cnn-new", "cnn-forward"], &[("cnn()", "(4, 3, 32, 32)")]),
     ("30-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
@@ -45,13 +46,15 @@ const NETWORKS: [Networks; 15] = [
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 13] = [
+const INPUTS: [(&str, &str); 15] = [
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
     ("Conv2d::new(1, 16,", "(5, 1, 8, 8)"),
     ("Conv2d::new(1,", "(5, 1, 28, 28)"),
     ("LazyLinear", "(5, 7)"),
     ("Linear::new(2,", "(5, 2)"),
+    ("Linear::new(3,", "(5, 3)"),
+    ("Linear::new(64 + 1 + 10,", "(5, 75)"),
     ("Linear::new(12,", "(5, 12)"),
     ("Linear::new(20,", "(5, 20)"),
     ("Linear::new(256,", "(5, 256)"),
