@@ -78,23 +78,8 @@ impl Tensor {
         pub fn flatten_all(&self) -> Tensor = self.reshape(self.elem_count());
 
         /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
-        pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor = {
-            if self.rank() == 0 {
-                return self.reshape(1);
-            }
-            let start = start.into().of(&"flatten", self.raw()).or_raise();
-            let end = end.into().of(&"flatten", self.raw()).or_raise();
-            if start > end {
-                raise(error::argument(
-                    "flatten",
-                    "a start that is not after the end",
-                    format_args!("dimensions {start} to {end}"),
-                    "Exchange them",
-                ))
-            }
-            let flat = ops::contiguous_raw(self.raw()).and_then(|x| x.flatten(start, end));
-            flat.or_raise().into()
-        };
+        pub fn flatten(&self, start: impl Into<Axis>, end: impl Into<Axis>) -> Tensor
+            = flattened(self, start.into(), end.into());
         /// Returns a view in which the dimensions from `start` on are one.
         pub fn flatten_from(&self, start: impl Into<Axis>) -> Tensor = self.flatten(start, -1);
         /// Returns a view in which the dimensions up to `end`, included, are one.
@@ -293,4 +278,24 @@ fn does_not_fit(x: &Raw, cause: &Error) -> Error {
         "Leave one size to be computed: x.reshape(((), 3))",
     )
     .into()
+}
+
+/// Returns a view in which the dimensions from `start` to `end`, both included, are one.
+#[track_caller]
+fn flattened(x: &Tensor, start: Axis, end: Axis) -> Tensor {
+    if x.rank() == 0 {
+        return x.reshape(1);
+    }
+    let start = start.of(&"flatten", x.raw()).or_raise();
+    let end = end.of(&"flatten", x.raw()).or_raise();
+    if start > end {
+        raise(error::argument(
+            "flatten",
+            "a start that is not after the end",
+            format_args!("dimensions {start} to {end}"),
+            "Exchange them",
+        ))
+    }
+    let flat = ops::contiguous_raw(x.raw()).and_then(|x| x.flatten(start, end));
+    flat.or_raise().into()
 }

@@ -27,7 +27,7 @@ const BLANKET: &[&str] = &[
 #[rustfmt::skip]
 const OF_MODELS: &[&str] = &[
     "named_parameters", "parameters", "parameter", "num_parameters", "train", "eval", "replicate", "state_dict",
-    "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "init_weights", "freeze", "unfreeze",
+    "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "init_weights", "init_named", "freeze", "unfreeze",
 ];
 
 /// Returns the completions of `complete` at the cursor. Methods of models are left out where the value is none: it has no

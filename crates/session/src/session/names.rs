@@ -183,7 +183,7 @@ mod tests {
         let defined = definitions_in(
             "let mut a = { let b = 1; b };\nlet (c, _) = (1, 2);\nlet P { x, y: z }: P = p;\nfn f(q: u8) {}\nstruct S;",
         );
-        assert_eq!(defined.variables, set(&["a", "c", "x", "y", "z"]));
+        assert_eq!(defined.variables, set(&["a", "c", "x", "z"]));
         assert_eq!(defined.items, set(&["S", "f"]));
     }
 
