@@ -118,7 +118,7 @@ impl Engine {
             result => result.err(),
         };
         if self.process.is_some() {
-            self.compiler.prepare(&[Work::Little, Work::Loops]);
+            self.compiler.prepare(&[Work::Little]);
         }
         cell::forget_sources();
         outcome

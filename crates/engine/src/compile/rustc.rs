@@ -5,10 +5,10 @@
 //! The text on standard input includes the files of the cells, whose names, lines and columns the messages
 //! have.
 //!
-//! How well a cell is compiled depends on what it contains ([`Work`]), and rustc cannot change that once it runs. So two
-//! of them wait: one for cells that call what is compiled already, which is most of them, and one for cells with a loop in
-//! a loop. Cells of the chapters take 0.7 of the time at level 0 that they take at level 1; level 2 takes 1.5 of it, and
-//! pays only for tight loops.
+//! How well a cell is compiled depends on what it contains ([`Work`]), and rustc cannot change that once it runs. So one
+//! waits for cells that call what is compiled already, which is most of them, and after the first cell with a loop in a
+//! loop, one for these. Cells of the chapters take 0.7 of the time at level 0 that they take at level 1; level 2 takes 1.5
+//! of it, and pays only for tight loops.
 
 use super::call::{self, SUPPORT};
 use super::linker::Linker;
