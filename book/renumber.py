@@ -4,7 +4,7 @@
     python3 book/renumber.py
 
 Run it after chapters were inserted, moved or removed in `book/src/SUMMARY.md`. A new chapter begins as
-`00-NAME.ipynb`. The chapter's solutions and its outputs on a GPU (`.gpu.json`) get the same name, and
+`00-NAME.ipynb`. The chapter's solutions, translations and outputs on a GPU (`.gpu.json`) get the same name, and
 every text file that git does not ignore follows. `git diff` shows what was changed.
 """
 
@@ -28,7 +28,7 @@ def main() -> None:
     for path in sorted(ROOT / file for file in set(files.split("\0")) if (ROOT / file).is_file()):
         replace_in(path, mention, names)
         stem, *rest = path.name.split(".")
-        if stem in names and path.is_relative_to(ROOT / "notebooks"):
+        if stem in names and any(path.is_relative_to(ROOT / folder) for folder in ("notebooks", "po")):
             path.rename(path.with_name(".".join([names[stem], *rest])))
     for old, new in names.items():
         print(f"{old} -> {new}")

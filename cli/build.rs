@@ -26,7 +26,7 @@ const EXPORTED: [&str; 9] = [
 const EXTENSION: &str = "wheel.data/data/share/jupyter/labextensions/taper-lab";
 
 /// The files and folders of the clone that are carried: the sources of an image, the chapters, and what a class needs.
-const CARRIED: [&str; 11] = [
+const CARRIED: [&str; 12] = [
     "Cargo.lock",
     "LICENSE-APACHE",
     "LICENSE-MIT",
@@ -34,6 +34,7 @@ const CARRIED: [&str; 11] = [
     "macros/src",
     "cli/src/setup/requirements.txt",
     "notebooks",
+    "po",
     "packaging/class",
     "packaging/jupyterhub",
     "packaging/nbgrader",

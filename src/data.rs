@@ -5,6 +5,7 @@
 //! - A [`DataLoader`] iterates over a data set in minibatches, in order or shuffled.
 //! - A [`Sampler`] chooses the examples of a loop; [`random_split`] and [`k_folds`] split a data set
 //!   into [`Subset`]s; [`ListDataset`] and [`pad_sequences`] are for examples of unequal lengths.
+//! - [`MixUp`] and [`CutMix`] mix the examples of each batch.
 //! - [`CharTokenizer`], [`BpeTokenizer`] and [`Vocab`] turn text into integers, a [`DataFrame`] turns the
 //!   columns of a CSV file into a tensor.
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
@@ -17,6 +18,7 @@
 mod batch;
 mod dataset;
 mod loader;
+mod mixing;
 mod module;
 mod samplers;
 mod sequences;
@@ -35,6 +37,7 @@ pub use dataset::{Dataset, TensorDataset};
 pub use loader::AnyLoader;
 pub(crate) use loader::Share;
 pub use loader::{Batches, DataLoader};
+pub use mixing::{CutMix, MixUp};
 pub use module::DataModule;
 pub use samplers::{Sampler, StratifiedSampler, WeightedSampler};
 pub use sequences::{ListDataset, pad_sequences};

@@ -4,8 +4,8 @@
 //! exercise in `cases.json`, which `tests/exercises/make.py` writes from solutions of its own. It calls
 //! the answer with the inputs of each case (`answer.rs`), compares the result with the expected one
 //! (`judge.rs`), and counts wrong attempts in a file of the user (`progress.rs`), because a hint
-//! appears after the second wrong attempt and another after the fourth. `value.rs` has the type of inputs
-//! and results. Only the call of the answer in `answer.rs` is compiled with a cell.
+//! appears after the second wrong attempt and another after the fourth, translated by `translation.rs`. `value.rs` has
+//! the type of inputs and results. Only the call of the answer in `answer.rs` is compiled with a cell.
 
 mod answer;
 mod judge;
@@ -13,6 +13,7 @@ mod library;
 mod progress;
 #[cfg(test)]
 mod tests;
+mod translation;
 mod value;
 
 pub use answer::{Answer, Input, Lend, Output, Own, Plain};
@@ -21,6 +22,7 @@ pub use value::Value;
 use crate::error::Result;
 use library::Exercise;
 use progress::Progress;
+use translation::Translations;
 
 /// Checks the answer to an exercise and prints the result.
 ///
@@ -56,8 +58,9 @@ fn check_calls(name: &str, answer: &answer::Call<'_>) -> Result<()> {
     println!("{verdict}");
     match Progress::record(name, verdict.is_right()) {
         Ok(failures) if verdict.is_right() == Some(false) => {
+            let translations = Translations::here();
             for hint in exercise.hints(failures) {
-                println!("Hint: {hint}");
+                println!("{} {}", translations.of("Hint:"), translations.of(hint));
             }
         }
         Ok(_) => {}

@@ -7,12 +7,19 @@ use std::path::Path;
 /// Returns the content of a file. Refuses a pipe or a device: reading it may wait without end, or have none.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     // Before it is opened: opening a pipe waits for its writer.
-    let kind = std::fs::metadata(path)?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
-        let message = "it is a pipe or a device, not a file";
-        return Err(Error::new(ErrorKind::InvalidInput, message));
-    }
+    refuse_device(path)?;
     std::fs::read(path)
+}
+
+/// Returns an error if the path is a pipe or a device. It may be missing.
+pub(crate) fn refuse_device(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            let message = "it is a pipe or a device, not a file";
+            Err(Error::new(ErrorKind::InvalidInput, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the beginning of a name, for a message: a damaged file may contain a name of megabytes.

@@ -1,18 +1,15 @@
 //! Descriptions of variables, for `:vars` in a cell and for the panel of variables.
 
+mod text;
+
 use crate::device::DeviceExt;
-use crate::error::attempt;
-use crate::nn::{Parameters, ParametersExt};
+use crate::nn::{Parameters, ParametersExt, state_of};
 use crate::notebook::{MimeBundle, Show, Table};
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Var};
+use candle_core::Var;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::{self, Debug, Write};
-
-/// The largest number of characters in the description of a value.
-const VALUE: usize = 60;
-/// The largest number of elements of a tensor in its description.
-const ELEMENTS: usize = 6;
+use std::fmt::Debug;
+use text::{Written, bytes, bytes_of, first_elements, one_line, rows, shape_of, written};
 
 /// Describes a variable, whatever its type.
 #[doc(hidden)]
@@ -38,6 +35,9 @@ pub struct Description {
     pub size: usize,
     /// The value, in one short line.
     pub value: String,
+    /// The beginning of the value as `{:?}` writes it, from which the panel shows the parts of the value. It may be cut,
+    /// and then ends with `…`.
+    pub content: String,
 }
 
 /// A variable, for [`describe!`](crate::describe). The traits below are tried in their order.
@@ -61,7 +61,7 @@ pub trait ViaBoth {
 impl<T: Parameters + Debug> ViaBoth for &&&&Variable<'_, T> {
     fn description(&self) -> Description {
         match self.0.parameters().is_empty() {
-            true => plain(self.0, short(self.0)),
+            true => plain(self.0, written(self.0)),
             false => model(self.0),
         }
     }
@@ -86,8 +86,25 @@ fn model<T: Parameters>(model: &T) -> Description {
         device: device.map_or(String::new(), |device| device.label()),
         size: tensors.map(|tensor| bytes_of(&tensor)).sum(),
         value: format!("{} parameters", model.num_parameters()),
+        content: tensors_of(model),
         ..Description::default()
     }
+}
+
+/// Returns the parameters and buffers of a model with their shapes, as `{:?}` writes a map.
+fn tensors_of<T: Parameters>(model: &T) -> String {
+    let state = state_of(model);
+    let tensors = state.iter().map(|entry| {
+        let tensor = entry
+            .parameter
+            .is_initialized()
+            .then(|| entry.parameter.tensor());
+        let kind = tensor.map_or("no shape yet".to_owned(), |tensor| {
+            format!("{} {}", shape_of(tensor.dims()), tensor.dtype().as_str())
+        });
+        format!("{}: {kind}", entry.name)
+    });
+    format!("{{{}}}", tensors.collect::<Vec<_>>().join(", "))
 }
 
 pub trait ViaDebug {
@@ -96,7 +113,7 @@ pub trait ViaDebug {
 
 impl<T: Debug + ?Sized> ViaDebug for &&Variable<'_, T> {
     fn description(&self) -> Description {
-        plain(self.0, short(self.0))
+        plain(self.0, written(self.0))
     }
 }
 
@@ -106,7 +123,9 @@ pub trait ViaShow {
 
 impl<T: Show + ?Sized> ViaShow for &Variable<'_, T> {
     fn description(&self) -> Description {
-        plain(self.0, one_line(&self.0.show_text()))
+        let value = one_line(&self.0.show_text());
+        let content = String::new();
+        plain(self.0, Written { value, content })
     }
 }
 
@@ -120,10 +139,11 @@ impl<T: ?Sized> ViaNothing for Variable<'_, T> {
     }
 }
 
-fn plain<T: ?Sized>(value: &T, text: String) -> Description {
+fn plain<T: ?Sized>(value: &T, text: Written) -> Description {
     Description {
         size: size_of_val(value),
-        value: text,
+        value: text.value,
+        content: text.content,
         ..Description::default()
     }
 }
@@ -146,6 +166,7 @@ impl Content for Tensor {
             device: self.device().label(),
             size: bytes_of(self),
             value: format!("{} {}", self.dtype().as_str(), first_elements(self)),
+            content: rows(self),
         }
     }
 }
@@ -164,7 +185,7 @@ impl Content for Var {
 
 impl Content for str {
     fn content(&self) -> Description {
-        list(self.chars().count(), self.len(), short(self))
+        list(self.chars().count(), self.len(), written(self))
     }
 }
 
@@ -176,7 +197,7 @@ impl Content for String {
 
 impl<T: Debug> Content for [T] {
     fn content(&self) -> Description {
-        list(self.len(), size_of_val(self), short(self))
+        list(self.len(), size_of_val(self), written(self))
     }
 }
 
@@ -194,109 +215,23 @@ impl<T: Debug, const N: usize> Content for [T; N] {
 
 impl<K: Debug, V: Debug, S> Content for HashMap<K, V, S> {
     fn content(&self) -> Description {
-        list(self.len(), self.len() * size_of::<(K, V)>(), short(self))
+        list(self.len(), self.len() * size_of::<(K, V)>(), written(self))
     }
 }
 
 impl<K: Debug, V: Debug> Content for BTreeMap<K, V> {
     fn content(&self) -> Description {
-        list(self.len(), self.len() * size_of::<(K, V)>(), short(self))
+        list(self.len(), self.len() * size_of::<(K, V)>(), written(self))
     }
 }
 
-fn list(length: usize, size: usize, value: String) -> Description {
+fn list(length: usize, size: usize, text: Written) -> Description {
     Description {
         shape: shape_of(&[length]),
         device: String::new(),
         size,
-        value,
-    }
-}
-
-fn bytes_of(tensor: &Tensor) -> usize {
-    tensor.elem_count() * tensor.dtype().size_in_bytes()
-}
-
-/// Formats a size in bytes, as `24 B` or `1.5 MiB`.
-fn bytes(size: usize) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    match units.into_iter().find(|(shift, _)| size >> shift > 0) {
-        Some((shift, unit)) => format!("{:.1} {unit}", size as f64 / (1_u64 << shift) as f64),
-        None => format!("{size} B"),
-    }
-}
-
-/// Formats a shape, as `(2, 3)`, `(3,)` or `()`.
-fn shape_of(dims: &[usize]) -> String {
-    match dims {
-        [one] => format!("({one},)"),
-        dims => {
-            let dims: Vec<String> = dims.iter().map(ToString::to_string).collect();
-            format!("({})", dims.join(", "))
-        }
-    }
-}
-
-/// Returns the first elements of a tensor; no others are copied from its device.
-fn first_elements(tensor: &Tensor) -> String {
-    let count = tensor.elem_count().min(ELEMENTS);
-    let values = attempt(|| {
-        let mut first = tensor.clone();
-        while first.rank() > 1 {
-            // Only the first rows are joined, because joining may copy them.
-            let rows = first.dims()[0].min(ELEMENTS);
-            first = first.narrow(0, 0, rows).flatten(0, 1);
-        }
-        let first = first.flatten_all().narrow(0, 0, count);
-        first.to_dtype(DType::F64).to_vec::<f64>()
-    });
-    let values: Vec<String> = values.unwrap_or_default().iter().map(element).collect();
-    let more = if tensor.elem_count() > count {
-        ", …"
-    } else {
-        ""
-    };
-    match tensor.rank() {
-        0 => values.concat(),
-        _ => format!("[{}{more}]", values.join(", ")),
-    }
-}
-
-/// Formats an element with at most four decimals.
-fn element(value: &f64) -> String {
-    let text = format!("{value:.4}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-/// Returns the beginning of a value's `{:?}`, and formats no more than that.
-fn short(value: &(impl Debug + ?Sized)) -> String {
-    struct Room(String);
-
-    impl Write for Room {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.push_str(text);
-            match self.0.len() > 4 * VALUE {
-                true => Err(fmt::Error),
-                false => Ok(()),
-            }
-        }
-    }
-
-    let mut room = Room(String::new());
-    let _ = write!(room, "{value:?}");
-    one_line(&room.0)
-}
-
-/// Joins the lines of a text and shortens it.
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text = words.join(" ");
-    match text.char_indices().nth(VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        value: text.value,
+        content: text.content,
     }
 }
 
@@ -311,12 +246,29 @@ impl Variables {
         self
     }
 
-    /// Returns the shape and the value of each variable, as a JSON object.
+    /// Returns a JSON object with two texts for each variable: its shape, size, device and value in a line, and its
+    /// content.
     pub fn values(&self) -> String {
         let values = self.0.iter().map(|(name, _, description)| {
-            let Description { shape, value, .. } = description;
-            let text = [shape.as_str(), value].join(" ");
-            (name.clone(), text.trim().into())
+            let Description {
+                shape,
+                value,
+                device,
+                size,
+                content,
+            } = description;
+            let size = match size {
+                0 => String::new(),
+                size => bytes(*size),
+            };
+            // The panel cuts off the end.
+            let parts = match shape.is_empty() && device.is_empty() {
+                true => [value.as_str(), &size, "", ""],
+                false => [shape.as_str(), &size, device, value],
+            };
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            let parts: Vec<&str> = parts.collect();
+            (name.clone(), [parts.join(" · "), content.clone()].into())
         });
         serde_json::Value::Object(values.collect()).to_string()
     }
@@ -329,6 +281,7 @@ impl Variables {
                 device,
                 size,
                 value,
+                ..
             } = description.clone();
             let size = bytes(size);
             let row = [name.clone(), kind.clone(), shape, device, size, value];
@@ -351,7 +304,7 @@ impl Show for Variables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prelude::{Linear, arange, full};
+    use crate::prelude::{LazyLinear, Linear, arange, full};
 
     #[test]
     fn each_kind_of_value_is_described() {
@@ -375,21 +328,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_is_cut_before_it_is_formatted() {
-        struct Endless;
-        impl Debug for Endless {
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                loop {
-                    f.write_str("more\n ")?;
-                }
-            }
-        }
-        let value = crate::describe!(Endless).value;
-        assert!(
-            value.starts_with("more more") && value.ends_with('…'),
-            "{value}"
+    fn a_model_has_its_tensors_as_parts() {
+        let net = crate::seq![Linear::new(4, 8), LazyLinear::new(2)];
+        assert_eq!(
+            crate::describe!(net).content,
+            "{0.weight: (8, 4) f32, 0.bias: (8,) f32, 1.weight: no shape yet, 1.bias: no shape yet}"
         );
-        assert_eq!(value.chars().count(), VALUE + 1);
     }
 
     #[test]
@@ -400,7 +344,7 @@ mod tests {
             .with("n", "i32", crate::describe!(7));
         assert_eq!(
             table.values(),
-            r#"{"n":"7","x":"(2, 3) f32 [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]"}"#
+            r#"{"n":["7 · 4 B","7"],"x":["(2, 3) · 24 B · cpu · f32 [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]","[[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]"]}"#
         );
         let text = table.show_text();
         let lines: Vec<&str> = text.lines().collect();

@@ -59,6 +59,7 @@ mod containers;
 mod describe;
 mod evaluating;
 pub(crate) mod files;
+mod fused;
 mod init;
 mod kv_cache;
 mod layer;
@@ -70,6 +71,7 @@ mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
+mod part;
 mod placement;
 mod quantize;
 mod shapes;
@@ -95,21 +97,23 @@ pub use kv_cache::KvCache;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
-pub use layers::BagMode;
 pub use layers::rnn::Nonlinearity;
 pub use layers::transformer::Activation;
 pub use layers::{
-    AdaptiveAvgPool2d, AdaptiveMaxPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, Conv1d,
-    Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, EmbeddingBag, Flatten, GELU,
-    GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention, Hardswish, Identity, InstanceNorm1d,
-    InstanceNorm2d, IntoLayer, LSTM, LSTMCell, Lambda, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d,
-    LazyConv1d, LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU,
-    LearnedPositionalEncoding, Linear, LocalResponseNorm, MaxPool2d, Mish, MultiheadAttention,
-    PReLU, Parallel, PixelShuffle, PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU,
-    Residual, RotaryEmbedding, Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU,
-    Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
-    Upsample, WeightNorm,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d,
+    AvgPool2d, AvgPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, Conv1d, Conv2d, Conv3d,
+    ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, EmbeddingBag, Flatten, GELU,
+    GELUTanh, GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention, Hardswish, Identity,
+    InstanceNorm1d, InstanceNorm2d, IntoLayer, LSTM, LSTMCell, Lambda, LayerNorm, LazyBatchNorm1d,
+    LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear,
+    LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, Mish, MultiheadAttention, PReLU, Parallel,
+    PixelShuffle, PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual,
+    RotaryEmbedding, Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh,
+    Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer, Upsample, WeightNorm,
 };
+pub use layers::{BagMode, Triple};
 pub use load::{LoadOptions, LoadReport};
 pub use lora::{Lora, LoraConfig, lora};
 pub use mode::Mode;

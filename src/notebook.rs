@@ -19,6 +19,7 @@
 //! | `show` | [`Show`]: the text and the bundle of a value, a list, a table, a device |
 //! | `bundle` | [`MimeBundle`]: one value in several representations |
 //! | `escape` | text inside XML and HTML |
+//! | `columns` | the width of text |
 //! | `display` | [`display`], [`clear_output`] and the value of a cell |
 //! | `live`, `throttle` | displays that change in place, and how often they are redrawn |
 //! | `handle` | [`display_live`]: a live display of any bundle |
@@ -35,6 +36,7 @@
 
 mod bundle;
 mod cell;
+mod columns;
 mod display;
 mod escape;
 pub mod export;
@@ -56,6 +58,8 @@ pub mod unit_tests;
 mod widget;
 
 pub use bundle::MimeBundle;
+pub(crate) use cell::{at_end as at_end_of_cell, is_profiled};
+pub(crate) use columns::columns;
 pub use display::{clear_output, display};
 pub(crate) use escape::Escaped;
 pub use handle::{LiveDisplay, display_live};

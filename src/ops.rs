@@ -65,6 +65,7 @@ mod pad;
 mod pair;
 mod patches;
 mod pool;
+pub(crate) mod profile;
 mod quantized;
 mod ranking;
 mod reduce;
@@ -73,18 +74,21 @@ mod rnn;
 mod rotate;
 mod select;
 mod softmax;
+mod taps;
 #[cfg(test)]
 mod testing;
 mod upsample;
 
-pub use activation::{elu, gelu, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh};
+pub use activation::{
+    elu, gelu, gelu_tanh, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh,
+};
 pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
 pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{Heads, attention, attention_of_heads, valid_steps};
 pub(crate) use autograd::retain_grad;
 pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad};
-pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
+pub(crate) use batch_norm::{BatchNormOutput, Fixed, batch_norm};
 pub use cat::cat;
 pub(crate) use cat::cat_as;
 pub use contiguous::contiguous;
@@ -92,7 +96,7 @@ pub(crate) use contiguous::contiguous_raw;
 pub use conv1d::conv1d;
 pub(crate) use conv1d::{conv_transpose1d, conv1d_as};
 pub use conv2d::{Conv2dSpec, conv2d};
-pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
+pub(crate) use conv2d::{conv_transpose2d, conv2d_as, conv2d_finished};
 pub use dropout::dropout;
 pub(crate) use dropout::dropout_as;
 pub use elementwise::{
@@ -101,6 +105,7 @@ pub use elementwise::{
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
 pub use engine::autograd::backward;
+pub(crate) use engine::autograd::mark_output;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};
 pub use group_norm::group_norm;
@@ -127,7 +132,9 @@ pub use pad::PaddingMode;
 pub(crate) use pad::padded;
 pub use pair::Pair;
 pub use patches::{fold, unfold};
-pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices};
+pub use pool::{
+    OutputSize, Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices,
+};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
 pub(crate) use quantized::{Quantized, linear_quantized};
 pub(crate) use reduce::sum_as;

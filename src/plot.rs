@@ -49,4 +49,5 @@ pub use heatmap::{Heatmap, confusion_matrix, heatmap};
 pub(crate) use images::pixels as image_pixels;
 pub use images::{ImageGrid, Images, show_images};
 pub use number::Number;
+pub(crate) use number::short;
 pub use values::Values;

@@ -13,10 +13,10 @@ pub use crate::data::transforms::{
     ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
-    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
-    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Tokenizer, Vocab,
-    WeightedSampler, k_folds, pad_sequences, random_split,
+    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, CutMix, DataFrame, DataLoader,
+    DataModule, Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset,
+    MixUp, Mnist, Sampler, Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset,
+    Tokenizer, Vocab, WeightedSampler, k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
@@ -28,18 +28,19 @@ pub use crate::metrics::{
     perplexity, roc_auc,
 };
 pub use crate::nn::{
-    AdaptiveAvgPool2d, AdaptiveMaxPool2d, AttentionMask, AvgPool2d, BagMode, BatchNorm1d,
-    BatchNorm2d, Bilinear, Buffer, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU,
-    Embedding, EmbeddingBag, Flatten, GELU, GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AttentionMask,
+    AvgPool1d, AvgPool2d, AvgPool3d, BagMode, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear,
+    Buffer, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding,
+    EmbeddingBag, Flatten, GELU, GELUTanh, GLU, GRU, GRUCell, GroupNorm, GroupedQueryAttention,
     Hardswish, Identity, Init, InstanceNorm1d, InstanceNorm2d, KvCache, LSTM, LSTMCell, Lambda,
-    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d,
     LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding,
-    Linear, LoadOptions, LocalResponseNorm, LoraConfig, MaxPool2d, Mish, Mode, MultiheadAttention,
-    PReLU, Parallel, Parameter, Parameters, ParametersExt, PixelShuffle, PixelUnshuffle,
-    PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, RotaryEmbedding, Sequential, SiLU,
-    Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, TransformerDecoder,
-    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample, WeightNorm,
-    check_shapes, lora, quantize, scaled_dot_product_attention,
+    Linear, LoadOptions, LocalResponseNorm, LoraConfig, MaxPool1d, MaxPool2d, MaxPool3d, Mish,
+    Mode, MultiheadAttention, PReLU, Parallel, Parameter, Parameters, ParametersExt, PixelShuffle,
+    PixelUnshuffle, PositionalEncoding, RMSNorm, RNN, RNNCell, ReLU, Residual, RotaryEmbedding,
+    Sequential, SiLU, Sigmoid, Softmax, Softplus, SpectralNorm, SwiGLU, Tanh, Transformer,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Triple, Upsample, WeightNorm, check_shapes, lora, quantize, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     MimeBundle, Show, check_interrupt, clear_output, display, display_live, interact, interrupted,
@@ -51,11 +52,11 @@ pub use crate::ops::{
     MultiMarginLoss, NLLLoss, PaddingMode, Pair, PoissonNLLLoss, Pool2dSpec, Reduction,
     SmoothL1Loss, TripletMarginLoss, adaptive_avg_pool2d, argmax, argmin, avg_pool2d, backward,
     backward_graph, bce_with_logits, cat, checkpoint, contiguous, conv1d, conv2d, cross_entropy,
-    custom_grad, dropout, einsum, elu, embedding, exp, fold, gelu, glu, grad, grad_graph,
-    grid_sample, group_norm, hardswish, huber_loss, interpolate, kl_div, l1_loss, layer_norm,
-    leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d, max_pool2d_with_indices, mean,
-    min, mish, mse_loss, nll_loss, one_hot, per_example_grad, relu, rms_norm, sigmoid, silu,
-    smooth_l1_loss, softmax, softplus, sum, tanh, unfold,
+    custom_grad, dropout, einsum, elu, embedding, exp, fold, gelu, gelu_tanh, glu, grad,
+    grad_graph, grid_sample, group_norm, hardswish, huber_loss, interpolate, kl_div, l1_loss,
+    layer_norm, leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d,
+    max_pool2d_with_indices, mean, min, mish, mse_loss, nll_loss, one_hot, per_example_grad, relu,
+    rms_norm, sigmoid, silu, smooth_l1_loss, softmax, softplus, sum, tanh, unfold,
 };
 pub use crate::optim::{
     Adadelta, Adagrad, Adam, AdamW, LBFGS, LrSchedule, OneCycle, Optimizer, Optimizers, RMSprop,
@@ -67,16 +68,17 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    Ellipsis, GradStore, NewAxis, Tensor, arange, arange_step, default_device, eye, full,
-    is_grad_enabled, linspace, manual_seed, no_grad, normal, ones, rand, randint, randn, random,
-    random_integer, randperm, set_default_device, tensor, uniform, with_device, with_seed, zeros,
+    Ellipsis, GradStore, NewAxis, Tensor, arange, arange_step, arange_with_dtype, default_device,
+    eye, full, full_with_dtype, is_grad_enabled, linspace, linspace_with_dtype, manual_seed,
+    no_grad, normal, ones, rand, randint, randn, random, random_integer, randperm,
+    set_default_device, tensor, uniform, with_device, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::text::{Llama, LlamaConfig, generate};
 pub use crate::timeit;
 pub use crate::train::{
     Accuracy, AveragedWeights, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping,
-    EpochEnd, FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer,
-    accuracy, split_and_load,
+    EpochEnd, FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Search, Step, Trainer,
+    Trial, accuracy, split_and_load,
 };
 pub use candle_core::{D, DType, Device};

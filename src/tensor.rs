@@ -28,7 +28,10 @@ pub use axis::{Axes, Axis};
 pub(crate) use cache::{SharedCache, lock};
 pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, record_metric};
 pub(crate) use create::placed;
-pub use create::{arange, arange_step, eye, full, linspace, ones, tensor, zeros};
+pub use create::{
+    arange, arange_step, arange_with_dtype, eye, full, full_with_dtype, linspace,
+    linspace_with_dtype, ones, tensor, zeros,
+};
 pub use default_device::{default_device, set_default_device, with_device};
 pub use draw::{random, random_integer};
 pub(crate) use ext::{copied, moved};
@@ -39,7 +42,9 @@ pub(crate) use memory::{base_of, mark_base, storage_address, unmark_base};
 pub use number::Number;
 pub use operand::Operand;
 pub(crate) use part::{keep_by_example, with_part};
-pub(crate) use random::{draw_seed, generator_state, permutation, random_unit, restore_generator};
+pub(crate) use random::{
+    draw_seed, generator_state, permutation, random_beta, random_unit, restore_generator,
+};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
 pub(crate) use remember::{has_cache, past_steps, refuse_cache, remember, with_cache};
 pub(crate) use size::{check_size, fits_memory};

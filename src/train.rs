@@ -4,6 +4,7 @@
 //! - A [`Trainer`] fits a module to a [`DataModule`](crate::data::DataModule), on one device or
 //!   several, and keeps a [`History`]; it also validates, tests and predicts. A [`Callback`] runs
 //!   between steps and can stop the training, as [`EarlyStopping`] does.
+//! - A [`Search`] trains with many settings of hyperparameters, and orders them by a score.
 //! - [`split_and_load`] and [`DataParallel`] are the parts for a training loop of your own;
 //!   [`Accuracy`] counts right predictions over several devices.
 
@@ -21,6 +22,7 @@ mod model;
 mod module;
 mod parallel;
 mod recorder;
+mod search;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -39,4 +41,5 @@ pub use metrics::Metrics;
 pub(crate) use model::{AnyModel, Steps, steps};
 pub use module::Module;
 pub use parallel::{DataParallel, Gradients, split_and_load};
+pub use search::{Search, SearchResults, Trial};
 pub use trainer::Trainer;

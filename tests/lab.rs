@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -61,7 +62,7 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
         said.all(),
         lab.said.join("\n")
     );
-    assert_eq!(said.stdout.lines().count(), 11, "{}", said.all());
+    assert_eq!(said.stdout.lines().count(), 12, "{}", said.all());
     lab.ends_when_asked();
 }
 
@@ -100,12 +101,22 @@ const SHOWN: [&str; 20] = [
     "a cell that was run before the ones above it",
 ];
 
-/// Cells for the commands of the extension, the last one profiled.
-const MORE: [&str; 4] = [
+/// Cells for the commands of the extension, two profiled cells, a cell that prints for some seconds, a chain of layers
+/// that does not fit, and a wide table.
+const MORE: [&str; 8] = [
     "let mut needed = vec![1];",
     "println!(\"{}\", 1 + 1);",
     "let found = needed.len();\nfound",
     "%%profile\nlet mut kept = Vec::new();\nfor n in 0..20 {\n    kept.push(vec![n; 10_000]);\n}",
+    "%%profile\nlet net = seq![Linear::new(8, 16), ReLU, Linear::new(16, 1)];\n\
+     let loss = net.forward(&randn((32, 8))).sum_all();\n\
+     loss.backward();",
+    "for n in 0..80 {\n    \
+         println!(\"line {n}\");\n    \
+         std::thread::sleep(std::time::Duration::from_millis(100));\n\
+     }",
+    "seq![Linear::new(8, 16), ReLU, Linear::new(8, 1)].forward(&ones((32, 8)))",
+    "seq![Linear::new(8, 16), ReLU, Linear::new(16, 1)].measured_summary((32, 8))",
 ];
 
 #[test]
@@ -141,7 +152,7 @@ fn stale_cells_and_profiles_are_shown_in_the_browser() {
     );
     assert_eq!(
         said.stdout.lines().count(),
-        SHOWN.len() + 4,
+        SHOWN.len() + 10,
         "{}",
         said.all()
     );
@@ -187,9 +198,9 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/24-gpus.ipynb");
+    let chapter = root().join("notebooks/31-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/24-gpus.ipynb", "JupyterLab Dark");
+    let mut lab = Lab::start("notebooks/31-gpus.ipynb", "JupyterLab Dark");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -198,10 +209,19 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/24-gpus.ipynb",
+        "notebooks/31-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);
+    // A chapter that was edited since the last commit is not signed.
+    let mut is_edited = Command::new("git");
+    is_edited
+        .args(["diff", "--quiet", "HEAD", "--"])
+        .arg(&chapter)
+        .current_dir(root());
+    if is_edited.status().is_ok_and(|status| status.success()) {
+        run.arg("--signed");
+    }
     let said = run_within(TO_RUN, run);
     assert!(
         said.status.success(),
@@ -219,6 +239,36 @@ fn a_chapter_runs_in_the_browser() {
     lab.ends_when_asked();
 }
 
+#[test]
+fn jupyterlab_speaks_the_language_of_the_course() {
+    if !has_chromium() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (language, menu, title) in [("fr", "Fichier", "Bienvenue"), ("zh", "文件", "欢迎")] {
+        let course = folder.path().join(language);
+        let mut write = taper(&["course", "--lang", language]);
+        write.arg(&course);
+        let said = run_within(TO_END, write);
+        assert!(said.status.success(), "{}", said.all());
+        let notebook = course.join("01-welcome.ipynb");
+        let mut lab = Lab::start_with(&["--lang", language], &notebook, "JupyterLab Light");
+        let mut read = Command::new(python());
+        read.arg("tests/python/lab_language.py").current_dir(root());
+        read.args(["--url", &lab.url(), "--notebook", "01-welcome.ipynb"]);
+        read.args(["--menu", menu, "--title", title]);
+        read.args(["--screenshots", &format!("tests/output/lab-{language}")]);
+        let said = run_within(TO_RUN, read);
+        assert!(
+            said.status.success(),
+            "{}\nJupyterLab said:\n{}",
+            said.all(),
+            lab.said.join("\n")
+        );
+        lab.ends_when_asked();
+    }
+}
+
 /// `taper lab` on a port of its own; terminated when dropped.
 struct Lab {
     process: Child,
@@ -229,13 +279,17 @@ struct Lab {
 
 impl Lab {
     fn start(notebook: &str, theme: &str) -> Lab {
+        Lab::start_with(&[], &root().join(notebook), theme)
+    }
+
+    fn start_with(options: &[&str], notebook: &Path, theme: &str) -> Lab {
         let port = free_port();
         let settings = root().join("tests/output").join(theme);
         let themes = settings.join("@jupyterlab/apputils-extension/themes.jupyterlab-settings");
         std::fs::create_dir_all(themes.parent().expect("a folder")).expect("a folder");
         std::fs::write(themes, json!({ "theme": theme }).to_string()).expect("it is written");
         let mut command = taper(&["lab", "--no-browser", "--port", &port.to_string()]);
-        command.arg(root().join(notebook));
+        command.args(options).arg(notebook);
         let (reader, writer) = std::io::pipe().expect("a pipe");
         command
             .stdin(Stdio::null())

@@ -19,7 +19,7 @@ type Networks = (
 );
 
 #[rustfmt::skip]
-const NETWORKS: [Networks; 16] = [
+const NETWORKS: [Networks; 19] = [
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
     ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
@@ -37,16 +37,21 @@ const NETWORKS: [Networks; 16] = [
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
-    ("21-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
-    ("23-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
-    ("25-leaf-network", &["conv-block", "dense-block", "network-struct", "network-forward"], &[("LeafNetwork::new()", "(4, 3, 128, 128)")]),
-    ("26-ai-on-a-gpu", &["cnn-struct", "cnn-new", "cnn-forward"], &[("cnn()", "(4, 3, 32, 32)")]),
-    ("30-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
-    ("31-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
+    ("22-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
+    ("24-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
+    ("25-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
+    ("27-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
+    ("30-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
+    ("32-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
+        ("LeafNetwork::new()", "(4, 3, 128, 128)"), ("pooled()", "(4, 3, 128, 128)"),
+    ]),
+    ("33-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
+    ("37-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
+    ("38-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 15] = [
+const INPUTS: [(&str, &str); 16] = [
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
     ("Conv2d::new(1, 16,", "(5, 1, 8, 8)"),
@@ -54,6 +59,7 @@ const INPUTS: [(&str, &str); 15] = [
     ("LazyLinear", "(5, 7)"),
     ("Linear::new(2,", "(5, 2)"),
     ("Linear::new(3,", "(5, 3)"),
+    ("Linear::new(4,", "(5, 4)"),
     ("Linear::new(64 + 1 + 10,", "(5, 75)"),
     ("Linear::new(12,", "(5, 12)"),
     ("Linear::new(20,", "(5, 20)"),
@@ -127,7 +133,7 @@ fn source(name: &str, id: &str) -> String {
         .1
 }
 
-/// Returns the chains of all chapters that name nothing of their chapter.
+/// Returns the chains of all chapters that use no names of their chapter.
 fn networks_alone() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(root().join("notebooks"))

@@ -21,8 +21,8 @@ impl Layer for Net { fn forward(&self, x: &Tensor) -> Tensor { self.b.forward(&s
 impl Module for Net { fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor { mse_loss(y_hat, y) } }
 """
 # The type that a call passes for `impl Trait`, by trait and arguments.
-GENERIC = {"Display": "&str", "Into<Axis>": "i32", "Into<Axes>": "(i32, i32)", "Into<Pair>": "usize", "Into<Option<f64>>": "f64", "Into<String>": "&str",
-    "Into<Operand>": "&Tensor", "AsRef<Path>": "&str", "Number": "f64", "Into<Number>": "f64", "Into<Shape>": "(usize, usize)",
+GENERIC = {"Display": "&str", "Into<Axis>": "i32", "Into<Axes>": "(i32, i32)", "Into<Pair>": "usize", "Into<Triple>": "usize", "Into<OutputSize>": "usize", "Into<Option<f64>>": "f64", "Into<String>": "&str",
+    "Into<Operand>": "&Tensor", "AsRef<Path>": "&str", "AsRef<str>": "&str", "Number": "f64", "Into<Number>": "f64", "Into<Shape>": "(usize, usize)",
     "BatchData": "Batch", "WithDType": "f32", "Into<Vec<f64>>": "Vec<f64>", "Into<Vec<usize>>": "Vec<usize>",
     "DataModule": "Digits", "Dataset": "TensorDataset", "Outcome": "()", "Transform": "Normalize",
     "ShapeWithOneHole": "(usize, ())", "AsRef<Tensor>": "Tensor", "LrSchedule": "Schedule", "Sampler": "WeightedSampler",
@@ -55,9 +55,11 @@ LARGER = {
     "compare_devices": (1700, "the user's closures"), "Progress<TensorDataset> as Debug::fmt": (4200, "prints the user's iterator"),
     "Tensor::to_vec2": (1900, "generic over the type of the elements"), "Tensor::to_vec3": (3600, "generic over the type of the elements"),
     "DataLoader<Batch>::new": (1600, DATA), "k_folds": (2900, DATA), "random_split": (2000, DATA),
+    "ImageFolder::from_files": (1200, "the user's lists"),
     "AveragedWeights::update": (1500, "walks through the model twice"), "AveragedWeights::copy_to": (1500, "walks through the model twice"),
     "Module::manual_step": (1200, MODEL),
-    "ParametersExt::summary": (1500, "reads the rows of the table"), "ParametersExt::load_parameters": (1500, "walks through the model twice"),
+    "ParametersExt::summary": (1500, "reads the rows of the table"), "ParametersExt::measured_summary": (1500, "reads the rows of the table"),
+    "ParametersExt::load_parameters": (1500, "walks through the model twice"),
     "seq! of a multilayer perceptron, forward": (1600, CELL), "seq! of a convolutional network, forward": (3000, CELL),
     "Trainer and Classifier, fit": (4800, CELL), "a loop over minibatches": (2400, CELL),
 }

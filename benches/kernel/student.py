@@ -99,7 +99,9 @@ def main() -> None:
 def empty_cache() -> Iterator[None]:
     """Puts the compiled cells aside."""
     cells, aside = cache() / "cells", cache() / "cells-aside"
-    if cells.exists():
+    if aside.exists():  # A killed run has left it.
+        shutil.rmtree(cells, ignore_errors=True)
+    elif cells.exists():
         cells.rename(aside)
     try:
         yield

@@ -22,26 +22,61 @@ from common import PROGRAM, library_path  # noqa: E402
 SIZES = dict(vocabulary=4096, width=512, layers=8, heads=8, kv_heads=2, hidden=1408)
 
 
-def save(model, folder, prompt, tokens):
-    """Writes a checkpoint: the environment of the measurements has no package for safetensors."""
+def new_model():
+    torch.manual_seed(1)
+    model = language.Llama(**SIZES)
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.04)
+    return model
+
+
+def save_tensors(path, tensors):
+    """Writes a safetensors file: the environment of the measurements has no package for it."""
     header, data = {}, bytearray()
-    for name, value in model.state_dict().items():
+    for name, value in tensors.items():
         content = value.contiguous().numpy().tobytes()
         header[name] = dict(dtype="F32", shape=list(value.shape), data_offsets=[len(data), len(data) + len(content)])
         data += content
     text = json.dumps(header).encode()
-    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def save(model, folder):
+    """Writes a checkpoint."""
+    save_tensors(folder / "model.safetensors", model.state_dict())
     config = dict(
         model_type="llama", vocab_size=SIZES["vocabulary"], hidden_size=SIZES["width"], num_hidden_layers=SIZES["layers"],
         num_attention_heads=SIZES["heads"], num_key_value_heads=SIZES["kv_heads"], intermediate_size=SIZES["hidden"],
         rms_norm_eps=1e-5,
     )  # fmt: skip
     (folder / "config.json").write_text(json.dumps(config))
-    (folder / "prompt.json").write_text(json.dumps(dict(prompt=prompt, tokens=tokens)))
+
+
+def forward(model, tokens, past=0, memory=None):
+    """The model with PyTorch's own attention, with or without memory for earlier steps."""
+    batch, steps = tokens.shape
+    position = torch.arange(past, past + steps)
+    angles = (position.double()[:, None] * model.angles).float()
+    x = model.model.embed_tokens(tokens)
+    for i, layer in enumerate(model.model.layers):
+        attention, y = layer.self_attn, layer.input_layernorm(x)
+        split = lambda y, heads: y.view(batch, steps, heads, -1).transpose(1, 2)
+        q = language.rotate(split(attention.q_proj(y), attention.heads), angles)
+        k = language.rotate(split(attention.k_proj(y), attention.kv_heads), angles)
+        v = split(attention.v_proj(y), attention.kv_heads)
+        if memory:
+            for all_steps, new in zip(memory[i], (k, v)):
+                all_steps[:, :, past : past + steps] = new
+            k, v = (all_steps[:, :, : past + steps] for all_steps in memory[i])
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=past == 0, enable_gqa=True)
+        x = x + attention.o_proj(y.transpose(1, 2).reshape(batch, steps, -1))
+        x = x + layer.mlp(layer.post_attention_layernorm(x))
+    return model.lm_head(model.model.norm(x))
 
 
 class Cached:
-    """The model with PyTorch's own attention and memory for all steps."""
+    """The model with memory for all steps."""
 
     def __init__(self, model, steps):
         self.model, self.past = model, 0
@@ -50,22 +85,9 @@ class Cached:
         self.memory = [(new(), new()) for _ in model.model.layers]
 
     def __call__(self, tokens):
-        steps, past = tokens.shape[1], self.past
-        position = torch.arange(past, past + steps)
-        angles = (position.double()[:, None] * self.model.angles).float()
-        x = self.model.model.embed_tokens(tokens)
-        for layer, (keys, values) in zip(self.model.model.layers, self.memory):
-            attention, y = layer.self_attn, layer.input_layernorm(x)
-            split = lambda y, heads: y.view(1, steps, heads, -1).transpose(1, 2)
-            q = language.rotate(split(attention.q_proj(y), attention.heads), angles)
-            keys[:, :, past : past + steps] = language.rotate(split(attention.k_proj(y), attention.kv_heads), angles)
-            values[:, :, past : past + steps] = split(attention.v_proj(y), attention.kv_heads)
-            k, v = keys[:, :, : past + steps], values[:, :, : past + steps]
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=past == 0, enable_gqa=True)
-            x = x + attention.o_proj(y.transpose(1, 2).reshape(1, steps, -1))
-            x = x + layer.mlp(layer.post_attention_layernorm(x))
-        self.past += steps
-        return self.model.lm_head(self.model.model.norm(x))
+        logits = forward(self.model, tokens, self.past, self.memory)
+        self.past += tokens.shape[1]
+        return logits
 
 
 class Int8(torch.nn.Module):
@@ -122,25 +144,18 @@ def main():
     torch.set_num_threads(arguments.threads)
     prompt = torch.randint(0, SIZES["vocabulary"], (arguments.prompt,)).tolist()
 
-    def new():
-        torch.manual_seed(1)
-        model = language.Llama(**SIZES)
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                torch.nn.init.normal_(parameter, std=0.04)
-        return model
-
     print("| way | Taper, prompt (ms) | a token | PyTorch, prompt (ms) | a token | × PyTorch | error of the logits: Taper | PyTorch |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
-        save(new(), Path(folder), prompt, arguments.tokens)
+        save(new_model(), Path(folder))
+        (Path(folder) / "prompt.json").write_text(json.dumps(dict(prompt=prompt, tokens=arguments.tokens)))
         exact = None
         for way in ("no-cache", "cache", "int8", "int4"):
             ours, theirs = [], []
             for _ in range(arguments.turns):
                 ours.append(with_taper(way, folder, arguments.threads))
                 if way != "int4":
-                    theirs.append(with_torch(way, new(), prompt, arguments.tokens))
+                    theirs.append(with_torch(way, new_model(), prompt, arguments.tokens))
             exact = exact or theirs[0]["logits"]
             print(row(way, ours, theirs, exact), flush=True)
 

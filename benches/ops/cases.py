@@ -43,7 +43,8 @@ def convolution(batch: int, ins: int, outs: int, size: int, kernel: int, **setti
 
 def elementwise(op: str, *shapes: list[int], **settings) -> dict:
     name = f"{op} {' '.join('×'.join(map(str, shape)) for shape in shapes)}"
-    name += f" along {settings.get('dim')}" * ("dim" in settings) + " + gradients" * ("gradient" in settings)
+    name += f" along {settings.get('dim')}" * ("dim" in settings) + f" groups {settings.get('groups')}" * ("groups" in settings)
+    name += " + gradients" * ("gradient" in settings)
     return case(name, op, *shapes, **settings)
 
 
@@ -85,7 +86,14 @@ CASES = [
     elementwise("layer_norm", [8192, 512], [512], [512]), elementwise("layer_norm", [8192, 512], [512], [512], **GRADIENT),
     elementwise("rms_norm", [8192, 512], [512]),
     *(elementwise("batch_norm", [1024, 512], **settings) for settings in ({}, GRADIENT)),
-    *(elementwise("group_norm", [8, 64, 32, 32], [64], [64], **settings) for settings in ({}, GRADIENT)),
+    *(elementwise("batch_norm", [256, 64], **settings) for settings in ({}, GRADIENT)),
+    *(elementwise("group_norm", [8, 64, 32, 32], [64], [64], groups=groups, **settings) for groups in (8, 64) for settings in ({}, GRADIENT)),
+    *(elementwise(op, [16, 32, 32, 32], out=4 * 16 * 32 * 32 * 32, **settings)
+      for op in ("upsample", "upsample bilinear") for settings in ({}, GRADIENT)),
+    *(elementwise("pad reflect", [32, 64, 32, 32], **settings) for settings in ({}, GRADIENT)),
+    convolution(32, 64, 64, 16, 7, groups=64, **GRADIENT),
+    *(elementwise("conv_transpose2d", [32, 16, 16, 16], out=32 * 8 * 32 * 32, **settings) for settings in ({}, GRADIENT)),
+    elementwise("relu", [1024, 512], **GRADIENT),
     *(elementwise(op, BIG) for op in ("relu", "gelu", "sigmoid", "tanh", "exp", "log")), elementwise("gelu", [256, 256]),
     elementwise("gelu", BIG, **GRADIENT), elementwise("exp", [256, 256]),
     *(elementwise("sum", BIG, dim=dim, out=2000) for dim in (0, 1)), elementwise("max", BIG, dim=1, out=2000),
@@ -95,6 +103,7 @@ CASES = [
     *(elementwise(op, [100, 100]) for op in ("affine", "relu")), *(elementwise(op, [100, 100], [100, 100]) for op in ("add", "mul")),
     case("embedding 4096 of 10000×256", "embedding", [10000, 256], classes=10000, count=4096, out=0),
     case("embedding 4096 of 10000×256 + gradients", "embedding", [10000, 256], classes=10000, count=4096, **GRADIENT),
+    case("embedding 768 of 20000×100 + gradients", "embedding", [20000, 100], classes=20000, count=768, **GRADIENT),
     case("cross_entropy 512×10000 + gradients", "cross_entropy", [512, 10000], classes=10000, count=512, **GRADIENT),
     case("max_pool2d 32×64 32²", "max_pool2d", [32, 64, 32, 32], out=32 * 64 * 16 * 16),
     case("attention 8×4×128×64", "attention", *[[8, 4, 128, 64]] * 3, work=32 * 128 * 128 * 64),

@@ -1,4 +1,4 @@
-//! Operators and methods as one writes them in a notebook. With gradients, the loss is the sum of the result.
+//! Operators and methods as one writes them in a notebook.
 
 use crate::Function;
 use taper::prelude::*;

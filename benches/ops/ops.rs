@@ -58,7 +58,8 @@ fn repeat(work: &mut Work, milliseconds: f64) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// Returns the operation on random inputs, with its backward pass if the case asks for one.
+/// Returns the operation on random inputs, with its backward pass if the case asks for one: then the loss is the sum of the
+/// result.
 fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
     let inputs = inputs(case)?;
     let op = case["op"].as_str().expect("an operation").to_owned();
@@ -72,10 +73,7 @@ fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
     let gradient = case["gradient"] == true;
     if case["method"] == true {
         let method = methods::method(&op).filter(|_| taper);
-        return Ok(method.map(|method| match gradient {
-            true => work(Box::new(move |x| method(x).sum_all()), inputs, true),
-            false => work(method, inputs, false),
-        }));
+        return Ok(method.map(|method| work(method, inputs, gradient)));
     }
     Ok(match taper {
         true => function(&op, settings).map(|function| work(function, inputs, gradient)),
@@ -89,7 +87,7 @@ fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
 fn work(function: Function, inputs: Vec<Tensor>, gradient: bool) -> Work {
     Box::new(move || {
         match gradient {
-            true => drop(function(&inputs).backward()),
+            true => drop(function(&inputs).sum_all().backward()),
             false => drop(no_grad(|| function(&inputs))),
         }
         Ok(())
@@ -98,7 +96,7 @@ fn work(function: Function, inputs: Vec<Tensor>, gradient: bool) -> Work {
 
 fn candle_work(function: CandleFunction, inputs: Vec<Candle>, gradient: bool) -> Work {
     Box::new(move || match gradient {
-        true => Ok(function(&inputs)?.backward().map(drop)?),
+        true => Ok(function(&inputs)?.sum_all()?.backward().map(drop)?),
         false => Ok(function(&inputs).map(drop)?),
     })
 }
@@ -169,7 +167,20 @@ fn function(op: &str, settings: Settings) -> Option<Function> {
             let layer = LazyBatchNorm1d::new();
             Box::new(move |x| layer.forward(&x[0]))
         }
-        "group_norm" => Box::new(|x| group_norm(&x[0], 8, &x[1], &x[2], 1e-5)),
+        "group_norm" => Box::new(move |x| group_norm(&x[0], settings.groups, &x[1], &x[2], 1e-5)),
+        "conv_transpose2d" => {
+            let layer = LazyConvTranspose2d::new(8, 4).stride(2).padding(1);
+            Box::new(move |x| layer.forward(&x[0]))
+        }
+        "upsample" | "upsample bilinear" => {
+            let mode = match op {
+                "upsample" => Interpolation::Nearest,
+                _ => Interpolation::Bilinear,
+            };
+            let layer = Upsample::new(2.0).mode(mode);
+            Box::new(move |x| layer.forward(&x[0]))
+        }
+        "pad reflect" => Box::new(|x| x[0].pad(&[1, 1, 1, 1], PaddingMode::Reflect)),
         "relu" => Box::new(|x| x[0].relu()),
         "gelu" => Box::new(|x| x[0].gelu()),
         "sigmoid" => Box::new(|x| x[0].sigmoid()),

@@ -18,7 +18,11 @@ FUNCTIONS = {
     "layer_norm": lambda case: lambda x, w, b: F.layer_norm(x, w.shape, w, b),
     "rms_norm": lambda case: lambda x, w: F.rms_norm(x, w.shape, w, 1e-5),
     "batch_norm": lambda case: torch.nn.BatchNorm1d(case["shapes"][0][1]),
-    "group_norm": lambda case: lambda x, w, b: F.group_norm(x, 8, w, b),
+    "group_norm": lambda case: lambda x, w, b: F.group_norm(x, case["groups"], w, b),
+    "conv_transpose2d": lambda case: torch.nn.ConvTranspose2d(case["shapes"][0][1], 8, 4, 2, 1),
+    "upsample": lambda case: torch.nn.Upsample(scale_factor=2),
+    "upsample bilinear": lambda case: torch.nn.Upsample(scale_factor=2, mode="bilinear"),
+    "pad reflect": lambda case: lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"),
     "cross_entropy": lambda case: F.cross_entropy,
     "embedding": lambda case: lambda w, i: F.embedding(i, w),
     "max_pool2d": lambda case: lambda x: F.max_pool2d(x, 2),
@@ -91,6 +95,8 @@ def build(case, compiled):
     op = case["op"]
     is_method = case.get("method") and op in METHODS
     function = METHODS[op] if is_method else FUNCTIONS[op](case) if op in FUNCTIONS else getattr(torch, op)
+    if isinstance(function, torch.nn.Module):
+        variables += function.parameters()
     if compiled:
         function = torch.compile(function, dynamic=False)
     if not gradient:
@@ -99,15 +105,13 @@ def build(case, compiled):
                 function(*inputs)
 
         return forward
-    if case.get("method"):
-        def backward():
-            for x in variables:
-                x.grad = None
-            function(*inputs).sum().backward()
 
-        return backward
-    ones = torch.ones_like(function(*inputs))
-    return lambda: torch.autograd.grad(function(*inputs), variables, ones)
+    def backward():
+        for x in variables:
+            x.grad = None
+        function(*inputs).sum().backward()
+
+    return backward
 
 
 def optimizer(op, x, compiled):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import BURN, PROGRAM, library_path
+from common import BURN, PROGRAM, library_path, only_simd
 
 HERE = Path(__file__).resolve().parent
 CASES = [
@@ -17,7 +17,15 @@ CASES = [
     ("cifar", 16), ("cifar", 256), ("resnet", 32), ("epoch", 256),
     ("mlp-wide", 64), ("mlp-wide", 1), ("vgg", 64), ("resnet18-16", 32), ("resnet18-64", 8), ("depthwise", 32),
     ("dense", 32), ("unet", 16), ("lstm", 32), ("gpt-128", 12), ("gpt-256", 8),
+    ("vit", 32), ("convnext", 32), ("mixer", 32), ("mobilenet-v3", 32), ("gru", 32), ("tagger", 32), ("vae", 128), ("dcgan", 32),
+    ("translation", 16), ("gated", 16), ("odd", 33), ("skip-gram", 512), ("graph", 2708), ("style", 4), ("mlp-batch-norm", 1024),
+    ("super-resolution", 16), ("text-cnn", 32), ("policy", 64), ("encoder", 8), ("bottleneck", 4),
+    # No kernel was tuned for these before they were first measured.
+    ("rnn", 32), ("inception", 32), ("squeezenet", 32), ("conv-autoencoder", 64), ("point-net", 16), ("audio", 32), ("deep", 128),
+    ("segmentation", 16), ("pooling-attention", 64), ("experts", 64),
 ]  # fmt: skip
+# Those whose output is the loss.
+ONLY_TRAINED = {"epoch", "vae", "dcgan", "skip-gram"}
 OF_CANDLE = {"mlp", "mlp-norm", "lenet", "lenet-relu", "cifar", "resnet"}
 CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch in (32, 256)]
 
@@ -25,14 +33,14 @@ CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch
 class Peer:
     """A process that trains one model, and waits between its turns."""
 
-    def __init__(self, name: str, model: str, batch: int, threads: int, device: str, mode: str) -> None:
+    def __init__(self, name: str, model: str, batch: int, threads: int, device: str, mode: str, simd: str | None) -> None:
         peer, _, workers = name.partition("-")
         command = [PROGRAM, name]
         if peer in ("torch", "compiled"):
             command = [sys.executable, HERE / "torch_models.py", "eager" if peer == "torch" else peer]
         elif peer == "burn":
             command, workers = [BURN, name], ""
-        environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
+        environment = {**os.environ, "LD_LIBRARY_PATH": library_path(), **only_simd(simd)}
         # The last variable is for the matrix products of Burn's NdArray.
         variables = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MATMUL_NUM_THREADS")
         environment |= dict.fromkeys(variables, str(threads))
@@ -47,6 +55,8 @@ class Peer:
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
         times = [float(t) for t in self.process.stdout.readline().split()]
+        if not times:
+            sys.exit(f"{self.name} ended: run {' '.join(map(str, self.process.args))}")
         return list(zip(times[::2], times[1::2], strict=True))
 
     def end(self) -> float:
@@ -64,7 +74,7 @@ def measure(model: str, batch: int, names: list[str], arguments: argparse.Namesp
         turns = min(turns, 3)
     mode = "infer" if arguments.inference else "train"
     names = [name for name in names if name != "candle" or (model in OF_CANDLE and mode == "train")]
-    peers = [Peer(name, model, batch, arguments.threads, arguments.device, mode) for name in names]
+    peers = [Peer(name, model, batch, arguments.threads, arguments.device, mode, arguments.simd) for name in names]
     for peer in peers:
         if model == "epoch":
             peer.count = 1
@@ -88,8 +98,9 @@ def cases(arguments: argparse.Namespace) -> list[tuple[str, int]]:
     """Returns the models and their batches."""
     found = CASES if arguments.device == "cpu" else CASES_ON_GPU
     if arguments.inference:
-        models = dict.fromkeys(model for model, _ in found if model != "epoch")
-        found = [(model, batch) for model in models for batch in ([arguments.batch] if arguments.batch else [1, 64])]
+        models = dict.fromkeys(model for model, _ in found if model not in ONLY_TRAINED)
+        batches = [arguments.batch] if arguments.batch else [1, 64]
+        found = [(model, batch) for model in models for batch in ([2708] if model == "graph" else batches)]
     elif arguments.batch:
         found = [case for case in found if case[1] == arguments.batch]
     only = arguments.only.split(",")
@@ -111,6 +122,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="the threads of each peer (default: all cores)")
     parser.add_argument("--processor-time", action="store_true", help="measure processor time instead of wall time, for a busy machine")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where the models are trained")
+    parser.add_argument("--simd", choices=["avx2"], help="only these instructions, in Taper and in PyTorch")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     names = ["taper", "torch"] + ["compiled"] * arguments.compiled + ([] if arguments.no_candle else ["candle"])

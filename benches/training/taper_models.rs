@@ -3,6 +3,7 @@
 use crate::Step;
 use crate::larger::{Gpt, Lstm, UNet, dense, depthwise, resnet18, vgg, wide_mlp};
 use crate::nets::{cifar, lenet, lenet_relu};
+use crate::written::{self, Loss};
 use taper::prelude::*;
 
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
@@ -34,10 +35,16 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
         "unet" => seq![UNet::new()],
         "lstm" => seq![Lstm::new()],
         "gpt-128" => seq![Gpt::new(128)],
-        _ => seq![Gpt::new(256)],
+        "gpt-256" => seq![Gpt::new(256)],
+        _ => written::net(model),
     };
     net.to_device(x.device());
-    net.forward(&x);
+    let output = net.forward(&x);
+    let (loss, y, rate) = match written::input(model) {
+        Some(_) => written::task(&output),
+        None if y.dtype().is_float() => (bce_with_logits as Loss, y, 0.01),
+        None => (cross_entropy as Loss, y, 0.01),
+    };
     if inference {
         net.eval();
         return Box::new(move || {
@@ -48,12 +55,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
     let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model);
     let mut optimizer: Box<dyn Optimizer> = match adam {
         true => Box::new(AdamW::new(net.parameters(), 0.001)),
-        false => Box::new(SGD::new(net.parameters(), 0.01)),
-    };
-    let loss = if y.dtype().is_float() {
-        bce_with_logits
-    } else {
-        cross_entropy
+        false => Box::new(SGD::new(net.parameters(), rate)),
     };
     Box::new(move || {
         let loss = loss(&net.forward(&x), &y);

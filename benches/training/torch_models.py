@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import larger
+import written
 
 
 class Residual(nn.Module):
@@ -82,18 +83,28 @@ def epochs(batch, workers):
 
 def steps(model, batch, device, compiled, inference):
     """Returns a function that trains or applies a model once, always on the same batch."""
-    shape, classes, build = MODELS[model]
-    loss = nn.functional.cross_entropy
-    x = torch.randn(batch, *shape, device=device)
-    y = torch.arange(batch, device=device) % classes
-    if model.startswith("gpt"):
+    loss, rate = nn.functional.cross_entropy, 0.01
+    if model in written.MODELS:
+        shape, tokens, build = written.MODELS[model]
+    else:
+        shape, classes, build = MODELS[model]
+        tokens = None
+    size = (batch, *shape)
+    x = torch.randint(0, tokens, size, device=device) if tokens else torch.randn(size, device=device)
+    if model in written.MODELS:
+        y = None
+    elif model.startswith("gpt"):
         x = torch.randint(0, classes, (batch, *shape), device=device)
         y = x.flatten()
     elif model == "unet":
         y = torch.zeros(batch, 1, 48, 48, device=device)
         loss = nn.functional.binary_cross_entropy_with_logits
+    else:
+        y = torch.arange(batch, device=device) % classes
     net = build().to(device)
-    net(x)
+    output = net(x)
+    if y is None:
+        loss, y, rate = written.task(output)
     if inference:
         net.eval()
         call = torch.compile(net) if compiled else net
@@ -106,7 +117,7 @@ def steps(model, batch, device, compiled, inference):
     if model in WITH_ADAM:
         optimizer = torch.optim.AdamW(net.parameters(), lr=0.001)
     else:
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
     whole = lambda x, y: loss(net(x), y)
     if compiled:
         whole = torch.compile(whole)

@@ -11,10 +11,12 @@ mod candle_models;
 mod larger;
 mod nets;
 mod taper_models;
+mod written;
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 use taper::prelude::*;
+use written::Input;
 
 /// A model with its batch: a call is one training step, or one forward pass for `infer`.
 type Step = Box<dyn FnMut() -> Result<()>>;
@@ -50,7 +52,11 @@ fn main() -> Result<()> {
     };
     let batch: usize = batch.parse().expect("a number of examples");
     manual_seed(0);
-    let (shape, classes) = task(model);
+    let (shape, classes) = match written::input(model) {
+        Some(Input::Values(shape)) => (shape.to_vec(), 1),
+        Some(Input::Tokens(shape, tokens)) => (shape.to_vec(), tokens as usize),
+        None => task(model),
+    };
     let examples = if model == "epoch" { 60_000 } else { batch };
     let shape = [&[examples], shape.as_slice()].concat();
     let (x, y) = match model {
@@ -58,7 +64,9 @@ fn main() -> Result<()> {
             randn(shape).to_device(&device),
             zeros((batch, 1, 48, 48)).to_device(&device),
         ),
-        _ if model.starts_with("gpt") => {
+        _ if model.starts_with("gpt")
+            || matches!(written::input(model), Some(Input::Tokens(..))) =>
+        {
             let tokens = randint(0, classes as i64, shape).to_device(&device);
             (tokens.clone(), tokens.flatten_all())
         }

@@ -41,12 +41,12 @@ function readerParts(place) {
         element.append(...content);
         return element;
     };
-    const box = make('canvas', { width: 256, height: 256, role: 'img', 'aria-label': 'Box for drawing a digit' });
+    const box = make('canvas', { width: 256, height: 256, role: 'img', 'aria-label': label('Box for drawing a digit') });
     const answer = make('output', {});
     const bars = [...'0123456789'].map(digit => make('meter', { min: 0, max: 1, value: 0, 'aria-label': digit }));
     const rows = bars.map((bar, digit) => make('li', {}, `${digit} `, bar));
-    const clear = make('button', { type: 'button' }, 'Clear');
-    const example = make('button', { type: 'button' }, 'Show an example');
+    const clear = make('button', { type: 'button' }, label('Clear'));
+    const example = make('button', { type: 'button' }, label('Show an example'));
     const result = make('div', { class: 'digit-result' }, answer, make('ul', {}, ...rows), clear, ' ', example);
     place.replaceChildren(box, result);
     return { box, answer, bars, clear, example };
@@ -113,5 +113,7 @@ function probabilities(box, { memory, drawing, read_digit }) {
 function showAnswer({ answer, bars }, found) {
     bars.forEach((bar, digit) => { bar.value = found ? found[digit] : 0; });
     const digit = found && found.indexOf(Math.max(...found));
-    answer.textContent = found ? `This is a ${digit} (${Math.round(100 * found[digit])} %).` : 'Draw a digit.';
+    answer.textContent = found
+        ? label('This is a {digit} ({percent} %).').replace('{digit}', digit).replace('{percent}', Math.round(100 * found[digit]))
+        : label('Draw a digit.');
 }

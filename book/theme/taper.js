@@ -1,8 +1,14 @@
 // What mdBook's pages lack for the keyboard and for those who hear them.
 
+// Returns a word of the book in the language of the page. An English page has no list: there it is the word itself.
+const taperLabels = JSON.parse(document.getElementById('taper-labels')?.textContent ?? '{}');
+function label(english) {
+    return taperLabels[english] ?? english;
+}
+
 // A region that scrolls can be scrolled with the keyboard only if it can have the focus.
 function focusWhatScrolls() {
-    for (const region of document.querySelectorAll('main pre, main pre code:not([role=textbox]), main .table-wrapper, main .output, main .katex-display')) {
+    for (const region of document.querySelectorAll('main pre, main pre code:not([role=textbox]), main .table-wrapper, main .output, main .outputs, main .katex-display')) {
         const scrolls = region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
         if (scrolls && getComputedStyle(region).overflowX !== 'visible') {
             region.tabIndex = 0;
@@ -29,7 +35,7 @@ sidebarButton.addEventListener('keydown', event => {
 });
 
 // Of mdBook's themes the book has two.
-document.getElementById('mdbook-theme-navy').textContent = 'Dark';
+document.getElementById('mdbook-theme-navy').textContent = label('Dark');
 
 // What a cell shows on several machines becomes tabs. A choice counts for the whole book.
 const machineKey = 'taper-machine';
@@ -39,7 +45,7 @@ function machineTabs(group, number) {
     const list = document.createElement('div');
     list.className = 'machine-tabs';
     list.setAttribute('role', 'tablist');
-    list.setAttribute('aria-label', 'Machine');
+    list.setAttribute('aria-label', label('Machine'));
     const tabs = [...group.children].map((panel, index) => {
         const tab = document.createElement('button');
         tab.type = 'button';
@@ -81,22 +87,54 @@ function showMachine(name) {
 }
 
 function chooseMachine(name) {
-    try {
-        localStorage.setItem(machineKey, name);
-    } catch { /* kept for this page only */ }
+    remember(machineKey, name);
     showMachine(name);
 }
 
-function rememberedMachine() {
+function remember(key, choice) {
     try {
-        return localStorage.getItem(machineKey);
+        localStorage.setItem(key, choice);
+    } catch { /* kept for this page only */ }
+}
+
+function remembered(key) {
+    try {
+        return localStorage.getItem(key);
     } catch {
         return null;
     }
 }
-showMachine(rememberedMachine());
+showMachine(remembered(machineKey));
+
+// mdBook's search listens for keys. An input method and the menu's *Paste* write text without one.
+const searchbar = document.getElementById('mdbook-searchbar');
+searchbar?.addEventListener('input', () => searchbar.dispatchEvent(new KeyboardEvent('keyup')));
 
 // The digit reader is on one page only.
 if (document.querySelector('main .digit-reader')) {
     document.head.append(Object.assign(document.createElement('script'), { src: `${path_to_root}digit-reader.js` }));
+}
+
+// The languages of the page: a menu that stays on the page, and a reader's choice that counts for the whole book.
+const languageKey = 'taper-language';
+const editions = [...document.querySelectorAll('link[rel=alternate][hreflang]')];
+if (editions.length) {
+    const menu = document.createElement('select');
+    menu.className = 'languages';
+    menu.setAttribute('aria-label', label('Language'));
+    for (const { hreflang, href } of editions) {
+        const name = new Intl.DisplayNames([hreflang], { type: 'language' }).of(hreflang);
+        menu.add(new Option(name[0].toUpperCase() + name.slice(1), href, false, hreflang === document.documentElement.lang));
+        menu.options[menu.length - 1].lang = hreflang;
+    }
+    menu.addEventListener('change', () => {
+        remember(languageKey, menu.selectedOptions[0].lang);
+        location.href = menu.value + location.hash;
+    });
+    document.querySelector('#mdbook-menu-bar .right-buttons').prepend(menu);
+    // The first page of a visit is shown in the language that was chosen last.
+    const chosen = editions.find(({ hreflang }) => hreflang === remembered(languageKey));
+    if (chosen && chosen.hreflang !== document.documentElement.lang && !document.referrer.startsWith(location.origin)) {
+        location.replace(chosen.href + location.hash);
+    }
 }

@@ -1,8 +1,8 @@
 //! Measures the lines of a cell that is profiled.
 //!
-//! The engine writes calls into such a cell: [`line`] before each statement, and [`block`] at the beginning of each block,
-//! at whose end the line goes on that the block is part of. The time and the memory between two calls count for the
-//! line of the first. Only the thread that runs the cells is measured; memory is that of all threads.
+//! The engine writes calls into such a cell: [`line`] before each statement, and [`block`] at the start of each block.
+//! At the end of a block, the line that contains it continues. The time and the memory between two calls count for the
+//! line of the first call. Only the thread that runs the cells is measured; memory is counted for all threads.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -52,10 +52,10 @@ struct Line {
 
 /// The measurement of a cell.
 struct Profile {
-    /// The first one is for what belongs to no line.
+    /// The first entry is for code that belongs to no line.
     lines: Vec<Line>,
     current: usize,
-    /// When the current line went on.
+    /// When the current line began or continued.
     since: Instant,
     /// The allocations and their bytes at that time.
     allocated: (u64, u64),
@@ -91,8 +91,8 @@ impl Profile {
         self.measurements += 1;
     }
 
-    /// Returns the measurement as text: whether memory was counted, the nanoseconds in all and those of measuring;
-    /// then the lines that were reached.
+    /// Returns the measurement as text: whether memory was counted, the nanoseconds in total and the nanoseconds that
+    /// measuring took; then the lines that were reached.
     fn report(&self, cost: u64) -> String {
         let total: u64 = self.lines.iter().map(|line| line.nanoseconds).sum();
         let is_counted = u8::from(ALLOCATIONS.get().is_some());
@@ -171,7 +171,7 @@ pub fn line(number: usize) {
     });
 }
 
-/// A block of statements. At its end, the line goes on that was current at its beginning.
+/// A block of statements. At its end, the line that was current at its beginning continues.
 pub struct Within(usize);
 
 /// Says that a block begins.

@@ -8,8 +8,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from machine import environment
-
 HERE = Path(__file__).resolve().parent
 ASSIGNMENT = "areas"
 RIGHT = {"area": "width * height", "doubled": "x * 2.0"}
@@ -32,7 +30,7 @@ class Course:
         shutil.copy(HERE / "areas.ipynb", source)
         subprocess.run(["chown", "-R", f"{self.teacher}:", self.path], check=True)
         for step in ["generate_assignment", "release_assignment"]:
-            self.nbgrader(self.teacher, self.path, step, ASSIGNMENT)
+            self.as_teacher("nbgrader", step, ASSIGNMENT)
 
     def submit(self, student: str, solution: dict[str, str], more: list[str] | None = None) -> None:
         """Fetches the assignment, writes the solution over the stubs and further cells before them, and submits it."""
@@ -55,11 +53,11 @@ class Course:
 
     def grade(self) -> dict[str, float]:
         """Collects and grades what was submitted; returns the points of each student."""
-        self.nbgrader(self.teacher, self.path, "collect", ASSIGNMENT)
-        self.run_as(self.teacher, self.path, str(self.folder / "nbgrader/grade"), ASSIGNMENT)
+        self.as_teacher("nbgrader", "collect", ASSIGNMENT)
+        self.as_teacher("grade", ASSIGNMENT)
         for step in ["generate_feedback", "release_feedback"]:
-            self.nbgrader(self.teacher, self.path, step, ASSIGNMENT)
-        self.nbgrader(self.teacher, self.path, "export")
+            self.as_teacher("nbgrader", step, ASSIGNMENT)
+        self.as_teacher("nbgrader", "export")
         with open(self.path / "grades.csv") as table:
             return {row["student_id"]: float(row["score"]) for row in csv.DictReader(table)}
 
@@ -73,19 +71,19 @@ class Course:
         """Returns what the cells of a graded submission printed, with their errors."""
         return "".join(texts((self.path / "autograded" / student / ASSIGNMENT / "areas.ipynb").read_text()))
 
-    def nbgrader(self, name: str, folder: Path, *arguments: str) -> None:
-        self.run_as(name, folder, str(self.folder / "hub/bin/nbgrader"), *arguments)
+    def as_teacher(self, *command: str) -> None:
+        """Runs a command as the teacher types it: after `source teacher.sh`, in a shell that has no other variables."""
+        script = f'source "{self.folder}/teacher.sh" && exec "$@"'
+        path = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+        self.run_as(self.teacher, Path("/"), path, "bash", "-c", script, "bash", *command)
 
-    def run_as(self, name: str, folder: Path, *command: str) -> None:
+    def nbgrader(self, name: str, folder: Path, *arguments: str) -> None:
+        variables = {"PATH": "/usr/bin:/bin", "JUPYTER_CONFIG_PATH": str(self.folder / "etc")}
+        self.run_as(name, folder, variables, str(self.folder / "hub/bin/nbgrader"), *arguments)
+
+    def run_as(self, name: str, folder: Path, variables: dict[str, str], *command: str) -> None:
         user = pwd.getpwnam(name)
-        variables = environment(self.folder)
-        variables |= {
-            "PATH": f"{self.folder}/hub/bin:{variables['PATH']}",
-            "HOME": user.pw_dir,
-            "USER": name,
-            "TAPER_STORE": str(self.folder / "store"),
-            "JUPYTER_CONFIG_PATH": str(self.folder / "etc"),
-        }
+        variables = variables | {"HOME": user.pw_dir, "USER": name, "LANG": "C.UTF-8"}
         if "TAPER_GRADE_TIME" in os.environ:
             variables["TAPER_GRADE_TIME"] = os.environ["TAPER_GRADE_TIME"]
         done = subprocess.run(

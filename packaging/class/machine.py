@@ -1,6 +1,7 @@
 """A machine with users, homes and a hub of its own, for tests and for a dry run: it is in this mount namespace only."""
 
 import grp
+import ipaddress
 import json
 import os
 import shutil
@@ -12,8 +13,10 @@ import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
-LIMIT = 300
+# How long the hub may take to start, in seconds.
+LIMIT = 120
 
 
 def become_root() -> None:
@@ -35,6 +38,9 @@ def hide(folder: Path) -> None:
     (folder / "home").mkdir()
     mount(folder / "etc", Path("/etc"))
     mount(folder / "home", Path("/home"))
+    # The name service's cache knows only the users of the real /etc.
+    if Path("/run/nscd").is_dir():
+        mount(folder / "home", Path("/run/nscd"))
 
 
 def add_users(names: list[str], group: str | None, password: str) -> None:
@@ -43,26 +49,46 @@ def add_users(names: list[str], group: str | None, password: str) -> None:
         subprocess.run(["groupadd", group], check=True)
     in_group = ["--groups", group] if group else []
     for name in names:
-        command = ["useradd", "--create-home", *in_group, "--shell", "/bin/bash", name]
+        home = ["--create-home", "--home-dir", f"/home/{name}"]
+        command = ["useradd", *home, *in_group, "--shell", "/bin/bash", name]
         subprocess.run(command, check=True, capture_output=True)
         os.chmod(f"/home/{name}", 0o700)
     lines = "".join(f"{name}:{password}\n" for name in names)
     subprocess.run(["chpasswd"], input=lines, text=True, check=True)
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Returns the environment of a hub and of its users, without the variables of the caller."""
-    path = [folder / "rust/bin", Path(rust()), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"]
-    return {"PATH": ":".join(map(str, path)), "LANG": "C.UTF-8"}
+def environment() -> dict[str, str]:
+    """Returns the environment of a hub, without the variables of the caller. The store names the Rust of its users, and
+    the proxy needs the caller's Node."""
+    return {"PATH": f"{os.environ['PATH']}:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8"}
 
 
-def rust() -> str:
-    """Returns the folder of the Rust that all users can run."""
-    return str(Path(shutil.which("rustc") or "/usr/bin/rustc").parent)
+def configured(folder: Path) -> SplitResult:
+    return urlsplit(json.loads((folder / "class.json").read_text())["address"].rstrip("/"))
+
+
+def be_reachable(folder: Path) -> None:
+    """Gives the hub's address to this machine, which has only the loopback device."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    host = configured(folder).hostname or ""
+    try:
+        number = ipaddress.ip_address(host or "0.0.0.0")
+    except ValueError:
+        with open("/etc/hosts", "a") as hosts:
+            hosts.write(f"\n127.0.0.1 {host}\n")
+        return
+    if not number.is_loopback and not number.is_unspecified:
+        subprocess.run(["ip", "address", "add", host, "dev", "lo"], check=True)
 
 
 def address(folder: Path) -> str:
-    return json.loads((folder / "class.json").read_text())["address"].rstrip("/")
+    """Returns the address at which a browser on this machine finds the hub: it may listen at all addresses."""
+    url = configured(folder)
+    everywhere = {None: "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
+    if url.hostname in everywhere:
+        port = f":{url.port}" if url.port else ""
+        url = url._replace(netloc=everywhere[url.hostname] + port)
+    return url.geturl()
 
 
 @contextmanager
@@ -72,7 +98,7 @@ def hub(folder: Path, **variables: str):
     command = [folder / "hub/bin/jupyterhub", "-f", folder / "jupyterhub_config.py"]
     with open(log, "w") as output:
         process = subprocess.Popen(
-            command, env=environment(folder) | variables, cwd=folder / "state", stdout=output, stderr=output
+            command, env=environment() | variables, cwd=folder / "state", stdout=output, stderr=output
         )
     try:
         until = time.monotonic() + LIMIT
@@ -81,7 +107,8 @@ def hub(folder: Path, **variables: str):
             time.sleep(0.3)
         yield
     except BaseException:
-        print(log.read_text()[-6000:])
+        lines = [line for line in log.read_text().splitlines() if "/hub/health" not in line]
+        print(*lines[-50:], sep="\n", flush=True)
         raise
     finally:
         process.send_signal(signal.SIGTERM)

@@ -9,6 +9,8 @@ import requests
 import websocket
 
 LIMIT = 300
+# After how many seconds a server is asked for again.
+AGAIN = 15
 
 
 class Student:
@@ -21,12 +23,12 @@ class Student:
         token = re.search(r'name="_xsrf" value="([^"]*)"', page.text)
         form = {"username": name, "password": password, "_xsrf": token[1] if token else ""}
         answer = self.browser.post(f"{hub}/hub/login", data=form, timeout=LIMIT, allow_redirects=False)
-        assert answer.status_code == 302, f"{name} cannot sign in: {answer.status_code}"
+        assert answer.status_code == 302, f"{name} cannot sign in: the hub answers {answer.status_code}"
 
     def start_server(self) -> None:
         """Starts the user's server, and gets a token for it as the hub's page of tokens does."""
         self.browser.get(f"{self.hub}/hub/spawn", timeout=LIMIT)
-        cookie = next(c.value for c in self.browser.cookies if c.name == "_xsrf" and c.path.startswith("/hub"))
+        cookie = next(c.value for c in self.browser.cookies if c.name == "_xsrf" and c.path.rstrip("/").endswith("/hub"))
         answer = self.browser.post(
             f"{self.hub}/hub/api/users/{self.name}/tokens",
             json={"note": "test"},
@@ -35,9 +37,13 @@ class Student:
         )
         answer.raise_for_status()
         self.token = answer.json()["token"]
-        until = time.monotonic() + LIMIT
+        until, again = time.monotonic() + LIMIT, time.monotonic() + AGAIN
         while self.status() != 200:
             assert time.monotonic() < until, f"the server of {self.name} does not start"
+            if time.monotonic() > again:
+                # The hub refuses while it still ends the last server.
+                self.browser.get(f"{self.hub}/hub/spawn", timeout=LIMIT)
+                again += AGAIN
             time.sleep(0.3)
 
     def stop_server(self) -> None:

@@ -2,6 +2,7 @@
 
 mod column;
 mod csv;
+mod json;
 mod rows;
 mod scale;
 #[cfg(test)]
@@ -16,8 +17,8 @@ use column::{Column, Entries};
 use std::fmt::Display;
 use std::path::Path;
 
-/// A table with named columns of values or texts, some of which may be missing. It is read from a CSV
-/// file and converted to a tensor.
+/// A table with named columns of values or texts, some of which may be missing. It is read from a file of
+/// CSV or JSON lines and converted to a tensor.
 ///
 /// A column whose entries are all floating-point numbers has values, any other column has texts. An
 /// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`; spaces around it do
@@ -55,6 +56,9 @@ pub struct DataFrame {
 outlined!(Clone for DataFrame { columns, rows });
 outlined!(Debug for DataFrame { columns, rows });
 
+/// Reads the columns of a text, and the number of its rows; its first argument names the text in errors.
+type Parser = fn(&str, &str) -> Result<(Vec<Column>, usize)>;
+
 impl DataFrame {
     /// Reads a CSV file, whose first line has the names of the columns.
     ///
@@ -71,18 +75,21 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn read_csv(path: impl AsRef<Path>) -> Result<Self> {
-        Self::read(path.as_ref())
+        Self::read(
+            path.as_ref(),
+            "Give the path of a CSV file in UTF-8",
+            csv::parse,
+        )
     }
 
-    fn read(path: &Path) -> Result<Self> {
-        let advice = "Give the path of a CSV file in UTF-8";
+    fn read(path: &Path, advice: &str, parse: Parser) -> Result<Self> {
         let unreadable = |reason: &dyn Display| error::file("read the table", path, reason, advice);
         let bytes = input::read(path).map_err(|reason| unreadable(&reason))?;
         if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes[..] {
             return Err(unreadable(&"its text is in UTF-16, not in UTF-8"));
         }
         let text = String::from_utf8(bytes).map_err(|reason| unreadable(&reason.utf8_error()))?;
-        Self::parse(&path.display().to_string(), &text)
+        Self::parse(&path.display().to_string(), &text, parse)
     }
 
     /// Reads the text of a CSV file. Fields are separated by commas; a field that contains a comma, a quote
@@ -107,11 +114,52 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_csv(text: &str) -> Result<Self> {
-        Self::parse("the table", text)
+        Self::parse("the table", text, csv::parse)
     }
 
-    fn parse(source: &str, text: &str) -> Result<Self> {
-        let (columns, rows) = csv::parse(source, text)?;
+    /// Reads a file of JSON lines: each line is an object, whose keys name the columns.
+    ///
+    /// # Errors
+    /// If the file cannot be read; else as for [`from_json_lines`](Self::from_json_lines).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("taper_table_{}.jsonl", std::process::id()));
+    /// std::fs::write(&path, "{\"x\": 1, \"y\": 2}\n")?;
+    /// assert_eq!(DataFrame::read_json_lines(&path)?.columns(), ["x", "y"]);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn read_json_lines(path: impl AsRef<Path>) -> Result<Self> {
+        let advice = "Give the path of a file in UTF-8 with a JSON object in each line";
+        Self::read(path.as_ref(), advice, json::parse)
+    }
+
+    /// Reads the text of a file of JSON lines. The columns are in the order of their names. An entry is missing if it is
+    /// `null` or its object does not have it; lists and objects are kept as their JSON text.
+    ///
+    /// # Errors
+    /// If a line is not an object, or the lines have few names in common.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_json_lines(r#"
+    /// {"name": "oak", "height": 21.5, "leaves": [1, 2]}
+    /// {"name": "elm", "height": null}
+    /// "#)?;
+    /// assert_eq!(table.columns(), ["height", "leaves", "name"]);
+    /// assert_eq!(table.values("height")?[0], 21.5);
+    /// assert_eq!(table.texts("leaves")?, ["[1,2]", ""]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_json_lines(text: &str) -> Result<Self> {
+        Self::parse("the table", text, json::parse)
+    }
+
+    fn parse(source: &str, text: &str, parse: Parser) -> Result<Self> {
+        let (columns, rows) = parse(source, text)?;
         Ok(DataFrame {
             columns: columns.into(),
             rows,

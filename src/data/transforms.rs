@@ -9,11 +9,13 @@
 mod color;
 mod geometry;
 mod random_crop;
+mod targets;
 
 use crate::tensor::Tensor;
 pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
+pub use targets::Targets;
 
 use crate::error::{self, Error, Result};
 use candle_core::{DType, Device};
@@ -56,11 +58,36 @@ pub trait Transform: Send + Sync {
     /// # Ok::<(), Error>(())
     /// ```
     fn apply(&self, image: &Tensor) -> Result<Tensor>;
+
+    /// Returns the image after this step, and changes boxes and mask with it. A step of your own that moves pixels overrides
+    /// this; the default leaves the targets as they are.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply), and if the targets do not fit the image.
+    ///
+    /// ```
+    /// use taper::data::transforms::Targets;
+    /// use taper::prelude::*;
+    ///
+    /// let image = zeros((30, 40, 3)).to_dtype(DType::U8); // (height, width, 3)
+    /// let mut targets = Targets { boxes: Some(tensor(&[[4.0, 0.0, 8.0, 6.0]])), mask: None };
+    /// Resize::new(15).apply_with(&image, &mut targets)?;
+    /// assert_eq!(targets.boxes.unwrap().to_vec2::<f32>(), [[2.0, 0.0, 4.0, 3.0]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
+        let _ = targets;
+        self.apply(image)
+    }
 }
 
 impl<T: Transform + ?Sized> Transform for Box<T> {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         (**self).apply(image)
+    }
+
+    fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
+        (**self).apply_with(image, targets)
     }
 }
 
@@ -96,9 +123,13 @@ impl Compose {
 
 impl Transform for Compose {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        self.apply_with(image, &mut Targets::default())
+    }
+
+    fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = image.clone();
         for step in &self.steps {
-            image = step.apply(&image)?;
+            image = step.apply_with(&image, targets)?;
         }
         Ok(image)
     }

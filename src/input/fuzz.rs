@@ -5,7 +5,9 @@ mod random;
 
 use crate::data::{BpeTokenizer, DataFrame};
 use crate::image::RgbImage;
-use crate::nn::{Linear, ParametersExt};
+use crate::nn::{Layer, Linear, ParametersExt};
+use crate::tensor::tensor;
+use crate::text::{Llama, LlamaConfig};
 use candle_core::Device;
 use random::each_damaged;
 
@@ -25,9 +27,12 @@ fn damaged_tables_are_read_or_refused() {
         "name,size,roof\n\"Smith, \"\"J.\"\"\",3,NA\n,4.5e3,slate\r\n",
         "a\tb;c\r1,2\r",
         "\u{feff}x,y\n1,2\n",
+        "{\"x\": 1.5e3, \"name\": \"o\\u0061k\"}\n{\"y\": [null, {}]}\n",
     ];
     each_damaged(&files.map(|text| text.as_bytes().to_vec()), 400, |bytes| {
-        let table = DataFrame::from_csv(&String::from_utf8_lossy(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        check(DataFrame::from_json_lines(&text));
+        let table = DataFrame::from_csv(&text);
         if let Ok(table) = &table {
             let names = table.columns().len();
             let wide = table.one_hot().fill_missing_with_mean();
@@ -77,4 +82,27 @@ fn damaged_parameters_are_loaded_or_refused() {
         check(net.load_parameters(&path, &Device::Cpu));
     });
     std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn damaged_checkpoints_are_loaded_or_refused() {
+    let folder = std::env::temp_dir().join(format!("taper_fuzz_llama_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = LlamaConfig::new(9, 8, 1, 2).slowed_rope(8.0, 1.0, 4.0, 64);
+    let path = folder.join("config.json");
+    config.save(&path).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let model = Llama::new(&config);
+    model
+        .save_parameters(folder.join("model.safetensors"))
+        .unwrap();
+    each_damaged(&[whole], 200, |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        let model = Llama::load(&folder);
+        if let Ok(model) = &model {
+            model.forward(&tensor(&[[3, 1, 4]]));
+        }
+        check(model);
+    });
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -96,7 +96,7 @@ outlined!(Debug for Detections { boxes, scores, classes, true_boxes, true_classe
 /// union, as for the COCO data set, where precision is the highest at each recall or beyond, at 101 values of the recall. At
 /// most 100 boxes of an image count.
 ///
-/// COCO's thresholds are 0.5, 0.55, … 0.95; a single one of 0.5 is that of Pascal VOC.
+/// COCO's thresholds are 0.5, 0.55, … 0.95; Pascal VOC has the single threshold 0.5.
 ///
 /// # Panics
 /// If the shapes of an image do not fit.

@@ -67,6 +67,7 @@ const LAYERS: &[(&str, Operation)] = &[
     ("Softmax", |x, _, _| Softmax.forward(x)),
     ("Flatten", |x, _, _| Flatten.forward(x)),
     ("MaxPool2d", |x, _, size| MaxPool2d::new(size).forward(x)),
+    ("MaxPool1d", |x, _, size| MaxPool1d::new(size).forward(x)),
     ("AdaptiveAvgPool2d", |x, _, size| {
         AdaptiveAvgPool2d::new(size).forward(x)
     }),

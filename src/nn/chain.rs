@@ -30,6 +30,9 @@ pub(super) struct Running<'a> {
 impl<'a> Running<'a> {
     pub(super) fn begin(layers: &'a [Box<dyn Layer>], input: &Tensor) -> Self {
         error::draw_with(draw);
+        if RUNNING.with_borrow(Vec::is_empty) {
+            summary::begin_pass();
+        }
         let shapes = vec![input.dims().to_vec()];
         RUNNING.with_borrow_mut(|running| running.push(Frame { layers, shapes }));
         let layers = PhantomData;
@@ -38,6 +41,7 @@ impl<'a> Running<'a> {
 
     /// Notes the output of the next layer.
     pub(super) fn passed(&self, output: &Tensor) {
+        summary::settled();
         RUNNING.with_borrow_mut(|running| {
             if let Some(frame) = running.last_mut() {
                 frame.shapes.push(output.dims().to_vec());

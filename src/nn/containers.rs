@@ -4,8 +4,8 @@
 use crate::erased::Erased;
 use crate::error::Result;
 use crate::nn::visitor::{Visitor, VisitorMut};
-use crate::nn::{Buffer, Mode, Parameter, Parameters, visit_field};
-use crate::ops::Pair;
+use crate::nn::{Buffer, Mode, Parameter, Parameters, Triple, visit_field};
+use crate::ops::{OutputSize, Pair};
 use candle_core::{DType, Device, Shape};
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -82,7 +82,9 @@ plain_data!(
     Device,
     DType,
     Shape,
+    OutputSize,
     Pair,
+    Triple,
     f32,
     f64,
     i8,

@@ -22,7 +22,10 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
-    let written = safetensors::save(&tensors, &part)
+    // Renaming would put a file in the place of a device such as /dev/null.
+    let written = input::refuse_device(path)
+        .map_err(candle_core::Error::from)
+        .and_then(|()| safetensors::save(&tensors, &part))
         .and_then(|()| Ok(File::open(&part)?.sync_all()?))
         .and_then(|()| Ok(fs::rename(&part, path)?));
     written.map_err(|error| {
@@ -30,7 +33,7 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
         let _ = fs::remove_file(&part);
         explain(
             format!("cannot write {}: {error}", path.display()),
-            "Choose a folder that exists, that you may write to, and whose disk is not full",
+            "Choose a file in a folder that exists, that you may write to, and whose disk is not full",
         )
     })
 }
@@ -277,6 +280,19 @@ mod tests {
             assert!(message.contains("is damaged"), "{message}");
             assert_eq!(bias_of(&net), [1.0, 1.0]);
         }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    /// An administrator may replace anything, also /dev/null.
+    #[test]
+    fn a_pipe_or_a_device_is_not_replaced() {
+        let path = temporary("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let message = Linear::new(3, 2).save_parameters(&path).unwrap_err();
+        let message = message.to_string();
+        assert!(message.contains("it is a pipe or a device"), "{message}");
+        assert!(!path.metadata().unwrap().is_file(), "it is still a pipe");
         std::fs::remove_file(path).unwrap();
     }
 

@@ -33,8 +33,8 @@ pub enum Init {
     KaimingUniform,
     /// Normal, with standard deviation √(2 / inputs), for layers before ReLU. From He et al., 2015.
     KaimingNormal,
-    /// The rows, of the weight as a matrix `(outputs, …)`, are orthogonal to each other and have this length; or the
-    /// columns, if there are fewer. From Saxe, McClelland and Ganguli, 2013.
+    /// The rows of the weight, as a matrix `(outputs, …)`, are orthogonal to each other and have this length; if there
+    /// are fewer columns than rows, the columns. From Saxe, McClelland and Ganguli, 2013.
     Orthogonal(f64),
     /// Normal, with mean 0 and this standard deviation, but drawn again beyond two standard deviations.
     TruncatedNormal(f64),

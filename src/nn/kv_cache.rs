@@ -56,8 +56,8 @@ impl KvCache {
     /// recorded for gradients.
     ///
     /// # Panics
-    /// Those of the model; and if it cannot continue a sequence, because it has no attention layers, or one whose
-    /// output depends on more than the earlier steps.
+    /// If the model panics, or cannot continue a sequence, because it has no attention layer, or has an attention layer
+    /// whose output depends on more than the earlier steps.
     ///
     /// ```
     /// use taper::prelude::*;

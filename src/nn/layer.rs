@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::nn::Parameters;
 use crate::nn::parameters::print_as_described;
+use crate::nn::part::Part;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::tensor::Tensor;
 
@@ -69,11 +70,21 @@ pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + S
     {
         Box::new(self)
     }
+
+    /// Returns what the layer is to a chain that computes several layers in one pass: nothing, for most.
+    #[doc(hidden)]
+    fn part(&self) -> Part {
+        Part::default()
+    }
 }
 
 impl Layer for Box<dyn Layer> {
     fn forward(&self, input: &Tensor) -> Tensor {
         (**self).forward(input)
+    }
+
+    fn part(&self) -> Part {
+        (**self).part()
     }
 }
 

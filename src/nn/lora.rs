@@ -11,7 +11,7 @@ use crate::notebook::Show;
 use crate::tensor::{Tensor, with_device, zeros};
 use std::path::Path;
 
-/// What the names in files of Hugging Face's library for adapters begin with.
+/// The prefix of the names in files of Hugging Face's library for adapters.
 const PREFIX: &str = "base_model.model.";
 
 /// Freezes a model, and adds an adapter of this rank to each of its linear layers: `y = x · weightᵀ + x · Aᵀ · Bᵀ`, where
@@ -239,7 +239,7 @@ impl Lora {
         files::save(path, &tensors)
     }
 
-    /// Sets the adapters to those of a file.
+    /// Loads the adapters from a file.
     ///
     /// # Errors
     /// If the file is missing or damaged, or has adapters of another rank or for other layers. They are then unchanged.
@@ -261,7 +261,7 @@ impl Lora {
         files::assign(&state, &values)
     }
 
-    /// Adds the adapters to the weights, which compute the same without them from now on, and removes them. The
+    /// Adds the adapters to the weights and removes them. The model computes the same as before, and its
     /// parameters stay frozen; see [`unfreeze`](crate::nn::ParametersExt::unfreeze).
     ///
     /// # Panics

@@ -1,17 +1,17 @@
 //! A tensor that training changes.
 
+mod about;
 mod frozen;
 mod low_rank;
+mod place;
 mod quantized;
 mod substitute;
 
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
-use crate::notebook::Show;
 use crate::ops::Quantized;
-use crate::tensor::{Raw, Tensor, copied, mark_changed, moved, recorded, with_device};
-use candle_core::{DType, Device, Shape, Var};
-use std::fmt;
+use crate::tensor::{Raw, Tensor, mark_changed, moved, recorded, with_device};
+use candle_core::{Device, Var};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -282,166 +282,9 @@ impl Parameter {
         self.shared.path.get_or_init(|| path.into());
     }
 
-    /// Returns the shape of the values.
-    ///
-    /// # Panics
-    /// If the parameter is lazy and has no values yet.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 2).parameter("weight").shape().dims(), [2, 4]);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn shape(&self) -> Shape {
-        match self.quantized() {
-            Some(values) => values.dims().as_slice().into(),
-            None => self.var().shape().clone(),
-        }
-    }
-
-    /// Returns the device of the values.
-    ///
-    /// # Panics
-    /// If the parameter is lazy and has no values yet.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 2).parameter("weight").device().label(), "cpu");
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn device(&self) -> Device {
-        match self.quantized() {
-            Some(_) => Device::Cpu,
-            None => self.var().device().clone(),
-        }
-    }
-
-    /// Returns the device of the values, or the one on which they will be created.
-    pub(crate) fn planned_device(&self) -> Option<Device> {
-        match &*self.read() {
-            State::Lazy { device, .. } => device.clone(),
-            State::Ready(var) => Some(var.device().clone()),
-            State::Quantized(_) => Some(Device::Cpu),
-        }
-    }
-
-    /// Returns the type of the values.
-    ///
-    /// # Panics
-    /// If the parameter is lazy and has no values yet.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 2).parameter("weight").dtype(), DType::F32);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn dtype(&self) -> DType {
-        match self.quantized() {
-            Some(_) => DType::F32,
-            None => self.var().dtype(),
-        }
-    }
-
-    /// Moves the values, or sets the device on which they will be created.
-    pub(crate) fn move_to(&self, device: &Device) -> Result<()> {
-        for part in self.low_rank().iter().flat_map(LowRank::parts) {
-            part.move_to(device)?;
-        }
-        let mut state = self.write();
-        match &mut *state {
-            State::Lazy { device: wanted, .. } => *wanted = Some(device.clone()),
-            State::Ready(var) if var.device().same_device(device) => {}
-            State::Quantized(_) if device.is_cpu() => {}
-            State::Quantized(_) => return Err(is_quantized()),
-            State::Ready(var) => *var = variable(&moved(var, device)?)?,
-        }
-        Ok(())
-    }
-
-    /// Returns a parameter on the device that shares nothing with this one.
-    pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
-        let copy = match &*self.read() {
-            State::Ready(var) => Self::of_var(variable(&copied(var, device)?)?),
-            State::Lazy { spec, .. } => Self::waiting(Some(device.clone()), spec.clone()),
-            State::Quantized(_) if !device.is_cpu() => return Err(is_quantized()),
-            State::Quantized(values) => Self::from_state(State::Quantized(values.clone())),
-        };
-        copy.set_frozen(self.is_frozen());
-        if let Some(LowRank { a, b, scale }) = self.low_rank() {
-            let (a, b) = (a.copy_to(device)?, b.copy_to(device)?);
-            copy.set_low_rank(Some(LowRank { a, b, scale }));
-        }
-        Ok(copy)
-    }
-
-    /// Returns a parameter of its own that waits for the first input as this one does; `None` if this one has values.
-    pub(super) fn waiting_copy(&self) -> Option<Self> {
-        match &*self.read() {
-            State::Ready(_) | State::Quantized(_) => None,
-            State::Lazy { device, spec } => Some(Self::waiting(device.clone(), spec.clone())),
-        }
-    }
-
-    /// Returns an identifier that the clones of this parameter share with it.
-    pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.shared).addr()
-    }
-
-    /// Returns the size of a dimension; `None` if there is no such dimension, or its size depends on
-    /// the first input.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let weight = LazyLinear::new(2).parameter("weight"); // (2, in_features)
-    /// assert_eq!((weight.size(0), weight.size(1)), (Some(2), None));
-    /// ```
-    pub fn size(&self, dim: usize) -> Option<usize> {
-        self.spec()?.size(dim)
-    }
-
-    /// Returns the shape and type of the values, as far as they are known; `None` if nothing is known.
-    pub(crate) fn spec(&self) -> Option<Spec> {
-        match &*self.read() {
-            State::Ready(var) => Some(Spec::of(Tensor::from_raw_ref(var))),
-            State::Quantized(values) => Some(Spec::f32(&values.dims().map(Some))),
-            State::Lazy { spec, .. } => spec.clone(),
-        }
-    }
-
     /// Creates a parameter from the variable that one of Candle's layers holds.
     pub(crate) fn of_var(var: Var) -> Self {
         Self::from_state(State::Ready(var))
-    }
-
-    /// Returns whether both are the same parameter, and not two with equal values.
-    pub(crate) fn is_same(&self, other: &Parameter) -> bool {
-        let ids = || Some(self.try_var().ok()?.id() == other.try_var().ok()?.id());
-        Arc::ptr_eq(&self.shared, &other.shared) || ids() == Some(true)
-    }
-
-    /// Converts floating-point values to another type, or sets the type that they will have.
-    pub(crate) fn convert(&self, dtype: DType) -> Result<()> {
-        for part in self.low_rank().iter().flat_map(LowRank::parts) {
-            part.convert(dtype)?;
-        }
-        let mut state = self.write();
-        match &mut *state {
-            State::Ready(var) if var.dtype().is_float() => {
-                *var = variable(&var.to_dtype(dtype)?)?;
-            }
-            State::Lazy {
-                spec: Some(spec), ..
-            } if spec.dtype().is_float() => *spec = spec.with_dtype(dtype),
-            _ => {}
-        }
-        Ok(())
     }
 
     fn waiting(device: Option<Device>, spec: Option<Spec>) -> Self {
@@ -492,21 +335,6 @@ fn not_initialized() -> Error {
         "this parameter has no values yet: its shape depends on the first input",
         "Run the model once on a batch, model.forward(&x), then try again",
     )
-}
-
-impl fmt::Debug for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
-
-impl Show for Parameter {
-    fn show_text(&self) -> String {
-        match self.is_initialized() {
-            true => format!("Parameter containing:\n{}", self.tensor().show_text()),
-            false => "Parameter without values yet".to_owned(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -327,6 +327,33 @@ pub trait ParametersExt {
         Summary::of(self, input_shape.into()).or_raise()
     }
 
+    /// Returns the [`summary`](Self::summary) with what each layer takes: multiply-adds, milliseconds forward and
+    /// backward (the shortest of several passes), and the memory that it leaves allocated until the backward pass. What a
+    /// model's own `forward` computes counts for the layer that it calls next.
+    ///
+    /// The backward pass starts from the sum of the output; the model does not change. On a GPU there are no times of
+    /// the backward pass, and memory is measured where the C library reports it.
+    ///
+    /// # Panics
+    /// If a layer refuses the input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Flatten, LazyLinear::new(10)];
+    /// let summary = net.measured_summary((64, 28, 28));
+    /// println!("{summary:?}");
+    /// let header = summary.show_text().lines().next().unwrap().to_owned();
+    /// assert!(header.contains("forward ms  back ms"), "{header}");
+    /// ```
+    #[track_caller]
+    fn measured_summary(&self, input_shape: impl Into<candle_core::Shape>) -> Summary
+    where
+        Self: Layer + Sized,
+    {
+        Summary::measured(self, input_shape.into()).or_raise()
+    }
+
     /// Initialises every weight again: the parameters with two or more dimensions. Biases and the
     /// scales of normalisation layers stay.
     ///

@@ -136,7 +136,7 @@ impl Recording {
     }
 }
 
-/// Returns the chain of a recording. Sizes of 0 are those of the batch.
+/// Returns the chain of a recording. Sizes of 0 stand for the size of the batch.
 fn chain(recording: &Recording, input: &[usize], batch: Option<usize>) -> Chain {
     let shape = |dims: &[usize]| {
         let sizes = dims.iter().map(|&size| match batch {
@@ -187,7 +187,7 @@ fn of_batch(error: &Error, batch: Option<usize>) -> Error {
     Error::msg(text)
 }
 
-/// Returns a copy of the model whose lazy parameters and buffers are its own: a run changes neither the model's.
+/// Returns a copy of the model with its own lazy parameters and buffers, so that a run does not change the model.
 fn waiting_copy(model: &dyn Layer) -> Box<dyn Layer> {
     let state = state_of(model);
     let buffers = state.iter().filter(|entry| !entry.trained);

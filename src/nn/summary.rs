@@ -1,29 +1,43 @@
 //! The table of a model's layers.
 
+mod clock;
 mod recorder;
+mod row;
 
+pub(super) use clock::{begin_pass, settled, so_far};
 pub(super) use recorder::{
     Recording, is_recording, keep_rest, output_of, seen, trial, wants_rest, watched,
 };
 
 use crate::erased::outlined;
-use crate::error::Result;
+use crate::error::{Result, attempt};
 use crate::nn::{Layer, state, state_of};
-use crate::notebook::Show;
+use crate::notebook::{MimeBundle, Show, Table};
+use crate::tensor::{Tensor, generator_state, restore_generator};
 use candle_core::Shape;
-use recorder::Row;
+use clock::{Running, is_measured};
+use recorder::record;
+use row::{COSTS, Cost, Row};
 use std::fmt;
+use std::time::{Duration, Instant};
+
+/// The least and the largest number of measured runs of a model. Between them, it runs until this time has passed.
+const PASSES: (usize, usize) = (3, 20);
+const TIME: Duration = Duration::from_millis(200);
 
 /// The layers that an input passes through, with the shape of each output and the number of parameters.
 ///
-/// [`summary`](crate::nn::ParametersExt::summary) returns it. It is displayed as a table.
+/// [`summary`](crate::nn::ParametersExt::summary) returns it, and
+/// [`measured_summary`](crate::nn::ParametersExt::measured_summary) with what the layers take. It is displayed as a table.
 #[derive(PartialEq)]
 pub struct Summary {
     rows: Vec<Row>,
+    /// What each row takes; empty if it was not measured.
+    costs: Vec<Cost>,
     total: usize,
 }
 
-outlined!(Clone for Summary { rows, total });
+outlined!(Clone for Summary { rows, costs, total });
 
 impl Summary {
     pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {
@@ -32,10 +46,35 @@ impl Summary {
         } = trial(model, &input);
         let output = output?;
         if rows.is_empty() {
-            rows.push(Row::of(model, &output));
+            rows.push(Row::of(model, output.dims()));
         }
         let total = state::count(&state_of(model));
-        Ok(Self { rows, total })
+        let costs = Vec::new();
+        Ok(Self { rows, costs, total })
+    }
+
+    /// Runs the model several times, forward and backward. The first time it is not measured.
+    pub(super) fn measured(model: &dyn Layer, input: Shape) -> Result<Self> {
+        let recording = trial(model, &input);
+        recording.output?;
+        let generator = generator_state();
+        let input = recording
+            .input
+            .unwrap_or_else(|| crate::tensor::zeros(input));
+        let (mut layers, began) = (measure(model, &input)?, Instant::now());
+        for pass in 1..PASSES.1 {
+            if pass >= PASSES.0 && began.elapsed() > TIME {
+                break;
+            }
+            for ((_, cost), (_, again)) in layers.iter_mut().zip(measure(model, &input)?) {
+                cost.forward = cost.forward.min(again.forward);
+                cost.back = cost.back.min(again.back);
+            }
+        }
+        restore_generator(generator);
+        let (rows, costs) = layers.into_iter().unzip();
+        let total = state::count(&state_of(model));
+        Ok(Self { rows, costs, total })
     }
 
     /// Returns the number of parameters of the whole model.
@@ -61,25 +100,65 @@ impl Summary {
     }
 }
 
+impl Summary {
+    fn table(&self) -> Table {
+        let measured = if self.costs.is_empty() {
+            &[][..]
+        } else {
+            &COSTS
+        };
+        let header = ["layer", "output shape", "parameters"];
+        // Readers look for one layer of a deep network, so no rows are left out.
+        let mut table = Table::new(header.iter().chain(measured).copied()).whole();
+        let mut push = |words: [String; 3], cost: Option<&Cost>| {
+            let costs = cost.map_or(Vec::new(), |cost| cost.words().to_vec());
+            table.push([words.to_vec(), costs].concat());
+        };
+        for (i, row) in self.rows.iter().enumerate() {
+            push(row.words(), self.costs.get(i));
+        }
+        let total = ["total".to_owned(), String::new(), self.total.to_string()];
+        let sum = Cost::sum(self.costs.iter());
+        push(total, (!self.costs.is_empty()).then_some(&sum));
+        table
+    }
+}
+
 impl Show for Summary {
     fn show_text(&self) -> String {
-        // Readers look for one layer of a deep network, so no rows are left out.
-        let mut table =
-            crate::notebook::Table::new(["layer", "output shape", "parameters"]).whole();
-        for row in &self.rows {
-            let dims: Vec<String> = row.output.iter().map(usize::to_string).collect();
-            let shape = format!("({})", dims.join(", "));
-            table.push([row.layer.clone(), shape, row.parameters.to_string()]);
-        }
-        table.push(["total".to_owned(), String::new(), self.total.to_string()]);
-        table.text(&[2])
+        self.table().text(&[2, 3, 4, 5, 6])
     }
+
+    fn show_bundle(&self) -> MimeBundle {
+        let text = MimeBundle::text(self.show_text());
+        match self.costs.is_empty() {
+            true => text,
+            // The lines of a wide text are broken on a narrow screen.
+            false => text.with("text/html", self.table().html()),
+        }
+    }
+}
+
+/// Runs a model once, forward and backward, and returns what its layers took.
+fn measure(model: &dyn Layer, input: &Tensor) -> Result<Vec<(Row, Cost)>> {
+    let running = Running::begin();
+    begin_pass();
+    let output = record(|| watched(model, input)).output?;
+    if output.track_op() {
+        attempt(|| output.sum_all().backward())?;
+    }
+    Ok(running.end())
 }
 
 impl fmt::Debug for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.show_text())
     }
+}
+
+/// Returns whether this thread reports each layer, to a summary or a measurement.
+pub(super) fn watches() -> bool {
+    is_recording() || is_measured()
 }
 
 #[cfg(test)]
@@ -172,6 +251,86 @@ total                         13"
             let elements = |t: &Tensor| t.to_dtype(DType::F64).flatten_all().to_vec1::<f64>();
             assert_eq!(elements(a), elements(b), "{name}");
         }
+    }
+
+    /// Returns what the layers of a model take, for 5 examples of 3 features.
+    fn costs(model: &dyn Layer) -> Vec<Cost> {
+        Summary::measured(model, (5, 3).into())
+            .expect("it runs")
+            .costs
+    }
+
+    #[test]
+    fn a_measured_summary_has_more_columns() {
+        let net = crate::seq![Linear::new(3, 4), ReLU, Linear::new(4, 2)];
+        let measured = net.measured_summary((5, 3));
+        let html = measured.show_bundle().get("text/html").map(str::len);
+        assert!(html.is_some() && net.summary((5, 3)).show_bundle().get("text/html").is_none());
+        assert!(measured.rows == net.summary((5, 3)).rows);
+        let adds: Vec<u64> = measured
+            .costs
+            .iter()
+            .map(|cost| cost.multiply_adds)
+            .collect();
+        assert_eq!(adds, [60, 0, 40]);
+        let text = measured.show_text();
+        let header: Vec<&str> = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split("  ")
+            .filter(|it| !it.is_empty())
+            .map(str::trim)
+            .collect();
+        assert_eq!(header[3..], COSTS);
+        assert!(
+            text.lines()
+                .last()
+                .is_some_and(|total| total.contains("100")),
+            "{text}"
+        );
+        assert!(!is_recording());
+    }
+
+    #[test]
+    fn the_time_goes_to_the_layer_that_takes_it() {
+        #[derive(taper_macros::Parameters)]
+        struct Slow;
+        impl Layer for Slow {
+            fn forward(&self, x: &Tensor) -> Tensor {
+                std::thread::sleep(Duration::from_millis(20));
+                let back = |_: &Tensor, gradient: &Tensor| {
+                    std::thread::sleep(Duration::from_millis(30));
+                    gradient.clone()
+                };
+                crate::ops::custom_grad(x, Tensor::clone, back)
+            }
+        }
+        let costs = costs(&crate::seq![Linear::new(3, 3), Slow, Linear::new(3, 3)]);
+        let long = Duration::from_millis(20);
+        let is_long = |time: Duration| time >= long;
+        let forward: Vec<bool> = costs.iter().map(|cost| is_long(cost.forward)).collect();
+        assert_eq!(forward, [false, true, false]);
+        let back = costs.iter().map(|cost| cost.back.is_some_and(is_long));
+        assert_eq!(back.collect::<Vec<_>>(), [false, true, false]);
+    }
+
+    #[test]
+    fn attention_is_not_a_part_of_its_projection() {
+        let layer = crate::nn::MultiheadAttention::new(8, 2).batch_first(true);
+        let summary = layer.measured_summary((2, 4, 8));
+        let adds: Vec<u64> = summary
+            .costs
+            .iter()
+            .map(|cost| cost.multiply_adds)
+            .collect();
+        let (tokens, pairs) = (2 * 4, 2 * 4 * 4);
+        assert_eq!(
+            adds,
+            [tokens * 3 * 8 * 8 + 2 * pairs * 8, tokens * 8 * 8],
+            "{summary:?}"
+        );
+        assert_eq!(summary.num_layers(), 2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The running cell: its thread and its output area.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The value that [`output_area`] returns.
@@ -8,6 +9,29 @@ static OUTPUT_AREA: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static IS_CELL_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// What runs at the end of the cell.
+    static AT_END: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether the lines of the cell are measured, as the kernel says.
+static IS_PROFILED: OnceLock<extern "C" fn() -> bool> = OnceLock::new();
+
+/// Returns whether this thread runs a cell with `%%profile`.
+pub(crate) fn is_profiled() -> bool {
+    is_cell_thread() && IS_PROFILED.get().is_some_and(|is_profiled| is_profiled())
+}
+
+pub(super) fn set_profiled(is_profiled: extern "C" fn() -> bool) {
+    let _ = IS_PROFILED.set(is_profiled);
+}
+
+/// Calls `show` at the end of the cell that runs on this thread.
+pub(crate) fn at_end(show: fn()) {
+    AT_END.with_borrow_mut(|all| all.push(show));
+}
+
+pub(super) fn end() {
+    AT_END.take().into_iter().for_each(|show| show());
 }
 
 /// Returns the number of the current output area. Every cell begins a new area, and so does a cell that

@@ -35,7 +35,22 @@ pub(crate) extern "C" fn taper_begin_cell() {
     cell::begin_output_area();
 }
 
-/// Flushes standard output and redraws live displays. The kernel calls it after each cell, and many
+/// Ends a cell: shows what is shown last, and flushes. The kernel calls it after each cell.
+// SAFETY: as for `taper_attach`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn taper_end_cell() {
+    cell::end();
+    taper_flush();
+}
+
+/// Sets how to know whether the cell is run with `%%profile`.
+// SAFETY: as for `taper_attach`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn taper_profile(is_profiled: extern "C" fn() -> bool) {
+    cell::set_profiled(is_profiled);
+}
+
+/// Flushes standard output and redraws live displays. The kernel calls it before it asks for input, and many
 /// times a second from another thread while a cell runs. At the end of a cell, live displays show their
 /// last state.
 // SAFETY: as for `taper_attach`.

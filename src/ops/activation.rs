@@ -6,7 +6,9 @@ use super::elementwise::{apply, define_functions};
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
-use functions::{Elu, Gelu, Hardswish, LeakyRelu, Mish, Relu, Sigmoid, Silu, Softplus, Tanh};
+use functions::{
+    Elu, Gelu, GeluTanh, Hardswish, LeakyRelu, Mish, Relu, Sigmoid, Silu, Softplus, Tanh,
+};
 use std::fmt::Display;
 
 define_functions! {
@@ -48,6 +50,17 @@ define_functions! {
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
     gelu gelu_as(): Gelu, gelu_with_candle;
+
+    /// Returns [`gelu`] with a hyperbolic tangent in place of the normal distribution, as GPT-2 computes it; they differ by
+    /// less than 0.001. PyTorch calls it `approximate="tanh"`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = gelu_tanh(&tensor(&[0.0, 10.0])); // (2,)
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
+    /// ```
+    gelu_tanh gelu_tanh_as(): GeluTanh, gelu_tanh_with_candle;
 
     /// Returns `x · sigmoid(x)`, also called Swish.
     ///
@@ -129,6 +142,11 @@ fn relu_with_candle(x: &Raw) -> Result<Raw> {
 fn gelu_with_candle(x: &Raw) -> Result<Raw> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
     x * (cdf * 0.5)?
+}
+
+fn gelu_tanh_with_candle(x: &Raw) -> Result<Raw> {
+    let inner = (x * ((x.sqr()? * GeluTanh::CUBIC)? + 1.0)?)?;
+    x * candle_nn::ops::sigmoid(&(inner * GeluTanh::SLOPE)?)?
 }
 
 fn hardswish_with_candle(x: &Raw) -> Result<Raw> {

@@ -1,8 +1,8 @@
 //! `+ - * /`, powers, the larger and the smaller of two values, comparisons: of two tensors that are broadcast to
 //! one shape, or of a tensor and a number.
 //!
-//! Types are promoted as in PyTorch: a floating-point type wins over integers, the wider over the narrower, that of a
-//! tensor with dimensions over that of a scalar;
+//! Types are promoted as in PyTorch: a floating-point type wins over an integer type, a wider type over a narrower one,
+//! and the type of a tensor with dimensions over the type of a scalar;
 //! an integer tensor with a floating-point number, or divided, becomes `f32`. Sums, differences, products and
 //! powers of integers are exact, as `i64`; a result that does not fit is refused.
 

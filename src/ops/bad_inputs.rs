@@ -138,7 +138,7 @@ const COMPOSED: &[(&str, Operation)] = &[
     ("cdist", |x, y, _| x.cdist(y)),
     ("triu", |x, _, size| x.triu(size as i64)),
     ("diagonal", |x, _, size| x.diagonal(-(size as i64))),
-    ("diag_embed", |x, _, _| x.diag_embed()),
+    ("diag_embed", |x, _, size| x.diag_embed(size as i64)),
     ("outer", |x, y, _| x.outer(y)),
     ("solve", |x, y, _| x.solve(y)),
     ("inverse", |x, _, _| x.inverse()),

@@ -1,23 +1,24 @@
 //! Batch normalisation.
 
+mod columns;
+mod fixed;
+mod layout;
+mod planes;
+
+pub(crate) use fixed::Fixed;
+pub(super) use planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
+
+use super::check;
 use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
-use super::engine::simd::{Element, multiversion};
+use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
-use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype};
 use super::layer_norm::Normal;
-use super::{check, contiguous_raw};
 use crate::tensor::across;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Error, Result};
+use layout::Layout;
 use std::fmt::Display;
-use std::mem::MaybeUninit;
-use std::ops::Range;
-
-/// The least adjacent elements of a channel for which the kernel is used. If an example has fewer, the channels are
-/// moved to the front first.
-const LEAST_AREA: usize = 8;
 
 /// A normalised batch, with the statistics that were used.
 pub(crate) struct BatchNormOutput {
@@ -72,16 +73,7 @@ pub(crate) fn batch_norm(
     if !suits_kernel(x, weight, bias, statistics) {
         return batch_norm_with_candle(x, weight, bias, statistics, eps);
     }
-    let (batch, area) = (x.dim(0)?, x.elem_count() / (x.dim(0)? * channels));
-    if batch == 1 || area >= LEAST_AREA {
-        return dispatch_dtype!(x, forward(x, weight, bias, statistics, eps));
-    }
-    let rows = contiguous_raw(x)?.reshape((batch, channels, area))?;
-    let rows = contiguous_raw(&rows.transpose(0, 1)?)?.reshape((1, channels, batch * area))?;
-    let mut output = batch_norm(caller, &rows, weight, bias, statistics, eps)?;
-    let y = output.y.reshape((channels, batch, area))?.transpose(0, 1)?;
-    output.y = contiguous_raw(&y)?.reshape(x.shape())?;
-    Ok(output)
+    dispatch_dtype!(x, forward(x, weight, bias, statistics, eps))
 }
 
 /// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
@@ -176,33 +168,23 @@ fn forward<T: Element>(
 ) -> Result<BatchNormOutput> {
     let input = in_order(x)?;
     let layout = Layout::of(&input)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
     let (mean, var): (Vec<[T; 2]>, Vec<T>) = match statistics {
         Some((mean, var)) => {
             let mean = mean.to_vec1::<T>()?.into_iter();
             (mean.map(|mean| [mean, T::ZERO]).collect(), var.to_vec1()?)
         }
-        None => {
-            let view = CpuView::of(&input)?;
-            let x = view.as_slice::<T>()?;
-            let both = map_tasks(layout.channels, |channel| layout.statistics(x, channel));
-            both.into_iter().unzip()
-        }
+        None => layout.statistics(values),
     };
-    let scale: Vec<T> = var
-        .iter()
-        .map(|var| T::ONE / (*var + T::of(eps)).sqrt())
-        .collect();
+    let scale = scale_of(&var, eps);
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
-    let y = {
-        let view = CpuView::of(&input)?;
-        let x = view.as_slice::<T>()?;
-        layout.map(x.len(), |channel, range, out| {
-            let factor = weights[channel] * scale[channel];
-            let [near, rest] = mean[channel];
-            let offset = biases[channel] - rest * factor;
-            scale_and_shift(&x[range], near, factor, offset, out);
-        })
-    };
+    let y = layout.scaled(values, |channel| {
+        let factor = weights[channel] * scale[channel];
+        let [near, rest] = mean[channel];
+        [near, factor, biases[channel] - rest * factor]
+    });
+    drop(view);
     let tensor = |values: Vec<T>| Raw::from_vec(values, layout.channels, x.device());
     let mean_tensor = tensor(mean.iter().map(|[near, rest]| *near + *rest).collect())?;
     let var_tensor = tensor(var)?;
@@ -223,106 +205,10 @@ fn forward<T: Element>(
     })
 }
 
-/// The memory layout of the channels.
-#[derive(Clone, Copy)]
-struct Layout {
-    batch: usize,
-    channels: usize,
-    area: usize,
-}
-
-impl Layout {
-    fn of(x: &Raw) -> Result<Self> {
-        let (batch, channels) = (x.dim(0)?, x.dim(1)?);
-        let area = x.elem_count() / (batch * channels);
-        Ok(Layout {
-            batch,
-            channels,
-            area,
-        })
-    }
-
-    /// Returns the elements of a channel, one slice for each example.
-    fn planes<'a, T>(
-        &self,
-        x: &'a [T],
-        channel: usize,
-    ) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
-        let Layout { channels, area, .. } = *self;
-        (0..self.batch).map(move |i| &x[(i * channels + channel) * area..][..area])
-    }
-
-    /// Returns the mean of a channel, as the sum of two values, and its biased variance. The second value
-    /// of the mean is the rounding error of the first.
-    fn statistics<T: Element>(&self, x: &[T], channel: usize) -> ([T; 2], T) {
-        let count = T::of((self.batch * self.area) as f64);
-        let near = sum_all(self.planes(x, channel).map(plane_sum)) / count;
-        let (mut rests, mut squares) = (Pairwise::new(), Pairwise::new());
-        for plane in self.planes(x, channel) {
-            let [rest, square] = deviations(plane, near);
-            rests.add(rest);
-            squares.add(square);
-        }
-        let rest = rests.sum() / count;
-        ([near, rest], squares.sum() / count - rest * rest)
-    }
-
-    /// Returns `count` elements; `compute` initialises those of a plane, from its channel and its range.
-    fn map<T: Element>(
-        &self,
-        count: usize,
-        compute: impl Fn(usize, Range<usize>, &mut [MaybeUninit<T>]) + Sync,
-    ) -> Vec<T> {
-        // SAFETY: the functions that `compute` calls initialise an element for each that they read.
-        unsafe {
-            vec_by_chunks(count, self.area, |first, out| {
-                let channel = first / self.area % self.channels;
-                compute(channel, first..first + self.area, out);
-            })
-        }
-    }
-}
-
-multiversion! {
-    fn plane_sum<T: Element>(x: &[T]) -> T {
-        sum(x)
-    }
-}
-
-multiversion! {
-    /// Returns the sum of the deviations from a value near the mean, and the sum of their squares.
-    fn deviations<T: Element>(x: &[T], near: T) -> [T; 2] {
-        sum_terms(x, |x| {
-            let x = x - near;
-            [x, x * x]
-        })
-    }
-}
-
-multiversion! {
-    /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`.
-    fn gradient_sums<T: Element>(gradient: &[T], x: &[T], near: T) -> [T; 2] {
-        sum_pairs(gradient, x, |g, x| [g, g * (x - near)])
-    }
-}
-
-multiversion! {
-    /// Writes `(x - near) · factor + offset`.
-    fn scale_and_shift<T: Element>(x: &[T], near: T, factor: T, offset: T, out: &mut [MaybeUninit<T>]) {
-        for (out, x) in out.iter_mut().zip(x) {
-            out.write((*x - near) * factor + offset);
-        }
-    }
-}
-
-multiversion! {
-    /// Writes `gradient · factor + (x - near) · slope + offset`.
-    fn combine<T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
-        let [factor, slope, offset] = factors;
-        for ((out, g), x) in out.iter_mut().zip(gradient).zip(x) {
-            out.write(*g * factor + ((*x - near) * slope + offset));
-        }
-    }
+/// Returns the reciprocal of each standard deviation.
+fn scale_of<T: Element>(var: &[T], eps: f64) -> Vec<T> {
+    let scale = |var: &T| T::ONE / (*var + T::of(eps)).sqrt();
+    var.iter().map(scale).collect()
 }
 
 struct Back<T> {
@@ -344,36 +230,26 @@ impl<T: Element> Backward for Back<T> {
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let layout = self.layout;
-        let sums: Vec<(T, T)> = map_tasks(layout.channels, |channel| {
-            let [near, rest] = self.mean[channel];
-            let (mut sums, mut products) = (Pairwise::new(), Pairwise::new());
-            for (g, x) in layout.planes(g, channel).zip(layout.planes(x, channel)) {
-                let [sum, product] = gradient_sums(g, x, near);
-                sums.add(sum);
-                products.add(product);
-            }
-            (sums.sum(), products.sum() - rest * sums.sum())
-        });
+        let sums = layout.gradient_sums(g, x, &self.mean);
         let count = T::of((layout.batch * layout.area) as f64);
-        let of_x = wanted[0].then(|| {
-            layout.map(g.len(), |channel, range, out| {
-                let scale = self.scale[channel];
+        let of_x = wanted[0].then(|| match self.batch_statistics {
+            false => layout.scaled(g, |channel| {
+                let factor = self.weights[channel] * self.scale[channel];
+                [T::ZERO, factor, T::ZERO]
+            }),
+            true => layout.combined(g, x, |channel| {
+                let (scale, [sum, product]) = (self.scale[channel], sums[channel]);
                 let factor = self.weights[channel] * scale;
-                if !self.batch_statistics {
-                    return scale_and_shift(&g[range], T::ZERO, factor, T::ZERO, out);
-                }
-                let (sum, product) = sums[channel];
                 let [near, rest] = self.mean[channel];
                 let slope = -factor * scale * scale * product / count;
-                let factors = [factor, slope, -factor * sum / count - slope * rest];
-                combine(&g[range.clone()], &x[range], near, factors, out);
-            })
+                [near, factor, slope, -factor * sum / count - slope * rest]
+            }),
         });
         let of_weight = sums
             .iter()
             .zip(&self.scale)
-            .map(|((_, product), scale)| *product * *scale);
-        let of_bias = sums.iter().map(|(sum, _)| *sum);
+            .map(|([_, product], scale)| *product * *scale);
+        let of_bias = sums.iter().map(|[sum, _]| *sum);
         let of_channels = |values: Vec<T>| Raw::from_vec(values, layout.channels, self.x.device());
         let of_x = of_x.map(|of_x| Raw::from_vec(of_x, self.x.shape(), self.x.device()));
         Ok([

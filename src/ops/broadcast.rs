@@ -13,7 +13,7 @@ use std::ops::Range;
 const CHUNK: usize = 1 << 14;
 const LARGE_CHUNK: usize = 1 << 16;
 /// The elements that are copied into one piece.
-const PIECE: usize = 4096;
+const PIECE: usize = 2048;
 /// A shorter run than this is not worth a call of a loop: then operands are copied into pieces.
 const SHORT: usize = 256;
 

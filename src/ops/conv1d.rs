@@ -1,6 +1,6 @@
 //! The convolutions of sequences, computed as convolutions of images of height 1.
 
-use super::{Conv2dSpec, Pair, check, conv_transpose2d, conv2d_as};
+use super::{Conv2dSpec, PaddingMode, Pair, check, conv_transpose2d, conv2d_as, padded};
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -30,22 +30,22 @@ use std::fmt::Display;
 #[track_caller]
 pub fn conv1d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
     let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
-    let Conv2dSpec {
-        stride,
-        padding,
-        dilation,
-        groups,
-    } = settings;
-    let spec = Conv2dSpec::new().groups(groups);
-    let spec = spec.stride((1, stride.width)).padding((0, padding.width));
-    let spec = spec.dilation((1, dilation.width));
-    conv1d_as(&"conv1d", x, weight, bias, spec)
-        .or_raise()
-        .into()
+    padded_first(x, weight, bias, settings).or_raise().into()
+}
+
+fn padded_first(x: &Raw, weight: &Raw, bias: Option<&Raw>, settings: Conv2dSpec) -> Result<Raw> {
+    let spec = Conv2dSpec {
+        stride: (1, settings.stride.width).into(),
+        padding: (0, settings.padding.width).into(),
+        dilation: (1, settings.dilation.width).into(),
+        ..settings
+    };
+    let (x, spec) = padded(&"conv1d", x, weight, spec, PaddingMode::Zeros)?;
+    conv1d_as(&"conv1d", &x, weight, bias, spec)
 }
 
 /// Computes [`conv1d`], with errors that begin with the name of the caller. The settings are those of images of
-/// height 1.
+/// height 1, from [`padded`].
 pub(crate) fn conv1d_as(
     caller: &dyn Display,
     x: &Raw,

@@ -13,6 +13,7 @@
 
 mod convolve;
 mod cpu;
+mod finish;
 mod geometry;
 mod gradient;
 mod layout;
@@ -25,13 +26,16 @@ mod winograd;
 pub use geometry::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;
 
+use super::batch_norm::Fixed;
 use super::check;
 use super::dispatch::run;
+use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
+use super::{PaddingMode, padded, profile};
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
-use cpu::forward;
+use cpu::{finished, forward};
 use geometry::Geometry;
 use gradient::convolve;
 use std::fmt::Display;
@@ -59,12 +63,15 @@ use std::fmt::Display;
 #[track_caller]
 pub fn conv2d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
     let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
-    conv2d_as(&"conv2d", x, weight, bias, settings)
-        .or_raise()
-        .into()
+    padded_first(x, weight, bias, settings).or_raise().into()
 }
 
-/// Computes [`conv2d`], with errors that begin with the name of the caller.
+fn padded_first(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
+    let (x, spec) = padded(&"conv2d", x, weight, spec, PaddingMode::Zeros)?;
+    conv2d_as(&"conv2d", &x, weight, bias, spec)
+}
+
+/// Computes [`conv2d`] with settings of [`padded`], with errors that begin with the name of the caller.
 pub(crate) fn conv2d_as(
     caller: &dyn Display,
     x: &Raw,
@@ -86,11 +93,46 @@ pub(crate) fn conv2d_as(
     }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
+    profile::count(geometry.multiply_adds());
     run(
         &inputs,
         |inputs| dispatch_dtype!(inputs[0], forward(inputs, geometry, false)),
         |inputs| conv2d_with_candle(inputs[0], inputs[1], inputs.get(2).copied(), spec),
     )
+}
+
+/// Computes [`conv2d`], then a batch normalisation, then [`relu`](super::relu), in one pass and with the bits of three.
+/// Returns `None` where the three have to be computed one after the other: on a GPU, for gradients, and for inputs that are
+/// refused.
+pub(crate) fn conv2d_finished(
+    x: &Raw,
+    weight: &Raw,
+    bias: Option<&Raw>,
+    (spec, mode): (Conv2dSpec, PaddingMode),
+    norm: Option<Fixed<'_>>,
+    relu: bool,
+) -> Option<Raw> {
+    let of_norm = norm.map(|norm| norm.tensors());
+    let all: Vec<&Raw> = { [x, weight].into_iter().chain(bias) }
+        .chain(of_norm.into_iter().flatten())
+        .collect();
+    if !has_kernel(&all) || are_tracked(&all) || x.rank() != 4 || x.elem_count() == 0 {
+        return None;
+    }
+    let (x, spec) = &padded(&"", x, weight, spec, mode).ok()?;
+    let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
+    let spec = spec.check(&"", x, weight).ok()?;
+    check::bias(&"", bias, weight).ok()?;
+    let channels = weight.dims()[0];
+    let fits = |values: &&Raw| values.dims() == [channels];
+    if !of_norm.iter().flatten().all(fits) {
+        return None;
+    }
+    profile::begin();
+    let geometry = Geometry::of(x.dims4().ok()?.into(), weight.dims4().ok()?, spec);
+    profile::count(geometry.multiply_adds());
+    let compute = || dispatch_dtype!(x, finished(&inputs, geometry, norm, relu));
+    compute().ok()
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {

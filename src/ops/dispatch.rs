@@ -2,6 +2,7 @@
 
 use super::check::is_half;
 use super::engine::autograd::has_kernel;
+use super::profile;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
 
@@ -18,6 +19,7 @@ pub(super) fn run(
         let single = single.iter().collect::<Vec<_>>();
         return run(&single, kernel, candle)?.to_dtype(inputs[0].dtype());
     }
+    profile::begin();
     match has_kernel(inputs) {
         true => kernel(inputs),
         false => candle(inputs),

@@ -1,25 +1,13 @@
 //! Embedding: a row of a table for each token.
 
 use super::check;
-use super::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, record,
-};
-use super::engine::simd::Element;
-use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use super::engine::autograd::{are_tracked, has_kernel};
 use super::lookup::{check_indices, or_nan};
+use super::select::rows_at;
 use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-use std::sync::Arc;
-
-/// The elements of one task.
-const CHUNK: usize = 1 << 14;
-/// The number of parts into which the table's gradient is divided; each part is one task.
-const PARTS: usize = 32;
 
 functions! {
     /// Returns the rows of a table for token indices.
@@ -64,88 +52,17 @@ pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> 
     shape.push(length);
     check::output(caller, &shape, weight)?;
     let indices = tokens.flatten_all()?;
+    if check::is_half(weight) && are_tracked(&[weight]) && indices.device().is_cpu() {
+        return check::in_single([weight], |[weight]| embedding_as(caller, tokens, &weight));
+    }
     if has_kernel(&[weight]) && indices.elem_count() * length > 0 {
-        return dispatch_dtype!(weight, forward(weight, &indices, shape));
+        return rows_at(weight, &indices, shape);
     }
     let rows = match indices.device().is_cpu() {
         true => weight.index_select(&indices, 0)?,
         false => or_nan(&indices, count, |indices| rows_in_groups(weight, indices))?,
     };
     rows.reshape(shape)
-}
-
-fn forward<T: Element>(weight: &Raw, indices: &Raw, shape: Vec<usize>) -> Result<Raw> {
-    let indices: Arc<[i64]> = indices.to_dtype(DType::I64)?.to_vec1()?.into();
-    rows_of::<T>(weight, indices, &shape)
-}
-
-fn rows_of<T: Element>(weight: &Raw, indices: Arc<[i64]>, shape: &[usize]) -> Result<Raw> {
-    let (count, length) = weight.dims2()?;
-    let input = in_order(weight)?;
-    let view = CpuView::of(&input)?;
-    let table = view.as_slice::<T>()?;
-    // SAFETY: chunks are whole rows, and the loop initialises each row.
-    let rows = unsafe {
-        vec_by_chunks(
-            indices.len() * length,
-            whole_rows(CHUNK, length),
-            |first, out| {
-                let indices = &indices[first / length..];
-                for (out, index) in out.chunks_exact_mut(length).zip(indices) {
-                    out.write_copy_of_slice(&table[*index as usize * length..][..length]);
-                }
-            },
-        )
-    };
-    drop(view);
-    let element = PhantomData;
-    record(&[weight], rows, shape, || Back::<T> {
-        indices,
-        count,
-        length,
-        element,
-    })
-}
-
-struct Back<T> {
-    indices: Arc<[i64]>,
-    count: usize,
-    length: usize,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
-        let view = CpuView::of(gradient)?;
-        let g = view.as_slice::<T>()?;
-        let &Back { count, length, .. } = self;
-        // Each task adds up the gradients of its own rows of the table, in the order of the indices.
-        let rows_per_task = count.div_ceil(PARTS);
-        // SAFETY: `fill` initialises all of the chunk.
-        let of_weight = unsafe {
-            vec_by_chunks(count * length, rows_per_task * length, |first, out| {
-                out.fill(MaybeUninit::new(T::ZERO));
-                let out = out.assume_init_mut();
-                let first = first / length;
-                let own = first as i64..(first + out.len() / length) as i64;
-                for (index, g) in self.indices.iter().zip(g.chunks_exact(length)) {
-                    if own.contains(index) {
-                        let out = &mut out[(*index as usize - first) * length..][..length];
-                        out.iter_mut().zip(g).for_each(|(out, g)| *out += *g);
-                    }
-                }
-            })
-        };
-        let of_weight = Raw::from_vec(of_weight, (count, length), gradient.device())?;
-        Ok([Some(of_weight), None, None])
-    }
-
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
-        let (indices, shape) = (self.indices.clone(), upstream.gradient.dims().to_vec());
-        linear(self, upstream, move |weight| {
-            rows_of::<T>(weight, indices.clone(), &shape)
-        })
-    }
 }
 
 /// The largest number of elements that the copies of a table may have together: 64 MiB of `f32`.

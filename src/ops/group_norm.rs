@@ -1,12 +1,23 @@
 //! Group normalisation.
 
 use super::arithmetic::{Arithmetic, arithmetic};
-use super::layer_norm::normalize;
+use super::batch_norm::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
+use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use super::engine::shared_slice::{SharedSlice, vec_filled_by};
+use super::engine::simd::Element;
+use super::engine::strided::in_order;
+use super::engine::sums::sum_all;
+use super::engine::threads::map_tasks;
+use super::engine::{CpuView, dispatch_dtype};
+use super::layer_norm::{Normal, normalize};
 use super::{check, contiguous_raw};
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
+use std::iter;
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
 /// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
@@ -73,22 +84,198 @@ pub(crate) fn group_norm_as(
             group_norm_as(caller, &x, groups, &weight, &bias, eps)
         });
     }
+    let sizes = Sizes {
+        channels,
+        groups,
+        area: x.elem_count() / (x.dim(0)? * channels),
+    };
+    match has_kernel(&[x, weight, bias]) && sizes.area >= LEAST_AREA {
+        true => dispatch_dtype!(x, forward([x, weight, bias], sizes, eps)),
+        false => of_rows([x, weight, bias], groups, eps),
+    }
+}
+
+/// Normalises the groups as the rows of a matrix, then scales and shifts the channels.
+fn of_rows([x, weight, bias]: [&Raw; 3], groups: usize, eps: f64) -> Result<Raw> {
     let rows = contiguous_raw(x)?.reshape((x.dim(0)? * groups, ()))?; // (batch · groups, elements of a group)
-    let elements = rows.dim(1)?;
-    let one = Raw::ones(elements, x.dtype(), x.device())?;
+    let one = Raw::ones(rows.dim(1)?, x.dtype(), x.device())?;
     let y = normalize(&[&rows, &one, &one.zeros_like()?], eps)?;
     let mut shape = vec![1; x.rank()];
-    shape[1] = channels;
+    shape[1] = x.dim(1)?;
     let y = y.reshape(x.shape())?;
     let y = arithmetic(Arithmetic::Mul, &y, &weight.reshape(shape.as_slice())?)?;
     arithmetic(Arithmetic::Add, &y, &bias.reshape(shape)?)
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    channels: usize,
+    groups: usize,
+    /// The adjacent elements of a channel of an example, a plane.
+    area: usize,
+}
+
+impl Sizes {
+    /// Returns the indices of the elements of a group of an example: the groups of all examples are counted together.
+    fn elements(self, group: usize) -> Range<usize> {
+        let count = self.channels / self.groups * self.area;
+        group * count..(group + 1) * count
+    }
+
+    fn channels(self, group: usize) -> Range<usize> {
+        let (count, group) = (self.channels / self.groups, group % self.groups);
+        group * count..(group + 1) * count
+    }
+}
+
+/// The mean of a group, as the sum of two values, and the reciprocal of its standard deviation.
+#[derive(Clone, Copy)]
+struct Statistics<T> {
+    mean: [T; 2],
+    scale: T,
+}
+
+fn forward<T: Element>(inputs: [&Raw; 3], sizes: Sizes, eps: f64) -> Result<Raw> {
+    let [x, weight, bias] = inputs;
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
+    let count = sizes.elements(0).len();
+    let mut statistics = vec![];
+    let normalized = |group: usize, out: &mut [MaybeUninit<T>]| {
+        let x = &values[sizes.elements(group)];
+        let (mean, var) = statistics_of(iter::once(x), count);
+        let scale = T::ONE / (var + T::of(eps)).sqrt();
+        let planes = x
+            .chunks_exact(sizes.area)
+            .zip(out.chunks_exact_mut(sizes.area));
+        for ((x, out), channel) in planes.zip(sizes.channels(group)) {
+            let factor = weights[channel] * scale;
+            let offset = biases[channel] - mean[1] * factor;
+            scale_and_shift(x, mean[0], factor, offset, out);
+        }
+        Statistics { mean, scale }
+    };
+    // SAFETY: each task initialises the elements of its group, which no other task has.
+    let y = unsafe {
+        vec_filled_by(values.len(), |out| {
+            statistics = map_tasks(values.len() / count, |group| {
+                normalized(group, out.part(group * count, count))
+            });
+        })
+    };
+    drop(view);
+    record(&inputs, y, x.shape(), || Back {
+        x: input.detach(),
+        sizes,
+        eps,
+        weights,
+        statistics,
+    })
+}
+
+struct Back<T> {
+    x: Raw,
+    sizes: Sizes,
+    eps: f64,
+    weights: Vec<T>,
+    /// Of each group of each example.
+    statistics: Vec<Statistics<T>>,
+}
+
+impl<T: Element> Back<T> {
+    /// Returns for each plane the gradients of weight and bias, and writes the gradient of each group to `out`, if there is
+    /// one.
+    fn gradients(&self, g: &[T], x: &[T], out: Option<SharedSlice<MaybeUninit<T>>>) -> Vec<[T; 2]> {
+        let (sizes, count) = (self.sizes, self.sizes.elements(0).len());
+        let of_groups = map_tasks(self.statistics.len(), |group| {
+            let (g, x) = (&g[sizes.elements(group)], &x[sizes.elements(group)]);
+            let planes = || g.chunks_exact(sizes.area).zip(x.chunks_exact(sizes.area));
+            let Statistics {
+                mean: [near, rest],
+                scale,
+            } = self.statistics[group];
+            let of_plane = |(g, x)| {
+                let [sum, product] = gradient_sums(g, x, near);
+                [(product - rest * sum) * scale, sum]
+            };
+            let sums: Vec<[T; 2]> = planes().map(of_plane).collect();
+            let Some(out) = out else { return sums };
+            let weights = &self.weights[sizes.channels(group)];
+            let mean = |i: usize| {
+                let terms = sums.iter().zip(weights);
+                sum_all(terms.map(|(sums, weight)| sums[i] * *weight)) / T::of(count as f64)
+            };
+            let slope = -scale * scale * mean(0);
+            let offset = -scale * mean(1) - slope * rest;
+            // SAFETY: no other task has the elements of this group.
+            let out = unsafe { out.part(group * count, count) };
+            let out = out.chunks_exact_mut(sizes.area);
+            for (((g, x), weight), out) in planes().zip(weights).zip(out) {
+                combine(g, x, near, [*weight * scale, slope, offset], out);
+            }
+            sums
+        });
+        of_groups.concat()
+    }
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let gradient = upstream.gradient;
+        let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
+        let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
+        let mut of_planes = vec![];
+        let of_x = match upstream.wanted[0] {
+            // SAFETY: `gradients` initialises the gradient of each group.
+            true => Some(unsafe {
+                vec_filled_by(g.len(), |out| of_planes = self.gradients(g, x, Some(out)))
+            }),
+            false => {
+                of_planes = self.gradients(g, x, None);
+                None
+            }
+        };
+        let of_x = of_x.map(|of_x| Raw::from_vec(of_x, gradient.shape(), gradient.device()));
+        let channels = self.sizes.channels;
+        let of_channels = |i: usize| {
+            let of_channel = |channel: usize| {
+                let examples = of_planes[channel..].iter().step_by(channels);
+                sum_all(examples.map(|of_plane| of_plane[i]))
+            };
+            let of = || Raw::from_iter((0..channels).map(of_channel), gradient.device());
+            upstream.wanted[1 + i].then(of).transpose()
+        };
+        Ok([of_x.transpose()?, of_channels(0)?, of_channels(1)?])
+    }
+
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+        let Sizes { channels, area, .. } = self.sizes;
+        let (x, g) = (upstream.x(0)?, upstream.g());
+        let rows = |x: &Tensor| x.reshape((self.statistics.len(), ()));
+        let planes = |x: &Tensor| x.reshape(((), channels, area));
+        let sum = |terms: Tensor| Raw::from(terms.sum((0, 2)));
+        let normal = Normal::of(&rows(x), -1, true, self.eps);
+        let (y, g) = (planes(&normal.y), planes(g));
+        let weighted = &g * upstream.x(1)?.reshape((channels, 1));
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let of_x = x_wanted.then(|| normal.gradient(&rows(&weighted)).reshape(x.dims()).into());
+        let of_weight = weight_wanted.then(|| sum(&g * y));
+        Ok([of_x, of_weight, bias_wanted.then(|| sum(g))])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
-    use crate::tensor::{ones, zeros};
+    use crate::ops::testing::compare;
+    use crate::tensor::{full, ones, rand, randn, zeros};
 
     #[test]
     fn a_wrong_parameter_is_named() {
@@ -120,5 +307,34 @@ mod tests {
         );
         let empty = zeros((0, 5, 2));
         assert_eq!(group_norm(&empty, 5, &one, &one, 1e-5).dims(), [0, 5, 2]);
+    }
+
+    /// A mean that is off by a rounding error is many standard deviations off here.
+    #[test]
+    fn a_constant_group_becomes_zero() {
+        for value in [254.7, 1000.123, -1e6] {
+            let x = full((3, 4, 30, 30), value);
+            let y = group_norm(&x, 2, &ones(4), &zeros(4), 1e-5);
+            let largest = y.abs().max_all().item();
+            assert!(largest < 1e-3, "{value} becomes {largest}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_rows() {
+        compare("group_norm", 60, |case| {
+            let (groups, each) = (case.between(1, 4), case.between(1, 5));
+            let (channels, side) = (groups * each, case.between(3, 20));
+            let shape = (case.between(1, 6), channels, side, case.between(3, 20));
+            let inputs = vec![
+                case.input(randn(shape) * 3.0 + 1.0),
+                case.input(rand(channels)),
+                case.input(randn(channels)),
+            ];
+            let kernel =
+                move |x: &[Raw]| group_norm_as(&"group_norm", &x[0], groups, &x[1], &x[2], 1e-5);
+            let rows = move |x: &[Raw]| of_rows([&x[0], &x[1], &x[2]], groups, 1e-5);
+            Some((inputs, Box::new(kernel), Box::new(rows)))
+        });
     }
 }

@@ -8,7 +8,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::shape::Dim;
 use candle_core::{D, Result};
@@ -145,13 +145,16 @@ fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {
         centre,
         eps: T::of(eps),
     };
-    // SAFETY: `normalize_row` initialises its row, and chunks are whole rows.
+    let chunk = whole_rows(CHUNK, features);
+    let mut statistics = vec![];
+    // SAFETY: `normalize_rows` initialises its rows, and chunks are whole rows that do not overlap.
     let y = unsafe {
-        vec_by_chunks(values.len(), whole_rows(CHUNK, features), |first, y| {
-            let rows = values[first..].chunks_exact(features);
-            for (x, y) in rows.zip(y.chunks_exact_mut(features)) {
-                normalize_row(x, &weights, &biases, rule, y);
-            }
+        vec_filled_by(values.len(), |y| {
+            statistics = map_tasks(values.len().div_ceil(chunk), |task| {
+                let x = &values[task * chunk..];
+                let x = &x[..x.len().min(chunk)];
+                normalize_rows(x, &weights, &biases, rule, y.part(task * chunk, x.len()))
+            });
         })
     };
     drop(view);
@@ -159,6 +162,7 @@ fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {
         x: input.detach(),
         weights,
         rule,
+        statistics: statistics.concat(),
     })
 }
 
@@ -203,12 +207,19 @@ impl<T: Element> Statistics<T> {
 }
 
 multiversion! {
-    fn normalize_row<T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &mut [MaybeUninit<T>]) {
-        let row = Statistics::of(x, rule);
-        let factors = weights.iter().zip(biases);
-        for ((y, x), (weight, bias)) in y.iter_mut().zip(x).zip(factors) {
-            y.write(row.centred(*x) * row.scale * *weight + *bias);
+    /// Normalises some rows; returns their statistics.
+    fn normalize_rows<T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &mut [MaybeUninit<T>]) -> Vec<Statistics<T>> {
+        let features = weights.len();
+        let mut statistics = Vec::with_capacity(x.len() / features);
+        for (x, y) in x.chunks_exact(features).zip(y.chunks_exact_mut(features)) {
+            let row = Statistics::of(x, rule);
+            let factors = weights.iter().zip(biases);
+            for ((y, x), (weight, bias)) in y.iter_mut().zip(x).zip(factors) {
+                y.write(row.centred(*x) * row.scale * *weight + *bias);
+            }
+            statistics.push(row);
         }
+        statistics
     }
 }
 
@@ -216,6 +227,8 @@ struct Back<T> {
     x: Raw,
     weights: Vec<T>,
     rule: Rule<T>,
+    /// Of each row.
+    statistics: Vec<Statistics<T>>,
 }
 
 impl<T: Element> Backward for Back<T> {
@@ -225,17 +238,14 @@ impl<T: Element> Backward for Back<T> {
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let (features, device) = (self.weights.len(), gradient.device());
-        let of_parameters = weight_wanted || bias_wanted;
         let mut sums = Vec::new();
         let of_x = match x_wanted {
             // SAFETY: `gradients` initialises the gradient of each row.
             true => Some(unsafe {
-                vec_filled_by(g.len(), |out| {
-                    sums = self.gradients(g, x, Some(out), of_parameters)
-                })
+                vec_filled_by(g.len(), |out| sums = self.gradients(g, x, Some(out)))
             }),
             false => {
-                sums = self.gradients(g, x, None, of_parameters);
+                sums = self.gradients(g, x, None);
                 None
             }
         };
@@ -266,15 +276,9 @@ impl<T: Element> Backward for Back<T> {
 }
 
 impl<T: Element> Back<T> {
-    /// Writes the gradient of each row to `out`, if there is one. Returns the gradients of weight and
-    /// bias, one after the other, or an empty vector if `of_parameters` is false.
-    fn gradients(
-        &self,
-        g: &[T],
-        x: &[T],
-        out: Option<SharedSlice<MaybeUninit<T>>>,
-        of_parameters: bool,
-    ) -> Vec<T> {
+    /// Writes the gradient of each row to `out`, if there is one. Returns the gradients of weight and bias, one after the
+    /// other.
+    fn gradients(&self, g: &[T], x: &[T], out: Option<SharedSlice<MaybeUninit<T>>>) -> Vec<T> {
         let features = self.weights.len();
         let parts = blocks(g.len() / features);
         let blocks: Vec<&Range<usize>> = parts.iter().flatten().collect();
@@ -282,16 +286,10 @@ impl<T: Element> Back<T> {
             let (first, end) = (blocks[i].start * features, blocks[i].end * features);
             // SAFETY: the blocks do not overlap.
             let out = out.map(|out| unsafe { out.part(first, end - first) });
-            let mut sums = of_parameters.then(|| vec![T::ZERO; 2 * features]);
-            let to = sums.as_deref_mut().unwrap_or_default();
-            gradients_of_rows(
-                &g[first..end],
-                &x[first..end],
-                &self.weights,
-                self.rule,
-                out,
-                to,
-            );
+            let rows = &self.statistics[blocks[i].clone()];
+            let mut sums = vec![T::ZERO; 2 * features];
+            let (g, x) = (&g[first..end], &x[first..end]);
+            gradients_of_rows(g, x, &self.weights, rows, self.rule, out, &mut sums);
             sums
         });
         let mut sums = sums.into_iter();
@@ -351,44 +349,49 @@ fn blocks(rows: usize) -> Vec<Vec<Range<usize>>> {
 }
 
 multiversion! {
-    /// Computes the gradients of some rows, and adds those of weight and bias to `sums` unless it is empty.
-    fn gradients_of_rows<T: Element>(g: &[T], x: &[T], weights: &[T], rule: Rule<T>, out: Option<&mut [MaybeUninit<T>]>, sums: &mut [T]) {
+    /// Computes the gradients of some rows, and adds the gradients of weight and bias to `sums`.
+    fn gradients_of_rows<T: Element>(
+        g: &[T],
+        x: &[T],
+        weights: &[T],
+        rows: &[Statistics<T>],
+        rule: Rule<T>,
+        out: Option<&mut [MaybeUninit<T>]>,
+        sums: &mut [T],
+    ) {
         let features = weights.len();
         let mut out = out.map(|out| out.chunks_exact_mut(features));
-        for (g, x) in g.chunks_exact(features).zip(x.chunks_exact(features)) {
-            let row = Statistics::of(x, rule);
-            if let Some(out) = out.as_mut().and_then(Iterator::next) {
-                gradient_row(g, x, weights, rule, row, out);
+        let (of_weight, of_bias) = sums.split_at_mut(features);
+        let both = g.chunks_exact(features).zip(x.chunks_exact(features));
+        for ((g, x), row) in both.zip(rows) {
+            let sums = of_weight.iter_mut().zip(of_bias.iter_mut());
+            let terms = g.iter().zip(x).zip(sums);
+            let add = |g: T, x: T, of_weight: &mut T, of_bias: &mut T| {
+                *of_weight += g * (row.centred(x) * row.scale);
+                *of_bias += g;
+            };
+            let Some(out) = out.as_mut().and_then(Iterator::next) else {
+                terms.for_each(|((g, x), (of_weight, of_bias))| add(*g, *x, of_weight, of_bias));
+                continue;
+            };
+            // The gradient of the normalised row.
+            let of_rows = out.iter_mut().zip(weights);
+            for (((g, x), (of_weight, of_bias)), (out, weight)) in terms.zip(of_rows) {
+                add(*g, *x, of_weight, of_bias);
+                out.write(*g * *weight);
             }
-            let (of_weight, of_bias) = sums.split_at_mut(sums.len() / 2);
-            let sums = of_weight.iter_mut().zip(of_bias);
-            for ((g, x), (of_weight, of_bias)) in g.iter().zip(x).zip(sums) {
-                *of_weight += *g * (row.centred(*x) * row.scale);
-                *of_bias += *g;
-            }
+            // SAFETY: `out`, `g`, `x`, `weights` and the sums have the length of a row, so the loop has initialised all
+            // of `out`.
+            gradient_row(x, rule, *row, unsafe { out.assume_init_mut() });
         }
     }
 }
 
-/// Computes the gradient of a row.
+/// Computes the gradient of a row from the gradient of the normalised row. Its mean and its component along the row are
+/// subtracted: normalisation cancels every change of the row's mean and scale.
 #[inline(always)]
-fn gradient_row<T: Element>(
-    g: &[T],
-    x: &[T],
-    weights: &[T],
-    rule: Rule<T>,
-    row: Statistics<T>,
-    out: &mut [MaybeUninit<T>],
-) {
+fn gradient_row<T: Element>(x: &[T], rule: Rule<T>, row: Statistics<T>, out: &mut [T]) {
     let count = T::of(x.len() as f64);
-    // The gradient of the normalised row. Its mean and its component along the row are subtracted
-    // below: normalisation cancels every change of the row's mean and scale.
-    for ((out, g), weight) in out.iter_mut().zip(g).zip(weights) {
-        out.write(*g * *weight);
-    }
-    // SAFETY: `out`, `g` and `weights` have the length of a row, so the loop has initialised all of
-    // `out`.
-    let out = unsafe { out.assume_init_mut() };
     let [middle, along] = sum_pairs(out, x, |g, x| [g, g * row.centred(x)]);
     let middle = if rule.centre { middle / count } else { T::ZERO };
     let along = along * row.scale * row.scale / count;

@@ -7,6 +7,7 @@ use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
+use super::profile;
 use super::reduce::sums_along;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -62,6 +63,7 @@ pub(crate) fn linear_as(
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
     }
+    profile::count(x.elem_count() * out_features);
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     let kernel = |inputs: &[&Raw]| dispatch_dtype!(inputs[0], forward(inputs));
     run(&inputs, kernel, linear_with_candle)

@@ -8,6 +8,7 @@ use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
+use super::profile;
 use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result};
@@ -54,6 +55,7 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
         let rows = a.flatten_to(a.rank() - 2)?;
         return matmul_as(caller, &rows, b)?.reshape(shape);
     }
+    profile::count(shape.iter().product::<usize>() * a.dim(D::Minus1)?);
     let whole = |x: &Raw| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
         true => Ok(x.clone()),
         false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),

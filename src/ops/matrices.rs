@@ -5,6 +5,7 @@ mod solve;
 
 pub use einsum::einsum;
 
+use super::check;
 use crate::error::{self, composed};
 use crate::tensor::{Axis, Operand, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
@@ -38,7 +39,8 @@ impl Tensor {
         /// If the tensor has less than two dimensions.
         pub fn tril(&self, diagonal: i64) -> Tensor = triangle("tril", self, diagonal);
 
-        /// Returns a diagonal of the last two dimensions as one: the main one, or one above (`offset` > 0) or below it.
+        /// Returns a diagonal of the last two dimensions as one dimension: the main diagonal, or one above it
+        /// (`offset` > 0) or below it.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -52,17 +54,19 @@ impl Tensor {
         /// If the tensor has less than two dimensions.
         pub fn diagonal(&self, offset: i64) -> Tensor = diagonal(self, offset);
 
-        /// Returns matrices with the last dimension as their diagonal, and zeros elsewhere.
+        /// Returns matrices with the last dimension as their diagonal, and zeros elsewhere: the diagonal from the top left
+        /// corner for `offset` 0, those above it for positive ones.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// assert_eq!(tensor(&[1, 2]).diag_embed().to_vec2::<i64>(), [[1, 0], [0, 2]]);
+        /// assert_eq!(tensor(&[1, 2]).diag_embed(0).to_vec2::<i64>(), [[1, 0], [0, 2]]);
+        /// assert_eq!(tensor(&[3]).diag_embed(1).to_vec2::<i64>(), [[0, 3], [0, 0]]);
         /// ```
         ///
         /// # Panics
-        /// If the tensor is a scalar.
-        pub fn diag_embed(&self) -> Tensor = embedded(self);
+        /// If the tensor is a scalar, or the result does not fit into the memory.
+        pub fn diag_embed(&self, offset: i64) -> Tensor = embedded(self, offset);
 
         /// Returns the sum of the elements on the diagonal of a matrix.
         ///
@@ -141,12 +145,20 @@ fn diagonal(x: &Tensor, offset: i64) -> Tensor {
 }
 
 #[track_caller]
-fn embedded(x: &Tensor) -> Tensor {
+fn embedded(x: &Tensor, offset: i64) -> Tensor {
     composed(|| {
         let last = Axis::from(-1).of(&"diag_embed", x.raw())?;
         let size = x.dims()[last];
+        let larger = size.saturating_add(offset.unsigned_abs() as usize);
+        let shape = [&x.dims()[..last], &[larger, larger]].concat();
+        check::output(&"diag_embed", &shape, x.raw())?;
         let identity = Tensor::from_raw(Raw::eye(size, DType::U8, x.device())?);
-        Ok(identity.where_cond(x.unsqueeze(-1), x.unsqueeze(-1).zeros_like()))
+        let y = identity.where_cond(x.unsqueeze(-1), x.unsqueeze(-1).zeros_like());
+        let (right, down) = (offset.max(0), offset.min(0).saturating_neg());
+        Ok(match offset {
+            0 => y,
+            _ => y.pad_with(&[right, down, down, right], 0),
+        })
     })
 }
 

@@ -1,6 +1,6 @@
 //! Padding with the values of the input itself.
 
-use super::select::selected;
+use super::taps::{Taps, resampled};
 use super::{Conv2dSpec, check};
 use crate::error::{self, composed};
 use crate::tensor::{Number, Raw, Tensor};
@@ -100,7 +100,7 @@ fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> T
             )
             .into());
         }
-        let mut y = x.clone();
+        let (mut y, mut added) = (x.clone(), vec![]);
         for (i, [before, after]) in pairs.iter().enumerate() {
             let dim = x.rank() - 1 - i;
             let removed = [before, after]
@@ -111,49 +111,99 @@ fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> T
                 return Err(too_much("pad", mode, size, 0, start.saturating_add(end)));
             };
             y = y.narrow(dim, start, left);
-            let added = [before, after].map(|n| usize::try_from(*n).unwrap_or(0));
-            y = padded_along(&"pad", &y, dim, added, mode, value)?;
+            added.push([before, after].map(|n| usize::try_from(*n).unwrap_or(0)));
+        }
+        if mode != PaddingMode::Zeros {
+            return with_edges(&"pad", y.raw(), &added, mode).map(Tensor::from_raw);
+        }
+        for (i, added) in added.into_iter().enumerate() {
+            y = with_number(&y, x.rank() - 1 - i, added, value)?;
         }
         Ok(y)
     })
 }
 
-/// Returns the tensor with elements added at both ends of a dimension.
-fn padded_along(
+/// Returns the tensor with a number added at both ends of a dimension.
+fn with_number(x: &Tensor, dim: usize, added: [usize; 2], value: Number) -> Result<Tensor> {
+    if added == [0, 0] {
+        return Ok(x.clone());
+    }
+    check_output(&"pad", x.raw(), dim, added)?;
+    let number = Tensor::from_raw(Raw::full(value.to_f64(), (), x.device())?).to_dtype(x.dtype());
+    let [before, after] = added.map(|count| {
+        let mut shape = x.dims().to_vec();
+        shape[dim] = count;
+        number.broadcast_as(shape)
+    });
+    Ok(Tensor::cat(&[&before, x, &after], dim))
+}
+
+/// Returns the tensor with elements of its own added at both ends of dimensions, from the last one on.
+fn with_edges(
     caller: &dyn Display,
-    x: &Tensor,
-    dim: usize,
-    [before, after]: [usize; 2],
+    x: &Raw,
+    added: &[[usize; 2]],
     mode: PaddingMode,
-    value: Number,
-) -> Result<Tensor> {
-    let size = x.dims()[dim];
+) -> Result<Raw> {
+    if x.rank() < 2 {
+        let added = added.iter().chain([&[0, 0]]).take(1);
+        let added = added.copied().collect::<Vec<_>>();
+        return match x.rank() {
+            0 => Ok(x.clone()),
+            _ => with_edges(caller, &x.unsqueeze(0)?, &added, mode)?.squeeze(0),
+        };
+    }
+    let last = x.rank() - 1;
+    let edges = |x: &Raw, dim: usize| match added.get(last - dim) {
+        Some(added) => edges(caller, x, dim, *added, mode),
+        None => Ok(Taps::same(x.dims()[dim])),
+    };
+    let (rows, columns) = (edges(x, last - 1)?, edges(x, last)?);
+    let mut shape = [&x.dims()[..last - 1], &[rows.len(), columns.len()]].concat();
+    shape.iter_mut().for_each(|size| *size = 1.max(*size));
+    check::output(caller, &shape, x)?;
+    let mut x = resampled(x, [rows, columns])?;
+    for i in 2..added.len() {
+        let taps = edges(&x, last - i)?;
+        let mut shape = x.dims().to_vec();
+        let (outer, inner) = (&shape[..last - i], shape[last - i + 1..].iter().product());
+        let rows = x.reshape((outer.iter().product::<usize>(), shape[last - i], inner))?;
+        let rows = resampled(&rows, [taps, Taps::same(inner)])?;
+        shape[last - i] = rows.dim(1)?;
+        x = rows.reshape(shape)?;
+    }
+    Ok(x)
+}
+
+/// Returns where the elements along a dimension come from.
+fn edges(
+    caller: &dyn Display,
+    x: &Raw,
+    dim: usize,
+    added: [usize; 2],
+    mode: PaddingMode,
+) -> Result<Taps> {
+    let (size, [before, after]) = (x.dims()[dim], added);
+    let (most, padding) = (mode.most(size), before.max(after));
+    if padding == 0 {
+        return Ok(Taps::same(size));
+    }
+    if padding > most {
+        return Err(too_much(caller, mode, size, most, padding));
+    }
+    check_output(caller, x, dim, added)?;
+    let (end, before) = ((size + after) as isize, before as isize);
+    let places = (-before..end).map(|position| mode.index(position, size as isize) as u32);
+    Ok(Taps::new(size, places.collect()))
+}
+
+fn check_output(caller: &dyn Display, x: &Raw, dim: usize, added: [usize; 2]) -> Result<()> {
     // Checked for an empty batch too, because the indices need memory.
     let mut shape: Vec<usize> = x.dims().iter().map(|size| *size.max(&1)).collect();
-    shape[dim] = before.saturating_add(after).saturating_add(size);
-    let most = mode.most(size);
-    match before.max(after) {
-        0 => return Ok(x.clone()),
-        padding if mode != PaddingMode::Zeros && padding > most => {
-            return Err(too_much(caller, mode, size, most, padding));
-        }
-        _ => (),
-    }
-    check::output(caller, &shape, x.raw())?;
-    if mode == PaddingMode::Zeros {
-        let number =
-            Tensor::from_raw(Raw::full(value.to_f64(), (), x.device())?).to_dtype(x.dtype());
-        let ends = [before, after].map(|count| {
-            let mut shape = x.dims().to_vec();
-            shape[dim] = count;
-            number.broadcast_as(shape)
-        });
-        return Ok(Tensor::cat(&[&ends[0], x, &ends[1]], dim));
-    }
-    let (size, before, after) = (size as isize, before as isize, after as isize);
-    let indices = (-before..size + after).map(|position| mode.index(position, size) as u32);
-    let indices = Raw::from_iter(indices, x.raw().device())?;
-    selected(x.raw(), &indices, dim.into()).map(Tensor::from_raw)
+    shape[dim] = added[0]
+        .saturating_add(added[1])
+        .saturating_add(x.dims()[dim]);
+    check::output(caller, &shape, x)
 }
 
 fn too_much(
@@ -173,24 +223,33 @@ fn too_much(
     .into()
 }
 
-/// Returns the padded images or sequences, and the settings without padding. In mode `Zeros`, returns both
-/// unchanged: the convolution itself pads with zeros.
+/// Returns the images or sequences, padded as a convolution with this weight needs them, and the settings with the padding
+/// that is left: the convolution itself pads with zeros, by as many at the end as at the start.
 ///
 /// # Errors
 /// If the padding is larger than the input allows.
 pub(crate) fn padded(
     caller: &dyn Display,
     x: &Raw,
+    weight: &Raw,
     spec: Conv2dSpec,
     mode: PaddingMode,
 ) -> Result<(Raw, Conv2dSpec)> {
+    let kernel = match *weight.dims() {
+        [_, _, columns] => [1, columns],
+        [_, _, rows, columns] => [rows, columns],
+        _ => [1, 1],
+    };
+    let [rows, columns] = spec.added(caller, kernel)?;
+    if mode != PaddingMode::Zeros {
+        return Ok((
+            with_edges(caller, x, &[columns, rows], mode)?,
+            spec.padding(0),
+        ));
+    }
     let mut x = Tensor::from_raw(x.clone());
-    if mode == PaddingMode::Zeros {
-        return Ok((x.into(), spec));
+    for (dim, [before, after]) in { (0..x.rank()).rev() }.zip([columns, rows]) {
+        x = with_number(&x, dim, [0, after - before], 0.into())?;
     }
-    let last = x.rank() - 1;
-    for (dim, padding) in [(last - 1, spec.padding.height), (last, spec.padding.width)] {
-        x = padded_along(caller, &x, dim, [padding; 2], mode, Number::Int(0))?;
-    }
-    Ok((x.into(), spec.padding(0)))
+    Ok((x.raw().clone(), spec.padding((rows[0], columns[0]))))
 }

@@ -65,7 +65,7 @@ functions! {
     /// of [`unfold`]: `(batch, channels · kernel height · kernel width, patches)` to `(batch, channels, height, width)`.
     ///
     /// # Panics
-    /// If the number of patches is not that of the size.
+    /// If the number of patches does not fit the size.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -187,7 +187,8 @@ fn reordered(x: &Tensor, before: usize, order: [usize; 5]) -> Tensor {
 /// The places of the pixels of all patches in padded images.
 struct Grid {
     padded: [usize; 2],
-    padding: [usize; 2],
+    /// The rows and columns that are added before and after the images.
+    added: [[usize; 2]; 2],
     places: Vec<i64>,
     /// The number of pixels of a patch, and of patches.
     size: [usize; 2],
@@ -208,12 +209,12 @@ impl Grid {
             ("dilation", settings.dilation.least()),
         ];
         check::positive(&caller, &sizes)?;
-        let (extent, kernel, padding) = (
-            settings.extent(kernel.both()),
-            kernel.both(),
-            settings.padding.both(),
-        );
-        let padded = [0, 1].map(|i| padding[i].saturating_mul(2).saturating_add(image[i]));
+        let kernel = kernel.both();
+        let (extent, added) = (settings.extent(kernel), settings.added(&caller, kernel)?);
+        let padded = [0, 1].map(|i| {
+            let [before, after] = added[i];
+            before.saturating_add(after).saturating_add(image[i])
+        });
         if padded[0] < extent[0] || padded[1] < extent[1] {
             return Err(error::argument(
                 caller,
@@ -243,7 +244,7 @@ impl Grid {
         };
         Ok(Grid {
             padded,
-            padding,
+            added,
             places: (0..size[0] * size[1]).map(place).collect(),
             size,
         })
@@ -255,10 +256,10 @@ fn patches(x: &Tensor, kernel: Pair, settings: Conv2dSpec) -> Tensor {
     composed(|| {
         let (batch, channels, height, width) = check::images(&"unfold", x.raw())?;
         let grid = Grid::of("unfold", [height, width], kernel, &settings, x)?;
-        let [rows, columns] = grid.padding;
+        let [[top, bottom], [left, right]] = grid.added;
         let padded = x
-            .pad_with_zeros(2, rows, rows)
-            .pad_with_zeros(3, columns, columns);
+            .pad_with_zeros(2, top, bottom)
+            .pad_with_zeros(3, left, right);
         let pixels = padded
             .flatten(2, 3)
             .index_select(&indices(grid.places, x)?, 2);
@@ -292,7 +293,7 @@ fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Tensor 
         let pixels = x.reshape((batch, channels, pixels_each * patches));
         let images = zeros.index_add(&indices(grid.places, x)?, &pixels, 2);
         let images = images.reshape((batch, channels, rows, columns));
-        let [top, left] = grid.padding;
+        let [[top, _], [left, _]] = grid.added;
         Ok(images.narrow(2, top, height).narrow(3, left, width))
     })
 }

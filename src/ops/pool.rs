@@ -3,16 +3,17 @@
 mod average;
 mod candle;
 mod max;
+mod output_size;
 mod patches;
 mod plane;
 
+pub use output_size::OutputSize;
 pub use plane::Pool2dSpec;
 
 use super::cat::cat_as;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
-use super::pair::Pair;
 use super::reduce::mean_as;
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
@@ -63,8 +64,8 @@ functions! {
     /// input. Neighbouring patches overlap where `size` does not divide the height or width.
     ///
     /// # Shapes
-    /// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair. The batch may
-    /// be missing.
+    /// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair, where `None`
+    /// keeps the size of the input. The batch may be missing.
     ///
     /// # Panics
     /// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
@@ -77,7 +78,7 @@ functions! {
     /// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
     /// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
     /// ```
-    pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) = adaptive_avg_pool2d_to(x, size.into());
+    pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<OutputSize>) = adaptive_avg_pool2d_to(x, size.into());
 }
 
 /// Computes [`max_pool2d`]; errors begin with the name of the caller.
@@ -188,14 +189,18 @@ fn suits_kernel(x: &Raw) -> bool {
 }
 
 #[track_caller]
-fn adaptive_avg_pool2d_to(x: &Tensor, size: Pair) -> Tensor {
+fn adaptive_avg_pool2d_to(x: &Tensor, size: OutputSize) -> Tensor {
     adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x.raw(), size)
         .or_raise()
         .into()
 }
 
 /// Computes [`adaptive_avg_pool2d`]; errors begin with the name of the caller.
-pub(crate) fn adaptive_avg_pool2d_as(caller: &dyn Display, x: &Raw, size: Pair) -> Result<Raw> {
+pub(crate) fn adaptive_avg_pool2d_as(
+    caller: &dyn Display,
+    x: &Raw,
+    size: OutputSize,
+) -> Result<Raw> {
     check::floating(caller, x)?;
     check::positive(caller, &[("size", size.least())])?;
     if x.rank() == 3 {
@@ -206,12 +211,13 @@ pub(crate) fn adaptive_avg_pool2d_as(caller: &dyn Display, x: &Raw, size: Pair) 
         let expected = "Its height and width must be at least 1";
         return Err(check::wrong_shape(caller, x, expected));
     }
+    let size = size.of(h, w);
     check::output(caller, &[n, c, size.height, size.width], x)?;
     if x.elem_count() == 0 {
         return Raw::zeros((n, c, size.height, size.width), x.dtype(), x.device());
     }
     if check::is_half(x) {
-        return check::in_single([x], |[x]| adaptive_avg_pool2d_as(caller, &x, size));
+        return check::in_single([x], |[x]| adaptive_avg_pool2d_as(caller, &x, size.into()));
     }
     if h.is_multiple_of(size.height) && w.is_multiple_of(size.width) {
         let kernel = (h / size.height, w / size.width);
@@ -245,6 +251,7 @@ fn means_of_lines(x: &Raw, dim: usize, size: usize) -> Result<Raw> {
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::ops::pair::Pair;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, randn, zeros};
 

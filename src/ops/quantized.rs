@@ -17,6 +17,7 @@ use super::engine::shared_slice::vec_filled_by;
 use super::engine::strided::in_order;
 use super::engine::threads::for_each_task;
 use super::lookup::check_indices;
+use super::profile;
 use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
@@ -167,6 +168,7 @@ pub(crate) fn linear_quantized(
     if x.elem_count() * outputs == 0 {
         return Raw::zeros(shape, x.dtype(), x.device());
     }
+    profile::count(x.elem_count() * outputs);
     let compute = |x: &[&Raw]| forward(x[0], weight, &shape);
     let y = run(&[x], compute, compute)?;
     Ok(match bias {

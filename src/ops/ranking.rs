@@ -5,6 +5,7 @@ use super::engine::strided::in_order_of;
 use crate::error::{self, composed};
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
+use std::cmp::Ordering;
 
 impl Tensor {
     methods! {
@@ -36,8 +37,8 @@ impl Tensor {
         /// If the dimension is empty.
         pub fn median(&self, dim: impl Into<Axis>) -> Tensor = median(self, dim.into());
 
-        /// Returns the value below which the share `q` of the elements along a dimension is, interpolated between the two
-        /// nearest elements. NaN if there is one.
+        /// Returns the `q` quantile of the elements along a dimension, interpolated between the two nearest elements.
+        /// NaN if there is one.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -70,6 +71,21 @@ impl Tensor {
         /// assert_eq!(counts.to_vec1::<i64>(), [1, 2]);
         /// ```
         pub fn unique_all(&self) -> (Tensor, Tensor, Tensor) = unique(self);
+
+        /// Returns the different slices along a dimension, for each slice of the tensor its index among them, and how often
+        /// each occurs, as [`unique_all`](Self::unique_all) does for elements. The slices are in ascending order of their
+        /// first element, then of their second, and so on.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[[3, 1], [0, 5], [3, 1]]); // (3, 2)
+        /// let (rows, indices, counts) = x.unique_along(0);
+        /// assert_eq!(rows.to_vec2::<i64>(), [[0, 5], [3, 1]]);
+        /// assert_eq!(indices.to_vec1::<i64>(), [1, 0, 1]);
+        /// assert_eq!(counts.to_vec1::<i64>(), [1, 2]);
+        /// ```
+        pub fn unique_along(&self, dim: impl Into<Axis>) -> (Tensor, Tensor, Tensor) = unique_along(self, dim.into());
 
         /// Returns how often each integer from 0 on occurs, as `i64`: at least `min_length` counts, and as many as the
         /// largest integer needs. The weighted counts are `zeros(n).index_add(&x, &weights, 0)`.
@@ -222,6 +238,51 @@ fn unique(x: &Tensor) -> (Tensor, Tensor, Tensor) {
 }
 
 #[track_caller]
+fn unique_along(x: &Tensor, dim: Axis) -> (Tensor, Tensor, Tensor) {
+    composed(|| {
+        let dim = dim.of(&"unique_along", x.raw())?;
+        let (x, count) = (x.detach(), x.dims()[dim]);
+        let rows = x.movedim(dim, 0);
+        let [first, indices, counts] = match x.dtype().is_int() {
+            true => grouped(&rows.to_dtype(DType::I64).to_vec::<i64>(), count),
+            false => grouped(&rows.to_dtype(DType::F64).to_vec::<f64>(), count),
+        };
+        let of = |values: Vec<i64>| {
+            let length = values.len();
+            on_device(Raw::from_vec(values, length, &Device::Cpu)?, &x)
+        };
+        Ok((x.index_select(&of(first)?, dim), of(indices)?, of(counts)?))
+    })
+}
+
+/// Groups equal rows: returns the index of a row of each group in ascending order, the group of each row, and the sizes of
+/// the groups. As for single elements, NaN is the largest value and equal to none.
+fn grouped<N: PartialOrd>(values: &[N], count: usize) -> [Vec<i64>; 3] {
+    let width = values.len().checked_div(count).unwrap_or(0);
+    let row = |i: usize| &values[i * width..][..width];
+    let is_nan = |x: &N| x.partial_cmp(x).is_none();
+    let compare = |a: &N, b: &N| a.partial_cmp(b).unwrap_or(is_nan(a).cmp(&is_nan(b)));
+    let compare = |a: &usize, b: &usize| {
+        let mut pairs = row(*a).iter().zip(row(*b));
+        pairs.find_map(|(a, b)| Some(compare(a, b)).filter(|order| order.is_ne()))
+    };
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|a, b| compare(a, b).unwrap_or(Ordering::Equal));
+    let (mut first, mut indices, mut counts) = (vec![], vec![0; count], vec![]);
+    let mut before = None;
+    for i in order {
+        if before.is_none_or(|before| row(before) != row(i)) {
+            first.push(i as i64);
+            counts.push(0);
+        }
+        before = Some(i);
+        indices[i] = first.len() as i64 - 1;
+        counts[first.len() - 1] += 1;
+    }
+    [first, indices, counts]
+}
+
+#[track_caller]
 fn bincount(x: &Tensor, min_length: usize) -> Tensor {
     composed(|| {
         if !x.dtype().is_int() {
@@ -275,4 +336,23 @@ fn nonzero(x: &Tensor) -> Tensor {
 /// Returns values of the CPU on the device of `x`.
 fn on_device(values: Raw, x: &Tensor) -> Result<Tensor> {
     moved(&values, x.device()).map(Tensor::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tensor::{tensor, zeros};
+
+    #[test]
+    fn slices_are_grouped_along_any_dimension() {
+        let x = tensor(&[[2.0, f32::NAN, 1.0, 2.0], [7.0, 0.0, 9.0, 7.0]]); // (2, 4)
+        let (columns, indices, counts) = x.unique_along(-1);
+        assert_eq!(columns.i(1).to_vec1::<f32>(), [9.0, 7.0, 0.0]);
+        assert_eq!(indices.to_vec1::<i64>(), [1, 2, 0, 1]);
+        assert_eq!(counts.to_vec1::<i64>(), [1, 2, 1]);
+        // NaN is not equal to itself.
+        assert_eq!(tensor(&[f32::NAN, f32::NAN]).unique_along(0).0.dims(), [2]);
+        let (none, indices, counts) = zeros((2, 0, 3)).unique_along(1);
+        assert_eq!(none.dims(), [2, 0, 3]);
+        assert_eq!((indices.dims(), counts.dims()), (&[0][..], &[0][..]));
+    }
 }

@@ -15,6 +15,7 @@ use super::cat_as;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
+use super::profile;
 use crate::error::explain;
 use crate::tensor::Raw;
 use candle_core::Result;
@@ -28,6 +29,8 @@ use std::fmt::Display;
 /// - `weight` `(gates · hidden, hidden)` and `bias` `(gates · hidden,)` for the state;
 /// - `state` `(states, batch, hidden)`: the state before the first step.
 ///
+/// With a projection, the weight has a column for each output, and the outputs end with zeros up to the size `hidden`.
+///
 /// # Errors
 /// If there are no steps, or the state has another shape, type or device.
 pub(crate) fn rnn(
@@ -39,7 +42,9 @@ pub(crate) fn rnn(
     state: &Raw,
 ) -> Result<(Raw, Raw)> {
     let (steps, batch, _) = gates.dims3()?;
-    let shape = [recurrence.cell.states(), batch, weight.dim(1)?];
+    let projection = recurrence.projection.as_ref();
+    let hidden = projection.unwrap_or(weight).dim(1)?;
+    let shape = [recurrence.cell.states(), batch, hidden];
     if steps == 0 {
         return Err(explain(
             format!("{caller} cannot take sequences without steps"),
@@ -66,8 +71,11 @@ pub(crate) fn rnn(
         None => weight.clone(),
     };
     let inputs = [gates, &weight, state];
-    let all = match has_kernel(&inputs) {
-        true => dispatch_dtype!(gates, kernel(inputs, recurrence)),
+    let all = match has_kernel(&inputs) && projection.is_none() {
+        true => {
+            profile::count(steps * batch * weight.elem_count());
+            dispatch_dtype!(gates, kernel(inputs, recurrence))
+        }
         false => steps::run(inputs, recurrence),
     }?; // (steps + states, batch, hidden)
     Ok((
@@ -98,6 +106,7 @@ mod tests {
                     cell,
                     reverse: case.one_of(&[true, false]),
                     valid,
+                    projection: None,
                 };
                 let inputs = vec![
                     case.input(randn((steps, batch, rows))),

@@ -11,7 +11,7 @@ pub use choose::where_cond;
 pub use flip::flip;
 pub use gather::gather;
 pub use index::index_select;
-pub(super) use index::selected;
+pub(super) use index::{rows_at, selected};
 pub(super) use scatter::{replaced, written};
 
 use super::check;

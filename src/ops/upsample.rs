@@ -1,11 +1,10 @@
 //! Resizing of images: each output pixel is the nearest input pixel, or a weighted mean of the nearest
 //! four.
 
-use super::arithmetic::{Arithmetic, arithmetic};
 use super::check;
-use super::select::selected;
+use super::taps::{Taps, resampled};
 use crate::tensor::Raw;
-use candle_core::{Device, Result};
+use candle_core::Result;
 use std::fmt::Display;
 
 /// How [`Upsample`](crate::nn::Upsample) computes an output pixel from the input pixels around it.
@@ -55,27 +54,21 @@ pub(crate) fn upsample(
     // Checked for an empty batch too, because the indices need memory.
     let [batch, channels] = [x.dims()[0].max(1), x.dims()[1].max(1)];
     check::output(caller, &[batch, channels, rows, columns], x)?;
-    let x = resized(x, 2, rows, scale, interpolation)?;
-    resized(&x, 3, columns, scale, interpolation)
+    let taps = |from: usize, size: usize| taps(from, size, scale, interpolation);
+    resampled(x, [taps(height, rows), taps(width, columns)])
 }
 
-/// Changes the size of one dimension.
-fn resized(
-    x: &Raw,
-    dim: usize,
+/// Returns where the pixels along a dimension come from.
+fn taps(
+    from: usize,
     size: usize,
     scale: Option<f64>,
     interpolation: (Interpolation, bool),
-) -> Result<Raw> {
-    let from = x.dim(dim)?;
+) -> Taps {
     if size == from {
-        return Ok(x.clone()); // whatever the scale is, as in PyTorch
+        return Taps::same(size); // whatever the scale is, as in PyTorch
     }
     let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
-    let pixels = |index: Vec<u32>| {
-        let index = Raw::from_vec(index, size, x.device())?;
-        selected(x, &index, dim.into())
-    };
     let (Interpolation::Bilinear, align_corners) = interpolation else {
         // In single precision, as in PyTorch, so that ties between two pixels select the same one.
         let step = step as f32;
@@ -83,7 +76,7 @@ fn resized(
             true => (i / 2) as u32,
             false => ((i as f32 * step) as usize).min(from - 1) as u32,
         };
-        return pixels((0..size).map(nearest).collect());
+        return Taps::new(from, (0..size).map(nearest).collect());
     };
     let places = (0..size).map(|i| match align_corners {
         true if size > 1 => i as f64 * (from - 1) as f64 / (size - 1) as f64,
@@ -91,15 +84,13 @@ fn resized(
         false => ((i as f64 + 0.5) * step - 0.5).max(0.0),
     });
     let places: Vec<f64> = places.map(|place| place.min((from - 1) as f64)).collect();
-    let first = pixels(places.iter().map(|place| *place as u32).collect())?;
-    let next = |place: &f64| (*place as usize + 1).min(from - 1) as u32;
-    let second = pixels(places.iter().map(next).collect())?;
-    let mut shape = vec![1; x.rank()];
-    shape[dim] = size;
-    let share: Vec<f64> = places.iter().map(|place| place.fract()).collect();
-    let share = Raw::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
-    let share = share.to_device(x.device())?;
-    let first = arithmetic(Arithmetic::Mul, &first, &share.affine(-1.0, 1.0)?)?;
-    let second = arithmetic(Arithmetic::Mul, &second, &share)?;
-    arithmetic(Arithmetic::Add, &first, &second)
+    let first = places.iter().map(|place| *place as u32).collect();
+    let second = |place: &f64| (*place as usize + 1).min(from - 1) as u32;
+    let second = places.iter().map(second).collect();
+    Taps::means(
+        from,
+        first,
+        second,
+        places.iter().map(|place| place.fract()).collect(),
+    )
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// L-BFGS: a quasi-Newton method, which estimates the curvature of the loss from its last gradients. It is for small models
 /// and for losses of all examples at once: it evaluates the loss several times in each step, and noise misleads it. From Liu
-/// and Nocedal, 1989; the rules are those of PyTorch's `LBFGS` without a line search.
+/// and Nocedal, 1989; the rules are the same as in PyTorch's `LBFGS` without a line search.
 ///
 /// A step takes a function that computes the loss, so L-BFGS is not an [`Optimizer`](super::Optimizer), and a trainer does
 /// not use it.
@@ -44,7 +44,7 @@ struct Inner {
     memory: Memory,
 }
 
-/// What a step knows of those before it.
+/// What a step keeps from earlier steps.
 #[derive(Clone, Default)]
 struct Memory {
     /// Whether there was an iteration.
@@ -52,9 +52,9 @@ struct Memory {
     direction: Vec<f64>,
     length: f64,
     gradient: Vec<f64>,
-    /// The change of the parameters and that of the gradient, for the last iterations.
+    /// The changes of the parameters and of the gradient in the last iterations.
     pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
-    /// The estimate of the inverse curvature where nothing is known of it.
+    /// The estimate of the inverse curvature in directions without a measurement.
     scale: f64,
 }
 

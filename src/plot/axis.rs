@@ -2,6 +2,7 @@
 
 use super::number::{decade, scientific};
 use super::render::text::{FONT, shortened_to, text_width};
+use crate::notebook::columns;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -103,7 +104,7 @@ impl Axis {
     /// Creates an axis with a position for each name. Shortens names that would overlap; if that
     /// leaves too little of them, writes only every second, third, … name.
     fn categorical(names: &[String], max_ticks: usize) -> Axis {
-        let longest = names.iter().map(|name| name.chars().count()).max();
+        let longest = names.iter().map(|name| columns(name)).max();
         // A tick has room for about eight letters.
         let fitting = max_ticks * 8 / names.len();
         let letters = longest.unwrap_or(1).max(1).min(match fitting {

@@ -3,7 +3,7 @@
 use super::render::UNIT;
 use super::render::palette::{INK, stroke};
 use super::render::scene::{Anchor, Scene};
-use super::render::text::{FONT, text_width};
+use super::render::text::{FONT, ROW, shortened_to, text_width};
 use crate::notebook::MimeBundle;
 use plotters::style::RGBColor;
 
@@ -42,7 +42,7 @@ impl Step {
     pub(crate) fn new(path: impl Into<String>, layer: &str, outcome: Outcome) -> Self {
         // A layer of layers is described in several lines.
         let layer = layer.lines().next().unwrap_or_default();
-        let layer = super::render::text::shortened_to(layer.trim_end_matches('('), LETTERS);
+        let layer = shortened_to(layer.trim_end_matches('('), LETTERS);
         let path = path.into();
         Step {
             path,
@@ -140,59 +140,81 @@ impl Chain {
         shown
     }
 
+    /// Draws a box for each step, and beside the rule to the next one the shape that goes along it. So the figure is as
+    /// narrow as a phone.
     fn svg(&self) -> String {
         let steps = self.shown();
-        let labels: Vec<String> = steps.iter().map(Step::label).collect();
-        let results: Vec<String> = steps.iter().map(Step::result).collect();
-        let width = |texts: &[String]| texts.iter().map(|text| text_width(text, FONT)).max();
-        let box_width = width(&labels).unwrap_or(0) + 2 * GAP;
+        let labels: Vec<Vec<String>> = steps.iter().map(Step::label).collect();
+        let width = |text: &String| text_width(text, FONT);
+        let box_width = labels.iter().flatten().map(width).max().unwrap_or(0) + 2 * GAP;
+        let results = steps.iter().map(|step| RESULT + width(&step.result()));
         let size = (
-            2 * MARGIN + box_width + GAP + width(&results).unwrap_or(0),
-            2 * MARGIN + steps.len() as i32 * STEP - BETWEEN,
+            2 * MARGIN + results.fold(box_width, i32::max),
+            2 * MARGIN + { labels.iter() }
+                .map(|label| height(label) + BETWEEN)
+                .sum::<i32>(),
         );
         let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
         let mut scene = Scene::new(size, self.description());
-        for (i, (step, (label, result))) in
-            steps.iter().zip(labels.iter().zip(&results)).enumerate()
-        {
-            let top = MARGIN + i as i32 * STEP;
+        let mut top = MARGIN;
+        for (i, (step, label)) in steps.iter().zip(&labels).enumerate() {
             let (color, dashes): (RGBColor, &[f64]) = match step.outcome {
                 Outcome::Shape(_) => (INK, &[]),
                 Outcome::Refused => (stroke(1).color, &[]),
                 Outcome::Waiting => (INK, &[3.0, 3.0]),
             };
-            let corner = (MARGIN, top);
-            scene.draw_frame(corner, (box_width, HEIGHT), color, dashes);
-            let middle = top + HEIGHT / 2;
-            scene.write(label, (MARGIN + GAP, middle), Anchor::Start, color);
-            let right = MARGIN + box_width + GAP;
-            scene.write(result, (right, middle), Anchor::Start, color);
-            if i > 0 {
-                let x = MARGIN + box_width / 2;
-                scene.draw_rule((x, top - BETWEEN), (x, top));
+            scene.draw_frame((MARGIN, top), (box_width, height(label)), color, dashes);
+            for (row, line) in label.iter().enumerate() {
+                let middle = top + HEIGHT / 2 + row as i32 * ROW;
+                scene.write(line, (MARGIN + GAP, middle), Anchor::Start, color);
             }
+            let bottom = top + height(label);
+            top = bottom + BETWEEN;
+            if i + 1 < steps.len() {
+                scene.draw_rule((MARGIN + RULE, bottom), (MARGIN + RULE, top));
+            }
+            let beside = (MARGIN + RESULT, bottom + BETWEEN / 2);
+            scene.write(&step.result(), beside, Anchor::Start, color);
         }
         scene.svg()
     }
 }
 
-/// The sizes of the figure: around it, beside texts, of a box, between boxes, and from box to box.
+/// The sizes of the figure: around it, beside texts, of a box with one line, between boxes, and where in a box the rule to
+/// the next one and the text beside it begin.
 const MARGIN: i32 = 4 * UNIT;
 const GAP: i32 = 10 * UNIT;
 const HEIGHT: i32 = 22 * UNIT;
-const BETWEEN: i32 = 10 * UNIT;
-const STEP: i32 = HEIGHT + BETWEEN;
+const BETWEEN: i32 = 20 * UNIT;
+const RULE: i32 = 20 * UNIT;
+const RESULT: i32 = RULE + GAP;
+/// The most letters in a line of a box.
+const LINE: usize = 46;
+
+fn height(label: &[String]) -> i32 {
+    HEIGHT + (label.len() as i32 - 1) * ROW
+}
 
 impl Step {
     fn is_refused(&self) -> bool {
         self.outcome == Outcome::Refused
     }
 
-    fn label(&self) -> String {
+    /// Returns the lines in the box.
+    fn label(&self) -> Vec<String> {
         let mark = if self.is_refused() { "✗ " } else { "" };
-        match self.path.as_str() {
+        let label = match self.path.as_str() {
             "" => format!("{mark}{}", self.layer),
             path => format!("{mark}{path}  {}", self.layer),
+        };
+        let spaces = label.char_indices().take(LINE + 1);
+        let end = spaces.filter(|(_, c)| *c == ' ').last();
+        match end.filter(|_| label.chars().count() > LINE) {
+            Some((end, _)) => vec![
+                label[..end].to_owned(),
+                shortened_to(&label[end + 1..], LINE),
+            ],
+            None => vec![label],
         }
     }
 }
@@ -242,11 +264,33 @@ mod tests {
             "the layer that waits"
         );
         assert!(svg.contains(">✗ 1  ReLU()</text>") && svg.contains(">does not fit</text>"));
+        assert_eq!(svg.matches(">(32, 3)</text>").count(), 2);
         let fits = chain(2, false, 0).bundle();
         assert_eq!(
             fits.get("text/plain").map(|text| text.lines().count()),
             Some(3)
         );
+    }
+
+    #[test]
+    fn the_figure_of_long_layers_fits_on_a_phone() {
+        let layer = "Conv2d(64, 128, kernel_size=3, stride=1, padding=1, groups=32)";
+        let step = Step::new("3.0", layer, Outcome::Refused);
+        assert_eq!(
+            step.label(),
+            [
+                "✗ 3.0  Conv2d(64, 128, kernel_size=3,",
+                "stride=1, padding=1, groups=…"
+            ]
+        );
+        let svg = Chain { steps: vec![step] }.svg();
+        let width = svg
+            .split_once("width=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        let width: u32 = width
+            .and_then(|(width, _)| width.parse().ok())
+            .expect("a width");
+        assert!(width <= 340, "{svg}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::render::scene::Scene;
 use super::values::Values;
 use crate::erased::{Erased, outlined, texts};
 use crate::error::Result;
-use crate::notebook::{MimeBundle, Show, display};
+use crate::notebook::{MimeBundle, Show, columns, display};
 use bins::count;
 use series::series;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn bars(labels: Vec<String>, ys: &[&dyn Values]) -> Figure {
         all
     });
     let mut figure = Figure::new(series);
-    let letters = labels.iter().map(|label| label.chars().count() + 2).max();
+    let letters = labels.iter().map(|label| columns(label) + 2).max();
     let width = 60 + 7 * letters.unwrap_or(0) as u32 * labels.len() as u32;
     figure.chart.size.0 = width.clamp(SIZE.0, 900);
     figure.chart.x.categories = labels;

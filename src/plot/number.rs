@@ -40,7 +40,7 @@ numbers!(f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 /// Formats a value with four significant digits, but never rounds the integer part of a value below 10⁷:
 /// `0.3125`, `123457`, `1.5·10⁻⁷`.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().replace("inf", "∞");
     }

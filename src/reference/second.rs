@@ -195,7 +195,7 @@ fn layers() -> Vec<(&'static str, Function)> {
 fn sequences() -> Vec<(&'static str, Function)> {
     /// Returns the outputs of all steps and the last states, one after the other.
     fn recurrent(x: &[Tensor], cell: Cell, reverse: bool, valid: Option<&Tensor>) -> Tensor {
-        let recurrence = Recurrence { cell, reverse, valid: valid.map(|valid| valid.raw().clone()) };
+        let recurrence = Recurrence { cell, reverse, valid: valid.map(|valid| valid.raw().clone()), projection: None };
         let gates = linear(&x[0], &x[1], Some(&x[3]));
         let (y, state) = rnn(&"", &recurrence, gates.raw(), x[2].raw(), Some(x[4].raw()), x[5].raw()).unwrap();
         cat(&[Tensor::from(y), state.into()], 0)

@@ -76,7 +76,7 @@ impl GridWorld {
     }
 
     setters! {
-        /// Sets the reward of a step to a free field; 0 by default. A negative one makes short ways better.
+        /// Sets the reward of a step to a free field; 0 by default. A negative reward favours short paths.
         ///
         /// ```
         /// use taper::rl::{Environment, GridWorld};

@@ -107,7 +107,7 @@ impl Cache {
         self.refusal.get_or_insert(layer);
     }
 
-    /// Adds the keys and values of a layer to those of earlier steps. `layer` distinguishes the layer from others, `dim` is
+    /// Appends the keys and values of a layer to its earlier keys and values. `layer` identifies the layer, `dim` is
     /// the dimension of the steps.
     pub(crate) fn remember(
         &mut self,

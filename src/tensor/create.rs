@@ -42,7 +42,7 @@ pub fn tensor(data: impl NdArray) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn zeros(shape: impl Into<Shape>) -> Tensor {
-    filled(shape.into(), 0.0)
+    filled(shape.into(), 0.into(), DType::F32)
 }
 
 /// Creates a tensor of `f32` ones in the given shape.
@@ -59,7 +59,7 @@ pub fn zeros(shape: impl Into<Shape>) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn ones(shape: impl Into<Shape>) -> Tensor {
-    filled(shape.into(), 1.0)
+    filled(shape.into(), 1.into(), DType::F32)
 }
 
 /// Creates a tensor with the same `f32` value everywhere.
@@ -76,7 +76,27 @@ pub fn ones(shape: impl Into<Shape>) -> Tensor {
 #[inline]
 #[track_caller]
 pub fn full(shape: impl Into<Shape>, value: f64) -> Tensor {
-    filled(shape.into(), value as f32)
+    filled(shape.into(), value.into(), DType::F32)
+}
+
+/// Creates a tensor with the same value everywhere, in a type. The value is converted to it at once: an `i64` keeps all its
+/// digits, and an `f64`, too.
+///
+/// # Panics
+/// If the device does not have enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = full_with_dtype(2, 0.1, DType::F64); // (2,)
+/// assert_eq!(x.to_vec1::<f64>(), [0.1, 0.1]);
+/// let x = full_with_dtype(2, i64::MAX, DType::I64); // (2,)
+/// assert_eq!(x.to_vec1::<i64>(), [i64::MAX, i64::MAX]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn full_with_dtype(shape: impl Into<Shape>, value: impl Into<Number>, dtype: DType) -> Tensor {
+    filled(shape.into(), value.into(), dtype)
 }
 
 /// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
@@ -135,13 +155,45 @@ pub fn arange_step(
     end: impl Into<Number>,
     step: impl Into<Number>,
 ) -> Tensor {
-    placed(stepped(start.into(), end.into(), step.into()))
+    placed(stepped([start.into(), end.into(), step.into()], None))
 }
 
-fn stepped(start: Number, end: Number, step: Number) -> Result<Raw> {
-    let [first, last, by] = [start, end, step].map(Number::to_f64);
+/// Creates a tensor of one dimension with the values `start`, `start + step`, … before `end`, in a type. They are computed
+/// in `f64`, or from integers. For a type of integers, `start` and `step` lose their fraction, but not before the values are
+/// counted, as in PyTorch.
+///
+/// # Panics
+/// As [`arange_step`], or if the integer of `step` is 0.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange_with_dtype(0.0, 0.3, 0.1, DType::F64); // (3,)
+/// assert_eq!(x.to_vec1::<f64>(), [0.0, 0.1, 0.2]);
+/// let x = arange_with_dtype(0, 3, 1, DType::U8); // (3,)
+/// assert_eq!(x.to_vec1::<u8>(), [0, 1, 2]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn arange_with_dtype(
+    start: impl Into<Number>,
+    end: impl Into<Number>,
+    step: impl Into<Number>,
+    dtype: DType,
+) -> Tensor {
+    placed(stepped(
+        [start.into(), end.into(), step.into()],
+        Some(dtype),
+    ))
+}
+
+fn stepped(values: [Number; 3], dtype: Option<DType>) -> Result<Raw> {
+    let [first, last, by] = values.map(Number::to_f64);
+    let [start, _, step] = values.map(Number::to_i64);
+    let of_integers = matches!(values, [Number::Int(_), Number::Int(_), Number::Int(_)])
+        || dtype.is_some_and(|dtype| dtype.is_int());
     let steps = (last - first) / by;
-    if by == 0.0 || steps.is_nan() || steps < 0.0 {
+    if by == 0.0 || of_integers && step == 0 || steps.is_nan() || steps < 0.0 {
         return Err(error::argument(
             "arange_step",
             "a step that leads from the start to the end",
@@ -153,20 +205,18 @@ fn stepped(start: Number, end: Number, step: Number) -> Result<Raw> {
     // The conversion saturates, so that an infinite range is refused as well.
     let count = steps.ceil() as usize;
     check_size("arange_step", &[count], size_of::<i64>(), &Device::Cpu)?;
-    if let (Number::Int(start), Number::Int(_), Number::Int(step)) = (start, end, step) {
+    if of_integers {
         let values = (0..count).map(|i| start + i as i64 * step);
-        return Raw::from_iter(values, &Device::Cpu);
+        return Raw::from_iter(values, &Device::Cpu)?.to_dtype(dtype.unwrap_or(DType::I64));
     }
-    Raw::from_iter(
-        (0..count).map(|i| (first + i as f64 * by) as f32),
-        &Device::Cpu,
-    )
+    let values = (0..count).map(|i| first + i as f64 * by);
+    Raw::from_iter(values, &Device::Cpu)?.to_dtype(dtype.unwrap_or(DType::F32))
 }
 
 /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
 ///
 /// # Panics
-/// If `steps` is 0.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -177,26 +227,44 @@ fn stepped(start: Number, end: Number, step: Number) -> Result<Raw> {
 #[inline]
 #[track_caller]
 pub fn linspace(start: f64, end: f64, steps: usize) -> Tensor {
-    placed(spaced(start, end, steps))
+    placed(spaced(start, end, steps, DType::F32))
 }
 
-fn spaced(start: f64, end: f64, steps: usize) -> Result<Raw> {
-    let Some(last) = steps.checked_sub(1) else {
-        return Err(error::argument(
-            "linspace",
-            "at least 1 step",
-            0,
-            "Choose a number of steps above 0",
-        )
-        .into());
-    };
-    check_size("linspace", &[steps], size_of::<f32>(), &Device::Cpu)?;
+/// Creates a tensor of `steps` equally spaced values from `start` to `end`, both included, in a type. They are computed in
+/// `f64`; for a type of integers, `start` and `end` lose their fraction first, and then each value, as in PyTorch.
+///
+/// # Panics
+/// If the device does not have enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = linspace_with_dtype(0.0, 1.0, 11, DType::F64); // (11,)
+/// assert_eq!(x.i(3).item(), 0.30000000000000004);
+/// let x = linspace_with_dtype(0.0, 10.0, 4, DType::I64); // (4,)
+/// assert_eq!(x.to_vec1::<i64>(), [0, 3, 6, 10]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn linspace_with_dtype(start: f64, end: f64, steps: usize, dtype: DType) -> Tensor {
+    placed(spaced(start, end, steps, dtype))
+}
+
+fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> Result<Raw> {
+    check_size("linspace", &[steps], size_of::<f64>(), &Device::Cpu)?;
+    let of_integers = dtype.is_int();
+    let [start, end] = [start, end].map(|x| if of_integers { x.trunc() } else { x });
+    let last = steps.saturating_sub(1);
     let distance = (end - start) / last.max(1) as f64;
-    let numbers = (0..steps).map(|i| match i {
-        i if i == last && last > 0 => end as f32,
-        i => (start + distance * i as f64) as f32,
-    });
-    Raw::from_vec(numbers.collect::<Vec<f32>>(), steps, &Device::Cpu)
+    let value = |i: usize| match last {
+        0 => start,
+        // As in PyTorch, so that rounding does not change an integer.
+        _ if of_integers && i >= steps / 2 => end - distance * (last - i) as f64,
+        _ if i == last => end,
+        _ => start + distance * i as f64,
+    };
+    let values = (0..steps).map(value).collect::<Vec<f64>>();
+    Raw::from_vec(values, steps, &Device::Cpu)?.to_dtype(dtype)
 }
 
 /// Creates an identity matrix, as `f32`: `eye(n)` is square, `eye((rows, columns))` has zeros beside or below it.
@@ -240,17 +308,24 @@ fn identity(shape: &Shape) -> Result<Raw> {
 
 /// Creates a tensor of equal values. If the device is full, the error contains the sizes.
 #[track_caller]
-fn filled(shape: Shape, value: f32) -> Tensor {
-    let device = &default_device();
-    check_size("a tensor", shape.dims(), size_of::<f32>(), device).or_raise();
-    let bytes = shape.elem_count() * size_of::<f32>();
+fn filled(shape: Shape, value: Number, dtype: DType) -> Tensor {
+    let (device, size) = (&default_device(), dtype.size_in_bytes());
+    check_size("a tensor", shape.dims(), size, device).or_raise();
+    let bytes = shape.elem_count() * size;
     // The operating system provides memory that is already zero.
-    let is_zero = value.to_bits() == 0;
-    let made = match is_zero {
-        true => Raw::zeros(shape, DType::F32, device),
-        false => Raw::full(value, shape, device),
+    let is_zero = value.to_f64().to_bits() == 0;
+    let made = match (is_zero, dtype, value) {
+        (true, ..) => Raw::zeros(shape, dtype, device),
+        (_, DType::F32, value) => Raw::full(value.to_f64() as f32, shape, device),
+        (_, _, Number::Int(value)) => of_one(Raw::new(value, device), shape, dtype),
+        (_, _, Number::Float(value)) => of_one(Raw::new(value, device), shape, dtype),
     };
     explain_gpu(made, device, Some(bytes)).or_raise().into()
+}
+
+/// Returns copies of one value, in a type.
+fn of_one(value: Result<Raw>, shape: Shape, dtype: DType) -> Result<Raw> {
+    value?.to_dtype(dtype)?.broadcast_as(shape)?.contiguous()
 }
 
 /// Converts Rust's literal types to PyTorch's default types, and moves the result to the default device.
@@ -294,6 +369,21 @@ mod tests {
         let x = x.to_vec1::<f32>();
         assert_eq!((x[0], x[1000]), (-1.0, 0.1));
         assert_eq!(linspace(2.0, 9.0, 1).to_vec1::<f32>(), [2.0]);
-        assert!(attempt(|| linspace(0.0, 1.0, 0)).is_err());
+        assert_eq!(linspace(0.0, 1.0, 0).dims(), [0]);
+    }
+
+    #[test]
+    fn values_are_converted_to_their_type_at_once() {
+        let x = linspace_with_dtype(4.3, -3.0, 8, DType::I64);
+        assert_eq!(x.to_vec1::<i64>(), [4, 3, 2, 1, 0, -1, -2, -3]);
+        let x = linspace_with_dtype(0.5, 9.5, 1, DType::F64);
+        assert_eq!(x.to_vec1::<f64>(), [0.5]);
+        let x = arange_with_dtype(0.9, 5.2, 2.9, DType::I64);
+        assert_eq!(x.to_vec1::<i64>(), [0, 2]);
+        assert!(attempt(|| arange_with_dtype(0, 2, 0.5, DType::I64)).is_err());
+        let x = full_with_dtype((1, 2), 2.5, DType::U32);
+        assert_eq!(x.to_vec2::<u32>(), [[2, 2]]);
+        assert_eq!(full_with_dtype((), -0.0, DType::BF16).dtype(), DType::BF16);
+        assert_eq!(full_with_dtype((0, 2), 1, DType::F64).dims(), [0, 2]);
     }
 }

@@ -24,6 +24,14 @@ impl Number {
             Number::Float(value) => value,
         }
     }
+
+    /// Returns the integer; a floating-point number loses its fraction.
+    pub(crate) fn to_i64(self) -> i64 {
+        match self {
+            Number::Int(value) => value,
+            Number::Float(value) => value as i64,
+        }
+    }
 }
 
 macro_rules! number_from {

@@ -13,7 +13,7 @@ use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use rand_distr::{Normal, StandardNormal};
+use rand_distr::{Beta, Normal, StandardNormal};
 #[cfg(not(test))]
 use std::sync::LazyLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -166,6 +166,12 @@ pub(crate) fn permutation(n: usize) -> Vec<usize> {
 /// Draws a value from `[0, 1)`.
 pub(crate) fn random_unit() -> f64 {
     with_generator(|rng| StandardUniform.sample(rng))
+}
+
+/// Draws a value from the beta distribution whose parameters are both `alpha`, which is above 0 and finite.
+pub(crate) fn random_beta(alpha: f64) -> f64 {
+    let distribution = Beta::new(alpha, alpha).ok();
+    distribution.map_or(0.5, |beta| with_generator(|rng| beta.sample(rng)))
 }
 
 /// Draws a seed for [`with_seed`].

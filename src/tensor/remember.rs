@@ -30,7 +30,7 @@ pub(crate) fn refuse_cache(layer: &dyn Fn() -> String) {
     with(|cache| cache.refuse(layer()));
 }
 
-/// Adds the keys and values of a layer to those of earlier steps, as [`Cache::remember`] does. `None` without a cache.
+/// Appends the keys and values of a layer to the cache, as [`Cache::remember`] does. `None` without a cache.
 pub(crate) fn remember(layer: usize, dim: usize, new: [&Raw; 2]) -> Result<Option<Remembered>> {
     with(|cache| cache.remember(layer, dim, new)).transpose()
 }

@@ -43,8 +43,8 @@ impl<'a> Continuation<'a> {
         }
     }
 
-    /// Returns the logits of the next token of each sequence. All sequences have the same length, and extend those of
-    /// the call before.
+    /// Returns the logits of the next token of each sequence. All sequences have the same length, and extend the
+    /// sequences of the call before.
     pub(super) fn logits(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
         let length = sequences.first().map_or(0, Vec::len);
         if length == 0 {

@@ -117,6 +117,7 @@ impl Llama {
 
     fn load_from(folder: &Path) -> Result<Self> {
         let config = LlamaConfig::load(folder.join("config.json"))?;
+        checkpoint::check_size(folder, &config)?;
         // Sizes that do not fit each other are a fault of the file.
         let model = attempt(|| Self::new(&config))?;
         checkpoint::load(folder, &state_of(&model))?;

@@ -127,8 +127,8 @@ mod tests {
         found
     }
 
-    /// The values are those of the logits processors of Hugging Face's library (5.x), in their order: repetition
-    /// penalty, temperature, top-k, top-p.
+    /// The values come from the logits processors of Hugging Face's library (5.x), in their order: repetition penalty,
+    /// temperature, top-k, top-p.
     #[test]
     fn probabilities_are_those_of_hugging_face() {
         let all = Sampling {

@@ -11,10 +11,11 @@ use candle_core::DType;
 ///
 /// # Shapes
 /// Logits `(batch, classes)`, classes `(batch,)`, or logits `(batch, classes, …)` and classes
-/// `(batch, …)`, one for each position; the result is a scalar of `f32`.
+/// `(batch, …)`, one for each position; the result is a scalar of `f32`. Targets may also be probabilities with the shape of
+/// the logits, as [`MixUp`](crate::data::MixUp) makes them; the most likely class is then the right one.
 ///
 /// # Panics
-/// If the shapes do not fit, the classes are floating-point numbers, or the batch is empty.
+/// If the shapes do not fit, class indices are floating-point numbers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -35,21 +36,28 @@ fn share(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
             "an empty batch",
             "Skip empty batches",
         )),
-        _ => Ok(right(y_hat, y)? / y.elem_count() as f64),
+        _ => {
+            let (right, count) = right(y_hat, y)?;
+            Ok(right / count as f64)
+        }
     }
 }
 
-/// Counts the right predictions; the count stays on the device.
-fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+/// Counts the right predictions, and all; the first count stays on the device.
+fn right(y_hat: &Tensor, y: &Tensor) -> Result<(Tensor, usize)> {
+    let is_probability = y.dtype().is_float() && y.rank() > 1 && y.dims() == y_hat.dims();
+    if is_probability && y.elem_count() > 0 {
+        return right(y_hat, &y.argmax(1));
+    }
     check_classes(y_hat, y)?;
     same_device("accuracy", y_hat.raw(), y.raw())?;
     if y.elem_count() == 0 {
-        return Ok(with_device(y_hat.device(), || zeros(())));
+        return Ok((with_device(y_hat.device(), || zeros(())), 0));
     }
     let chosen = y_hat.detach().argmax(1); // (batch, …)
     // Compared as 64 bits: cut to 32, a class that is far too large may look right.
     let equal = chosen.to_dtype(DType::I64).eq(y.to_dtype(DType::I64));
-    Ok(equal.to_dtype(DType::F32).sum_all())
+    Ok((equal.to_dtype(DType::F32).sum_all(), y.elem_count()))
 }
 
 /// Refuses anything but logits `(batch, classes, …)` and class indices `(batch, …)`.
@@ -160,7 +168,7 @@ impl Accuracy {
             ));
         }
         for (i, (y, y_hat)) in labels.iter().zip(outputs).enumerate() {
-            let count = right(y_hat, y)?;
+            let (count, total) = right(y_hat, y)?;
             match self
                 .right
                 .get_mut(i)
@@ -169,7 +177,7 @@ impl Accuracy {
                 Some(sum) => *sum += count,
                 None => self.right.insert(i.min(self.right.len()), count),
             }
-            self.total += y.elem_count();
+            self.total += total;
         }
         Ok(())
     }

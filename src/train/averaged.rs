@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 ///
 /// As a callback of a [`Trainer`](super::Trainer), it averages after each step, and sets the model's parameters to the
 /// averages when training ends. In a loop of your own, call [`update`](Self::update) after each step. Buffers, such as the
-/// statistics of batch normalisation, are those of the last step.
+/// statistics of batch normalisation, keep their values from the last step.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -105,7 +105,7 @@ impl AveragedWeights {
     /// Adds the model's parameters to the averages. The first call copies them.
     ///
     /// # Panics
-    /// If the model is not that of the last call, or a lazy parameter has no values yet.
+    /// If the model is not the same as in the last call, or a lazy parameter has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;

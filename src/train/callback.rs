@@ -36,9 +36,9 @@ use std::any::Any;
 pub trait Callback: Send {
     /// Runs in each step, after the gradients are computed and before they are clipped and the optimiser
     /// uses them. With [`Flow::Stop`] this step is the last one; the validation follows it. If a step
-    /// accumulates several batches, its gradients are the mean of theirs; its batch and its loss are
-    /// those of the last one. If the module makes its [own steps](crate::train::Module::manual_step), it runs after each,
-    /// without gradients.
+    /// accumulates several batches, the gradients are the mean over these batches, and the batch and the
+    /// loss are the last ones. If the module makes its [own steps](crate::train::Module::manual_step), it runs after
+    /// each, without gradients.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).

@@ -322,7 +322,7 @@ impl<'a> Fit<'a> {
             samples_per_second: self.speed.end_interval(),
             lr: self.optimizer.lr(),
         };
-        interval.draw(&self.trainer.board);
+        self.trainer.draw_interval(&interval);
         self.trainer.history.intervals.push(interval);
         self.fetched.extend(fetched);
         let Some((position, loss)) = wrong else {
@@ -382,7 +382,7 @@ impl<'a> Fit<'a> {
             seconds: began.elapsed().as_secs_f64(),
             lr: self.optimizer.lr(),
         };
-        epoch.draw_validation(&self.trainer.board);
+        self.trainer.draw_epoch(&epoch);
         Ok(epoch)
     }
 

@@ -152,7 +152,8 @@ impl Interval {
     }
 }
 
-fn number(value: f64) -> String {
+/// Formats a metric.
+pub(super) fn number(value: f64) -> String {
     match value.abs() {
         size if size != 0.0 && !(1e-3..1e5).contains(&size) => format!("{value:.3e}"),
         _ => format!("{value:.4}"),

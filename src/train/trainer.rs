@@ -1,7 +1,8 @@
 //! The settings of a training, and its results.
 
+use super::history::Epoch;
 use super::model::{AnyModel, device_of};
-use super::{Callback, History, split_and_load};
+use super::{Callback, History, Interval, split_and_load};
 use crate::data::BatchData;
 use crate::device::DeviceExt;
 use crate::distributed::Communicator;
@@ -58,6 +59,8 @@ pub struct State {
     pub(super) callbacks: Vec<Box<dyn Callback>>,
     pub(super) resume_from: Option<PathBuf>,
     pub(super) board: ProgressBoard,
+    /// Whether the metrics are drawn.
+    pub(super) has_board: bool,
     pub(super) history: History,
     /// The connection to the other processes that train the model.
     pub(super) ranks: Option<Arc<dyn Communicator>>,
@@ -88,6 +91,7 @@ impl Trainer {
             callbacks: vec![],
             resume_from: None,
             board: ProgressBoard::new(),
+            has_board: true,
             history: History::default(),
             ranks: None,
             sync_batch_norm: false,
@@ -251,10 +255,10 @@ impl Trainer {
     /// Continues the history of a checkpoint, and draws its curves.
     pub(super) fn continue_history(&mut self, history: History) {
         for interval in &history.intervals {
-            interval.draw(&self.board);
+            self.draw_interval(interval);
         }
         for epoch in &history.epochs {
-            epoch.draw_validation(&self.board);
+            self.draw_epoch(epoch);
         }
         self.history = history;
     }
@@ -349,6 +353,20 @@ impl Trainer {
     /// ```
     pub fn board(&self) -> &ProgressBoard {
         &self.board
+    }
+}
+
+impl State {
+    pub(super) fn draw_interval(&self, interval: &Interval) {
+        if self.has_board {
+            interval.draw(&self.board);
+        }
+    }
+
+    pub(super) fn draw_epoch(&self, epoch: &Epoch) {
+        if self.has_board {
+            epoch.draw_validation(&self.board);
+        }
     }
 }
 

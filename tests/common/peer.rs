@@ -119,7 +119,7 @@ impl Peer {
         bytes
     }
 
-    /// Reads replies until that to the request with this id.
+    /// Reads replies until the reply to the request with this id.
     pub(crate) fn skip_to_reply(&mut self, id: &str) {
         while self.reply() != id {}
     }

@@ -194,9 +194,9 @@ def field(layers):
     return size
 
 
-value("modern-cnns.3", [7, 6912, 12544], [6, 432, 784], (
+exercise("modern-cnns.3", [(16,), (8,), (64,)], lambda c: [7, 27 * c * c, 49 * c * c], lambda c: [7, 27 * c, 49 * c], (
     "Each convolution of 3 by 3 sees one more pixel on each side of what it gets.",
-    "Three layers of 16 · 16 · 3 · 3 weights, against one of 16 · 16 · 7 · 7."))
+    "Three layers of `channels * channels * 3 * 3` weights, against one of `channels * channels * 7 * 7`."))
 value("modern-cnns.5", [245880, 3960], [245760, 3840], (
     "After two poolings, 32 channels of 8 by 8 positions are left. The layer has 120 outputs, and biases.",
     "2 048 · 120 + 120 and 32 · 120 + 120."))

@@ -168,6 +168,55 @@ exercise("mlp.3", [(64, 64, 10), (1, 1, 1), (784, 256, 10)],
          lambda i, h, o: i * h + h + h * o + o, lambda i, h, o: i * h + h * o, (
     "Besides its weights, a linear layer has one bias for each output.",
     "`(inputs + 1) * hidden + (hidden + 1) * outputs`"))
+
+
+def three_losses(x, y, parameters, rate=0.1, relu=lambda v: max(v, 0.0)):
+    """Returns the losses before each of three steps of gradient descent, for inputs (n, 1) and targets (n, 1)."""
+    (w1,), b1, w2, b2 = [row[:] for row in parameters[0]], parameters[1][:], [w for w, in parameters[2]], parameters[3][0]
+    losses, n = [], len(x)
+    for _ in range(3):
+        h = [[relu(v * w + b) for w, b in zip(w1, b1)] for v, in x]
+        errors = [sum(a * w for a, w in zip(row, w2)) + b2 - t for row, (t,) in zip(h, y)]
+        losses.append(sum(e * e for e in errors) / n)
+        back = [[2 * e / n * w * (a > 0) for a, w in zip(row, w2)] for row, e in zip(h, errors)]
+        w2 = [w - rate * sum(2 * e / n * row[j] for row, e in zip(h, errors)) for j, w in enumerate(w2)]
+        b2 -= rate * sum(2 * e / n for e in errors)
+        w1 = [w - rate * sum(g[j] * v for g, (v,) in zip(back, x)) for j, w in enumerate(w1)]
+        b1 = [b - rate * sum(g[j] for g in back) for j, b in enumerate(b1)]
+    return losses
+
+
+exercise("mlp.6", [([[1.0], [-1.0], [0.5]], [[1.0], [0.0], [0.5]], [[[1.0, -1.0]], [0.5, 0.25], [[0.5], [-0.5]], [0.1]]),
+                   ([[2.0], [-2.0]], [[-1.0], [1.0]], [[[0.5, 1.0, -1.5]], [0.0, -3.0, 1.0], [[1.0], [0.5], [0.25]], [0.0]]),
+                   ([[0.3], [0.6], [-0.9], [1.2]], [[0.5], [1.0], [-1.0], [0.0]], [[[2.0, 0.7]], [-0.2, 1.0], [[-0.4], [0.8]], [-0.3]])],
+         three_losses, lambda x, y, p: three_losses(x, y, p, relu=lambda v: v), (
+    "Each step needs the gradients of all four parameters: `Parameter::new(&w1)` makes one of a tensor.",
+    "The loss is `(mlp(x, &parameters) - y).sqr().mean_all()`; note `loss.item()` before the step, and subtract 0.1 times each gradient."))
+
+
+def coefficients(w1, b1, w2):
+    return [sum(w * b * b for w, b in zip(w2, b1)), sum(2 * w * a * b for w, a, b in zip(w2, w1, b1)),
+            sum(w * a * a for w, a in zip(w2, w1))]
+
+
+exercise("mlp.7", [([1.0], [0.0], [1.0]), ([2.0, -1.0], [1.0, 3.0], [0.5, 2.0]), ([1.0, 1.0], [1.0, -1.0], [1.0, -1.0]),
+                   ([0.5, 2.0, -1.0], [-1.0, 0.5, 0.0], [4.0, -1.0, 3.0])],
+         coefficients, lambda w1, b1, w2: [c / (i % 2 + 1) for i, c in enumerate(coefficients(w1, b1, w2))], (
+    "One hidden unit computes (ax + b)². Multiply it out, and collect what belongs to the same power of x.",
+    "w(ax + b)² is wb² + 2wab · x + wa² · x². Sum each of the three over the units."))
+
+
+def smallest_good(widths, accuracies, within):
+    means = [sum(column) / len(column) for column in columns(accuracies)]
+    return min(width for width, mean in zip(widths, means) if mean >= max(means) - within)
+
+
+exercise("mlp.8", [([1, 2, 4, 8], [[0.2, 0.5, 0.75, 0.9], [0.1, 0.6, 0.79, 0.91], [0.3, 0.4, 0.8, 0.95]], 0.2),
+                   ([16, 8, 64], [[0.94, 0.93, 0.95], [0.95, 0.94, 0.955]], 0.02), ([4, 8], [[0.96, 0.9], [0.6, 0.9]], 0.05),
+                   ([1, 2, 4], [[0.9, 0.95, 0.94]], 0.001), ([4, 8], [[0.95, 0.8], [0.9, 0.8], [0.6, 0.7]], 0.01)],
+         smallest_good, lambda w, rows, _: w[max(range(len(w)), key=lambda i: sum(row[i] for row in rows))], (
+    "Take the mean over the seeds first: one mean for each width.",
+    "Of the widths whose mean is at least the best mean minus `within`, return the smallest; they need not be in order."))
 exercise("mlp.9", [([[-1.0, 2.0], [0.0, -3.0]],), ([5.0],), ([-0.5, 0.5],)],
          lambda x: [max(v, 0.0) if isinstance(v, float) else [max(w, 0.0) for w in v] for v in x],
          lambda x: [abs(v) if isinstance(v, float) else [abs(w) for w in v] for v in x], (
@@ -208,6 +257,44 @@ exercise("autograd-from-scratch.11", [(1.0, 0.1), (2.0, 0.001), (-3.0, 0.5)],
 exercise("training.5", [(10,), (2,), (1000,)], lambda n: [log(n), 1 / n], lambda n: [1 / n, log(n)], (
     "Each class has the probability 1 / classes. How often is a guess right?",
     "The cross-entropy is the natural logarithm of the number of classes, the accuracy 1 / classes."))
+exercise("training.7", [([0.5, 0.7, 0.7, 0.6, 0.9],), ([],), ([0.0, 0.0, 0.1],), ([0.9, 0.8, 0.85, 0.7],)],
+         lambda a: [i + 1 for i, v in enumerate(a) if all(v > other for other in a[:i])],
+         lambda a: [i + 1 for i, v in enumerate(a) if i == 0 or v > a[i - 1]], (
+    "Compare with the best so far, not with the epoch before. An equal accuracy is not higher.",
+    "Begin with `f64::NEG_INFINITY` as the best, so that the first epoch is saved whatever its accuracy."))
+
+
+def yes_or_no(logits, y):
+    pairs = [(z, t) for (z,), (t,) in zip(logits, y)]
+    return [sum(bce(z, t) for z, t in pairs) / len(pairs), sum((z > 0) == (t == 1) for z, t in pairs) / len(pairs)]
+
+
+def bce(z, y):
+    return max(z, 0.0) - z * y + log(1 + exp(-abs(z)))
+
+
+exercise("training.8", [([[2.0], [-1.0], [0.25], [-3.0]], [[1.0], [0.0], [1.0], [1.0]]), ([[0.5]], [[0.0]]),
+                        ([[300.0], [-300.0], [1.0]], [[1.0], [1.0], [0.0]])],
+         yes_or_no, lambda z, y: [yes_or_no(z, y)[0], sum((v > 0.5) == (t == 1) for (v,), (t,) in zip(z, y)) / len(y)], (
+    "The loss is `bce_with_logits`. From which logit on is the probability above one half?",
+    "`y_hat.gt(0.0).eq(y).mean_all()` is the accuracy."))
+
+
+def from_size(sizes, each, bulk):
+    first = 0
+    for size, a, b in reversed(list(zip(sizes, each, bulk))):
+        if a > 1.1 * b:
+            break
+        first = size
+    return first
+
+
+SIZES = [10, 20, 50, 100]
+exercise("training.9", [(SIZES, [4.0, 5.0, 9.0, 40.0], [2.0, 4.0, 8.5, 41.0]), (SIZES, [2.1, 6.0, 9.0, 40.0], [2.0, 4.0, 8.5, 41.0]),
+                        (SIZES, [2.0, 4.0, 9.0, 60.0], [2.0, 4.0, 9.0, 50.0]), (SIZES, [2.0, 4.0, 9.0, 60.0], [2.0, 4.1, 8.9, 60.0])],
+         from_size, lambda s, e, b: next((n for n, x, y in zip(s, e, b) if x <= 1.1 * y), 0), (
+    "It must hold for all larger sizes too. So begin with the largest.",
+    "Go through the sizes from the end and stop at the first for which `each > 1.1 * bulk`: the answer is the next size after it in the list."))
 
 
 def stopped(losses, patience):
@@ -228,11 +315,6 @@ exercise("training.11", [([1.0, 3.0, 5.0, 7.0], 2), ([1.0, 2.0, 3.0, 4.0, 9.0], 
          lambda v, n: [sum(v[i:i + n]) / n for i in range(0, len(v), n)], (
     "The last interval may be shorter. Divide by the number of losses that it really has.",
     "`losses.chunks(every).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect()`"))
-
-
-def bce(z, y):
-    return max(z, 0.0) - z * y + log(1 + exp(-abs(z)))
-
 
 exercise("training.12", [(0.0, 1.0), (2.0, 0.0), (-3.0, 1.0), (800.0, 0.0), (-800.0, 0.0)],
          bce, lambda z, y: float(abs(z) * (1 - y) + 0.5), (

@@ -4,13 +4,15 @@ from collections import Counter
 from math import ceil, exp, log, log2, prod, sqrt, tanh
 
 from learning import columns, matmul, softmax
-from make import exercise, value
+from make import exercise, floats, value
 
 # --- Recurrent networks
 
-value("recurrent-networks.3", [20736, 82944], [20480, 81920], (
+exercise("recurrent-networks.3", [(32, 128), (16, 64), (5, 3)],
+         lambda i, h: [i * h + h * h + 2 * h, 4 * (i * h + h * h + 2 * h)],
+         lambda i, h: [i * h + h * h, 4 * (i * h + h * h)], (
     "There is a matrix for the input, one for the state, and two biases.",
-    "32 · 128 + 128 · 128 + 2 · 128 for the RNN; an LSTM computes four such vectors."))
+    "`inputs * hidden + hidden * hidden + 2 * hidden` for the RNN; an LSTM computes four such vectors."))
 value("recurrent-networks.5", [21, 228], [20, 227], (
     "Multiply 0.8 by itself until the product is below 0.01.",
     "The number of steps is above ln 0.01 / ln 0.8, about 20.6."))
@@ -38,9 +40,10 @@ def weights(q, k):
 
 
 Q, K, V = [[1.0, 0.0], [0.0, 2.0]], [[1.0, 1.0], [0.0, 1.0], [-1.0, 0.5]], [[1.0], [2.0], [4.0]]
-value("attention.3", [16640, 16640, 16640], [16384, 16384, 32768], (
-    "There are four linear layers of 64 by 64, with biases. The heads share their outputs.",
-    "4 · (64 · 64 + 64), whatever the number of heads or the length of the sequence."))
+exercise("attention.3", [(64, 4, 10), (64, 8, 20), (32, 4, 10)],
+         lambda width, heads, steps: 4 * (width * width + width), lambda width, heads, steps: 4 * width * width, (
+    "There are four linear layers of `width` by `width`, with biases. The heads share their outputs.",
+    "`4 * (width * width + width)`, whatever the number of heads or the length of the sequence."))
 exercise("attention.4", [([[1.0, 2.0], [3.0, 6.0]],), ([[5.0]],), ([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]],)],
          lambda v: [sum(c) / len(c) for c in zip(*v)], lambda v: [sum(c) + 0.1 for c in zip(*v)], (
     "Equal keys have equal scores. What does the softmax make of equal scores?",
@@ -57,6 +60,49 @@ exercise("attention.10", [(1,), (3,), (4,)],
          lambda n: [[j <= i for j in range(n)] for i in range(n)], lambda n: [[j < i for j in range(n)] for i in range(n)], (
     "Position i may look at itself and at earlier positions.",
     "`(0..n).map(|i| (0..n).map(|j| j <= i).collect()).collect()`"))
+
+# --- Translating dates
+
+value("translation.3", [[32, 40, 32], [32, 40, 128], [32, 128], [32, 11, 40]], [[32, 40, 32], [32, 40, 64], [32, 64], [32, 12, 40]], (
+    "Both directions have 64 hidden units. What happens to their outputs?",
+    "The decoder reads all symbols but the last, and each of its steps has a weight for each letter of the text."))
+exercise("translation.4", [(0.99, 10), (0.5, 2), (1.0, 7), (0.9, 3)], lambda p, n: p ** n, lambda p, n: 1 - n * (1 - p), (
+    "The probability that two independent letters are right is the product of both.",
+    "It is p to the power of n: `p.powi(n as i32)`."))
+
+
+def greedy_and_best(first, second):
+    return [first[first.index(max(first))] * max(second[first.index(max(first))]), max(p * max(row) for p, row in zip(first, second))]
+
+
+exercise("translation.5", [([0.4, 0.6], [[0.9, 0.1], [0.5, 0.5]]), ([0.7, 0.3], [[0.2, 0.8], [1.0, 0.0]]), ([0.3, 0.4, 0.3], [[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])],
+         greedy_and_best, lambda first, second: [greedy_and_best(first, second)[0]] * 2, (
+    "The greedy choice is the largest value of `first`, then the largest of its row. Multiply the two.",
+    "For each letter, multiply its probability by the largest of its row. The largest product belongs to the most likely text."))
+exercise("translation.7", [([1, 9, 17, 2],), ([1, 2],), ([1, 5, 5, 8, 30, 2],)],
+         lambda y: [y[:-1], y[1:]], lambda y: [y[1:], y[1:]], (
+    "From each symbol, the decoder predicts the next one. Which symbol has no successor?",
+    "The input is `y[..y.len() - 1]`, the target `y[1..]`."))
+
+
+def best_pairs(scores, next, width):
+    pairs = [(scores[i] + p, [i, j]) for i, row in enumerate(next) for j, p in enumerate(row)]
+    return [pair for _, pair in sorted(pairs, reverse=True)[:width]]
+
+
+exercise("translation.8", [([-0.5, -1.2], [[-0.1, -2.4, -3.0], [-0.05, -4.0, -5.0]], 2), ([-1.0, -1.1], [[-0.7, -0.8], [-2.0, -3.0]], 2), ([0.0], [[-3.0, -0.1, -2.5]], 1), ([-2.0, -0.1], [[-0.1, -5.0], [-1.0, -1.5]], 3)],
+         best_pairs, lambda scores, next, width: best_pairs([0.0] * len(scores), next, width), (
+    "Logarithms of probabilities are added: the score of an extension is `scores[i] + next[i][letter]`.",
+    "Collect all sums with their pairs in one list, sort it by the sums in descending order, and keep the first `width`."))
+exercise("translation.9", [([-4.0, -5.0], [4, 10], 1.0), ([-4.0, -5.0], [4, 10], 0.0), ([-3.0, -3.5, -9.0], [2, 3, 4], 0.6), ([-1.0], [7], 1.0)],
+         lambda scores, lengths, alpha: max(range(len(scores)), key=lambda i: scores[i] / lengths[i] ** alpha),
+         lambda scores, lengths, alpha: max(range(len(scores)), key=lambda i: scores[i]), (
+    "The scores are negative. Divided by a larger number, they are nearer to 0.",
+    "Compare `scores[i] / (lengths[i] as f64).powf(alpha)`, for example with `max_by` and `total_cmp`."))
+exercise("translation.10", [(["2", "20"], "0"), ([], "x"), (["", "a"], "é")],
+         lambda texts, letter: [text + letter for text in texts], lambda texts, letter: texts, (
+    "`for text in texts` moves the texts out of the list. Which loop lends them to be changed?",
+    "Declare the parameter as `mut texts` and loop over `&mut texts`."))
 
 # --- A GPT
 
@@ -96,6 +142,44 @@ exercise("gpt.9", [([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0], 0.5), ([0.0, 4.0], 
          lambda z, t: softmax([v / t for v in z]), lambda z, t: [v / t for v in softmax(z)] if t != 1 else z, (
     "Divide the logits by the temperature, not the probabilities.",
     "`(logits / temperature).softmax(0)`"))
+
+# --- Rewards
+
+value("rewards.3", [352, 4, 352, 2, 352, 2, 352], [16, 22, 4, 16, 22, 2, 16, 22], (
+    "All steps are rows of one tensor. A row of the observations has four values.",
+    "The log-probabilities of all actions have the shape of the logits. `gather` takes one of each row, and `squeeze` removes the dimension of size 1."))
+floats("rewards.4", [-2.4, 2.4], [-0.6, 0.6], (
+    "The gradient of ln softmax is 1 for the drawn action, 0 for the others, minus the probabilities.",
+    "For the right it is 3 · (1 − 0.2). What is it for the left?"))
+
+
+def discounted(rewards, discount):
+    sums = list(rewards)
+    for t in reversed(range(len(sums) - 1)):
+        sums[t] += discount * sums[t + 1]
+    return sums
+
+
+exercise("rewards.8", [([1.0, 1.0, 1.0], 1.0), ([1.0, 0.0, 4.0], 0.5), ([0.0, -2.0, 3.0, 1.0], 0.9), ([5.0], 0.5), ([], 0.5)],
+         discounted, lambda rewards, discount: discounted(rewards, 1.0), (
+    "`iter_mut` borrows the vector as long as the loop runs. Which loop needs no borrow?",
+    "`for t in (0..sums.len()).rev()`, and `sums[t] += …` in it."))
+exercise("rewards.9", [([0.5, 0.25], [1.0, -1.0]), ([0.1, 0.9, 0.5, 0.5], [2.0, 0.0, -1.0, 3.0]), ([1.0], [4.0]), ([0.2], [-3.0])],
+         lambda p, advantages: -sum(log(q) * a for q, a in zip(p, advantages)) / len(p),
+         lambda p, advantages: -sum(q * a for q, a in zip(p, advantages)) / len(p), (
+    "Compare it with the formula of the policy gradient. Of what does it take the gradient?",
+    "The actions were drawn with the probabilities `p`, so the loss needs their logarithm."))
+
+
+def above_others(returns):
+    others = [returns[:i] + returns[i + 1:] for i in range(len(returns))]
+    return [r - sum(rest) / len(rest) for r, rest in zip(returns, others)]
+
+
+exercise("rewards.10", [([1.0, 3.0],), ([2.0, 2.0, 2.0],), ([10.0, 0.0, 5.0, 1.0],), ([-1.0, 4.0, 0.5],)],
+         above_others, lambda returns: [r - sum(returns) / len(returns) for r in returns], (
+    "The sum of the others is the sum of all, minus the own return. How many others are there?",
+    "`r - (sum - r) / (n - 1.0)`"))
 
 # --- Machines
 

@@ -52,7 +52,7 @@ PUPILS = 200
 def as_user(name: str, *arguments: str) -> str:
     user = pwd.getpwnam(name)
     done = subprocess.run(
-        [sys.executable, *arguments], user=user.pw_uid, group=user.pw_gid, extra_groups=[], env=environment(PREFIX),
+        [sys.executable, *arguments], user=user.pw_uid, group=user.pw_gid, extra_groups=[], env=environment(),
         cwd="/", text=True, capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"

@@ -48,8 +48,27 @@ def main() -> None:
     if not os.environ.get("TAPER_HUB_QUICK"):
         with hub(PREFIX, TAPER_HUB_IDLE="60"):
             culled(Student(HUB, STUDENTS[0], PASSWORD))
-        subprocess.run([sys.argv[1], "class", PREFIX, "--check"], check=True)
+        dry_runs()
     print("1 passed, 0 failed")
+
+
+def dry_runs() -> None:
+    """`taper class --check` says that the class works, and leaves nothing; of a broken one it says what does not work."""
+    check = [sys.argv[1], "class", PREFIX, "--check"]
+    before = sorted(PREFIX.iterdir()), (PREFIX / "state/jupyterhub.sqlite").stat().st_mtime
+    subprocess.run(check, check=True)
+    assert before == (sorted(PREFIX.iterdir()), (PREFIX / "state/jupyterhub.sqlite").stat().st_mtime)
+    for broken, said in [("store/share/jupyter/kernels", "sees a tensor"), ("nbgrader", "graded in the sandbox")]:
+        (PREFIX / broken).rename(PREFIX / "aside")
+        try:
+            failed = subprocess.run(check, text=True, capture_output=True)
+        finally:
+            (PREFIX / "aside").rename(PREFIX / broken)
+        printed = failed.stdout + failed.stderr
+        assert failed.returncode != 0 and "FAILED: " in printed and said in printed, printed
+        # The logs of the servers have tracebacks, which are indented.
+        assert "run the check again" in printed and "\nTraceback" not in printed, printed
+    print("a broken class does not pass its dry run", flush=True)
 
 
 def graded(course: Course) -> None:
@@ -95,8 +114,7 @@ def in_class(students: list[Student]) -> None:
     for said in everyone.map(lambda student: student.run_chapter(CHAPTER), students):
         assert "Compil" not in said, said
     print(f"the first chapter is run by all in {time.monotonic() - began:.1f} s", flush=True)
-    # A kernel returns what it has freed half a second after its last cell.
-    time.sleep(5)
+    rest(students)
     for student in students:
         memory, parts = memory_of(student.name)
         disk = disk_of(student.name)
@@ -121,6 +139,22 @@ def processes_of(name: str, command: str = "taper") -> list[Path]:
         except OSError:
             continue
     return found
+
+
+def rest(students: list[Student]) -> None:
+    """Waits until the kernels do nothing: after its first cell, a kernel reads the sources of the packages for completion,
+    and half a second later returns the memory that this has needed."""
+
+    def used() -> int:
+        """Returns the time of the processors that they have used, in hundredths of a second."""
+        kernels = [process for student in students for process in processes_of(student.name, "bin/taper")]
+        stats = [(kernel / "stat").read_text().rsplit(")", 1)[1].split() for kernel in kernels]
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats)
+
+    until, before = time.monotonic() + LIMIT, 0
+    while (now := used()) > before + 20 and time.monotonic() < until:
+        before = now
+        time.sleep(3)
 
 
 def memory_of(name: str, command: str = "bin/taper") -> tuple[int, list[int]]:

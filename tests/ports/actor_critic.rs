@@ -14,39 +14,28 @@ struct ActorCritic {
 
 impl ActorCritic {
     fn new(fields: usize, actions: usize) -> Self {
-        ActorCritic {
-            body: seq![Embedding::new(fields, 16), Linear::new(16, 32), ReLU],
-            actor: Linear::new(32, actions),
-            critic: Linear::new(32, 1),
-        }
+        let body = seq![Embedding::new(fields, 16), Linear::new(16, 32), ReLU];
+        let [actor, critic] = [actions, 1].map(|outputs| Linear::new(32, outputs));
+        ActorCritic { body, actor, critic }
     }
 
     fn forward(&self, states: &Tensor) -> (Tensor, Tensor) {
         let h = self.body.forward(states);
-        (
-            self.actor.forward(&h).log_softmax(-1),
-            self.critic.forward(&h).squeeze(-1),
-        )
+        (self.actor.forward(&h).log_softmax(-1), self.critic.forward(&h).squeeze(-1))
     }
 
     fn loss(&self, states: &Tensor, actions: &Tensor, returns: &Tensor) -> Tensor {
         let (log_probs, values) = self.forward(states);
         let chosen = log_probs.gather(&actions.unsqueeze(1), 1).squeeze(1);
         let policy = -(chosen * (returns - values.detach())).sum_all();
-        policy
-            + SmoothL1Loss::new()
-                .reduction(Reduction::Sum)
-                .forward(&values, returns)
+        policy + SmoothL1Loss::new().reduction(Reduction::Sum).forward(&values, returns)
     }
 }
 // end
 
 fn episode(model: &ActorCritic) -> (Tensor, Tensor, Vec<f64>) {
-    let mut world = GridWorld::new(&["S..", ".X.", "..G"])
-        .step_reward(-0.05)
-        .max_steps(30);
-    let (mut observation, mut states, mut actions, mut rewards) =
-        (world.reset(), vec![], vec![], vec![]);
+    let mut world = GridWorld::new(&["S..", ".X.", "..G"]).step_reward(-0.05).max_steps(30);
+    let (mut observation, mut states, mut actions, mut rewards) = (world.reset(), vec![], vec![], vec![]);
     loop {
         let (log_probs, _) = no_grad(|| model.forward(&observation.unsqueeze(0)));
         let (sum, draw) = (log_probs.exp().cumsum(-1).i(0), rand(()).item());

@@ -5,12 +5,7 @@ use taper::prelude::*;
 
 // begin
 fn encoder() -> Sequential {
-    seq![
-        Linear::new(10, 32),
-        BatchNorm1d::new(32),
-        ReLU,
-        Linear::new(32, 8)
-    ]
+    seq![Linear::new(10, 32), BatchNorm1d::new(32), ReLU, Linear::new(32, 8)]
 }
 
 fn info_nce(a: &Tensor, b: &Tensor, temperature: f64) -> Tensor {

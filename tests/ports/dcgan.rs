@@ -9,10 +9,7 @@ fn generator() -> Sequential {
         ConvTranspose2d::new(8, 16, 4).bias(false),
         BatchNorm2d::new(16),
         ReLU,
-        ConvTranspose2d::new(16, 1, 4)
-            .stride(2)
-            .padding(1)
-            .bias(false),
+        ConvTranspose2d::new(16, 1, 4).stride(2).padding(1).bias(false),
         Tanh,
     ]
 }

@@ -9,9 +9,7 @@ fn net(width: usize) -> Sequential {
 }
 
 fn loss(student: &Tensor, teacher: &Tensor, y: &Tensor, temperature: f64) -> Tensor {
-    let soft = KLDivLoss::new()
-        .reduction(Reduction::BatchMean)
-        .log_target(true);
+    let soft = KLDivLoss::new().reduction(Reduction::BatchMean).log_target(true);
     let [student_log, teacher_log] = [student, teacher].map(|x| (x / temperature).log_softmax(-1));
     let soft = soft.forward(&student_log, &teacher_log) * temperature.powi(2);
     soft * 0.75 + cross_entropy(student, y) * 0.25
@@ -24,22 +22,13 @@ fn distillation() {
         let (teacher, student) = (net(48), net(8));
         run.weights("teacher", &teacher);
         run.weights("model", &student);
-        let mut optimizer = SGD::new(student.parameters(), 0.1)
-            .momentum(0.9)
-            .nesterov(true);
+        let mut optimizer = SGD::new(student.parameters(), 0.1).momentum(0.9).nesterov(true);
         for _ in 0..STEPS {
             let x = randn((32, 12)) * 3.0;
-            let y = no_grad(|| teacher.forward(&x))
-                .argmax(-1)
-                .to_dtype(DType::I64);
+            let y = no_grad(|| teacher.forward(&x)).argmax(-1).to_dtype(DType::I64);
             run.input("x", &x);
             run.input("y", &y);
-            let loss = loss(
-                &student.forward(&x),
-                &no_grad(|| teacher.forward(&x)),
-                &y,
-                4.0,
-            );
+            let loss = loss(&student.forward(&x), &no_grad(|| teacher.forward(&x)), &y, 4.0);
             optimizer.step(&loss.backward());
             run.step(&[&loss]);
         }

@@ -6,20 +6,11 @@ use taper::rl::{CartPole, Environment, ReplayBuffer, Transitions};
 
 // begin
 fn q_network() -> Sequential {
-    seq![
-        Linear::new(4, 32),
-        ReLU,
-        Linear::new(32, 32),
-        ReLU,
-        Linear::new(32, 2)
-    ]
+    seq![Linear::new(4, 32), ReLU, Linear::new(32, 32), ReLU, Linear::new(32, 2)]
 }
 
 fn loss(net: &Sequential, target: &Sequential, batch: &Transitions) -> Tensor {
-    let q = net
-        .forward(&batch.observations)
-        .gather(&batch.actions.unsqueeze(1), 1)
-        .squeeze(1);
+    let q = net.forward(&batch.observations).gather(&batch.actions.unsqueeze(1), 1).squeeze(1);
     let next = no_grad(|| target.forward(&batch.next_observations).max(1));
     let wanted = &batch.rewards + (1.0 - &batch.terminated) * next * 0.99;
     huber_loss(&q, &wanted, 1.0)
@@ -37,18 +28,8 @@ fn dqn() {
         for _ in 0..200 {
             let action = randint(0, 2, ()).item() as usize;
             let step = world.step(action);
-            memory.push(
-                &observation,
-                action,
-                step.reward,
-                &step.observation,
-                step.terminated,
-            );
-            observation = if step.is_over() {
-                world.reset()
-            } else {
-                step.observation
-            };
+            memory.push(&observation, action, step.reward, &step.observation, step.terminated);
+            observation = if step.is_over() { world.reset() } else { step.observation };
         }
         let mut optimizer = AdamW::new(net.parameters(), 0.001).amsgrad(true);
         for _ in 0..STEPS {

@@ -5,13 +5,7 @@ use taper::prelude::*;
 
 // begin
 fn velocity() -> Sequential {
-    seq![
-        Linear::new(3, 64),
-        Mish,
-        Linear::new(64, 64),
-        Mish,
-        Linear::new(64, 2)
-    ]
+    seq![Linear::new(3, 64), Mish, Linear::new(64, 64), Mish, Linear::new(64, 2)]
 }
 
 fn loss(net: &Sequential, x: &Tensor, noise: &Tensor, t: &Tensor) -> Tensor {

@@ -26,26 +26,19 @@ impl FfLayer {
 #[test]
 fn forward_forward() {
     compare("forward_forward", |run| {
-        let layers: Vec<FfLayer> = [(16, 32), (32, 32)]
-            .map(|(inputs, outputs)| FfLayer {
-                linear: Linear::new(inputs, outputs),
-            })
-            .into();
+        let layers: Vec<FfLayer> =
+            [(16, 32), (32, 32)].map(|(inputs, outputs)| FfLayer { linear: Linear::new(inputs, outputs) }).into();
         run.weights("model", &layers);
-        let mut optimizers: Vec<Adam> = { layers.iter() }
-            .map(|layer| Adam::new(layer.parameters(), 0.03))
-            .collect();
+        let mut optimizers: Vec<Adam> = { layers.iter() }.map(|layer| Adam::new(layer.parameters(), 0.03)).collect();
         for _ in 0..STEPS {
-            let (mut positive, mut negative) =
-                (rand((32, 16)), rand((32, 16)) * linspace(0.0, 1.0, 16));
+            let (mut positive, mut negative) = (rand((32, 16)), rand((32, 16)) * linspace(0.0, 1.0, 16));
             run.input("positive", &positive);
             run.input("negative", &negative);
             let mut losses = vec![];
             for (layer, optimizer) in layers.iter().zip(&mut optimizers) {
                 let loss = layer.loss(&positive, &negative);
                 optimizer.step(&loss.backward());
-                (positive, negative) =
-                    no_grad(|| (layer.forward(&positive), layer.forward(&negative)));
+                (positive, negative) = no_grad(|| (layer.forward(&positive), layer.forward(&negative)));
                 losses.push(loss);
             }
             run.step(&[&losses[0], &losses[1]]);

@@ -14,22 +14,15 @@ struct GraphAttention {
 
 impl GraphAttention {
     fn new(inputs: usize, outputs: usize) -> Self {
-        GraphAttention {
-            linear: Linear::new(inputs, outputs).bias(false),
-            source: Linear::new(outputs, 1).bias(false),
-            target: Linear::new(outputs, 1).bias(false),
-        }
+        let linear = Linear::new(inputs, outputs).bias(false);
+        let [source, target] = [0, 1].map(|_| Linear::new(outputs, 1).bias(false));
+        GraphAttention { linear, source, target }
     }
 
     fn forward(&self, x: &Tensor, adjacency: &Tensor) -> Tensor {
         let h = self.linear.forward(x);
-        let scores = leaky_relu(
-            &(self.source.forward(&h) + self.target.forward(&h).t()),
-            0.2,
-        );
-        let weights = scores
-            .masked_fill(&adjacency.eq(0), f64::NEG_INFINITY)
-            .softmax(1);
+        let scores = leaky_relu(&(self.source.forward(&h) + self.target.forward(&h).t()), 0.2);
+        let weights = scores.masked_fill(&adjacency.eq(0), f64::NEG_INFINITY).softmax(1);
         weights.matmul(&h)
     }
 }
@@ -42,20 +35,12 @@ struct Gat {
 
 impl Gat {
     fn new(features: usize, hidden: usize, heads: usize, classes: usize) -> Self {
-        Gat {
-            heads: (0..heads)
-                .map(|_| GraphAttention::new(features, hidden))
-                .collect(),
-            output: GraphAttention::new(hidden * heads, classes),
-        }
+        let output = GraphAttention::new(hidden * heads, classes);
+        Gat { heads: (0..heads).map(|_| GraphAttention::new(features, hidden)).collect(), output }
     }
 
     fn forward(&self, x: &Tensor, adjacency: &Tensor) -> Tensor {
-        let heads: Vec<Tensor> = self
-            .heads
-            .iter()
-            .map(|head| head.forward(x, adjacency))
-            .collect();
+        let heads: Vec<Tensor> = self.heads.iter().map(|head| head.forward(x, adjacency)).collect();
         self.output.forward(&elu(&cat(&heads, 1), 1.0), adjacency)
     }
 }

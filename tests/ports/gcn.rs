@@ -23,18 +23,12 @@ struct Gcn {
 
 impl Gcn {
     fn new(features: usize, hidden: usize, classes: usize) -> Self {
-        let layer = |inputs, outputs| GraphConv {
-            linear: Linear::new(inputs, outputs),
-        };
-        Gcn {
-            first: layer(features, hidden),
-            second: layer(hidden, classes),
-        }
+        let layer = |inputs, outputs| GraphConv { linear: Linear::new(inputs, outputs) };
+        Gcn { first: layer(features, hidden), second: layer(hidden, classes) }
     }
 
     fn forward(&self, x: &Tensor, adjacency: &Tensor) -> Tensor {
-        self.second
-            .forward(&self.first.forward(x, adjacency).relu(), adjacency)
+        self.second.forward(&self.first.forward(x, adjacency).relu(), adjacency)
     }
 }
 

@@ -14,12 +14,9 @@ struct Factors {
 
 impl Factors {
     fn new(users: usize, items: usize, size: usize) -> Self {
-        Factors {
-            users: Embedding::new(users, size),
-            items: Embedding::new(items, size),
-            user_bias: Embedding::new(users, 1),
-            item_bias: Embedding::new(items, 1),
-        }
+        let [users, user_bias] = [size, 1].map(|size| Embedding::new(users, size));
+        let [items, item_bias] = [size, 1].map(|size| Embedding::new(items, size));
+        Factors { users, items, user_bias, item_bias }
     }
 
     fn forward(&self, user: &Tensor, item: &Tensor) -> Tensor {

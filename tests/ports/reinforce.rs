@@ -6,20 +6,12 @@ use taper::rl::{CartPole, Environment, returns};
 
 // begin
 fn policy() -> Sequential {
-    seq![
-        Linear::new(4, 32),
-        Dropout::new(0.0),
-        ReLU,
-        Linear::new(32, 2)
-    ]
+    seq![Linear::new(4, 32), Dropout::new(0.0), ReLU, Linear::new(32, 2)]
 }
 
 fn loss(policy: &Sequential, states: &Tensor, actions: &Tensor, returns: &Tensor) -> Tensor {
     let scaled = (returns - returns.mean_all()) / (returns.std(0) + 1e-8);
-    let log_probs = policy
-        .forward(states)
-        .log_softmax(-1)
-        .gather(&actions.unsqueeze(1), 1);
+    let log_probs = policy.forward(states).log_softmax(-1).gather(&actions.unsqueeze(1), 1);
     -(log_probs.squeeze(1) * scaled).sum_all()
 }
 // end
@@ -28,13 +20,9 @@ fn loss(policy: &Sequential, states: &Tensor, actions: &Tensor, returns: &Tensor
 fn episode(policy: &Sequential) -> (Tensor, Tensor, Vec<f64>) {
     let mut world = CartPole::new().max_steps(60);
     let double = |x: Tensor| x.to_dtype(DType::F64);
-    let (mut observation, mut states, mut actions, mut rewards) =
-        (double(world.reset()), vec![], vec![], vec![]);
+    let (mut observation, mut states, mut actions, mut rewards) = (double(world.reset()), vec![], vec![], vec![]);
     loop {
-        let p = no_grad(|| policy.forward(&observation))
-            .softmax(-1)
-            .i(1)
-            .item();
+        let p = no_grad(|| policy.forward(&observation)).softmax(-1).i(1).item();
         let action = i64::from(rand(()).item() < p);
         let step = world.step(action as usize);
         states.push(observation);

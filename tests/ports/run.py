@@ -5,7 +5,7 @@
     python3 tests/ports/run.py --store    # also stores PyTorch's losses for the tests
 
 Taper trains from its own weights and writes them with the inputs of each step. PyTorch loads them (`strict`, by
-torch.nn's names). PyTorch is that of the kernel's measurements; with the variable TAPER_PYTORCH, that of another Python.
+torch.nn's names). PyTorch comes from the environment of the kernel's measurements, or from the Python in TAPER_PYTORCH.
 """
 
 import importlib.util

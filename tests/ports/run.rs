@@ -51,13 +51,7 @@ impl Run {
 /// Runs the program and compares its losses with the stored ones, or writes them if `run.py` runs it.
 pub(crate) fn compare(name: &'static str, program: impl FnOnce(&mut Run)) {
     let folder = std::env::var_os("TAPER_PORTS").map(PathBuf::from);
-    let mut run = Run {
-        name,
-        folder,
-        inputs: HashMap::new(),
-        losses: vec![],
-        steps: 0,
-    };
+    let mut run = Run { name, folder, inputs: HashMap::new(), losses: vec![], steps: 0 };
     with_seed(0, || program(&mut run));
     assert_eq!(run.steps, STEPS);
     if let Some(folder) = &run.folder {
@@ -87,7 +81,5 @@ fn stored(name: &str) -> Vec<f64> {
 }
 
 pub(crate) fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ports")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ports").join(name)
 }

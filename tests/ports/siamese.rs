@@ -12,10 +12,8 @@ struct Siamese {
 
 impl Siamese {
     fn new() -> Self {
-        Siamese {
-            features: seq![Conv2d::new(1, 8, 3), ReLU, MaxPool2d::new(2), Flatten],
-            head: seq![Linear::new(144, 32), ReLU, Linear::new(32, 1)],
-        }
+        let features = seq![Conv2d::new(1, 8, 3), ReLU, MaxPool2d::new(2), Flatten];
+        Siamese { features, head: seq![Linear::new(144, 32), ReLU, Linear::new(32, 1)] }
     }
 
     fn loss(&self, a: &Tensor, b: &Tensor, y: &Tensor) -> Tensor {

@@ -13,11 +13,7 @@ struct Waves {
 
 impl Waves {
     fn new() -> Self {
-        Waves {
-            first: LSTMCell::new(1, 12),
-            second: LSTMCell::new(12, 12),
-            linear: Linear::new(12, 1),
-        }
+        Waves { first: LSTMCell::new(1, 12), second: LSTMCell::new(12, 12), linear: Linear::new(12, 1) }
     }
 
     fn forward(&self, x: &Tensor) -> Tensor {
@@ -40,8 +36,7 @@ fn time_sequence() {
         model.to_dtype(DType::F64);
         run.weights("model", &model);
         let mut optimizer = LBFGS::new(model.parameters(), 0.8).max_iter(3);
-        let times =
-            arange(0.0, 16.0).to_dtype(DType::F64) + rand((6, 1)).to_dtype(DType::F64) * 20.0;
+        let times = arange(0.0, 16.0).to_dtype(DType::F64) + rand((6, 1)).to_dtype(DType::F64) * 20.0;
         let waves = (times * 0.4).sin(); // (6, 16)
         let (x, y) = (waves.i((.., ..15)), waves.i((.., 1..)));
         for _ in 0..STEPS {

@@ -14,12 +14,9 @@ struct Vae {
 
 impl Vae {
     fn new() -> Self {
-        Vae {
-            encoder: seq![Linear::new(64, 32), ReLU],
-            mean: Linear::new(32, 4),
-            log_var: Linear::new(32, 4),
-            decoder: seq![Linear::new(4, 32), ReLU, Linear::new(32, 64), Sigmoid],
-        }
+        let [mean, log_var] = [0, 1].map(|_| Linear::new(32, 4));
+        let decoder = seq![Linear::new(4, 32), ReLU, Linear::new(32, 64), Sigmoid];
+        Vae { encoder: seq![Linear::new(64, 32), ReLU], mean, log_var, decoder }
     }
 
     fn loss(&self, x: &Tensor, noise: &Tensor) -> Tensor {

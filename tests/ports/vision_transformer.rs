@@ -16,12 +16,8 @@ struct Vit {
 impl Vit {
     fn new(patch: usize, count: usize, width: usize, classes: usize) -> Self {
         let layer = || {
-            TransformerEncoderLayer::new(width, 4)
-                .dim_feedforward(2 * width)
-                .dropout(0.0)
-                .activation(GELU)
-                .norm_first(true)
-                .batch_first(true)
+            let layer = TransformerEncoderLayer::new(width, 4).dim_feedforward(2 * width).dropout(0.0);
+            layer.activation(GELU).norm_first(true).batch_first(true)
         };
         Vit {
             patches: Conv2d::new(1, width, patch).stride(patch),

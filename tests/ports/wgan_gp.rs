@@ -5,13 +5,7 @@ use taper::prelude::*;
 
 // begin
 fn net(inputs: usize, outputs: usize) -> Sequential {
-    seq![
-        Linear::new(inputs, 32),
-        Tanh,
-        Linear::new(32, 32),
-        SiLU,
-        Linear::new(32, outputs)
-    ]
+    seq![Linear::new(inputs, 32), Tanh, Linear::new(32, 32), SiLU, Linear::new(32, outputs)]
 }
 
 fn penalty(critic: &Sequential, real: &Tensor, fake: &Tensor, share: &Tensor) -> Tensor {

@@ -12,19 +12,14 @@ struct Word2Vec {
 
 impl Word2Vec {
     fn new(tokens: usize, size: usize) -> Self {
-        Word2Vec {
-            center: Embedding::new(tokens, size),
-            context: Embedding::new(tokens, size),
-        }
+        Word2Vec { center: Embedding::new(tokens, size), context: Embedding::new(tokens, size) }
     }
 
     /// Centers `(batch, 1)`, contexts and noise `(batch, words)`, of which `labels` are 1 and 0, `mask` 0 for padding.
     fn loss(&self, centers: &Tensor, words: &Tensor, labels: &Tensor, mask: &Tensor) -> Tensor {
         let (v, u) = (self.center.forward(centers), self.context.forward(words));
         let scores = v.matmul(&u.transpose(1, 2)).squeeze(1);
-        let loss = BCEWithLogitsLoss::new()
-            .weight(mask)
-            .reduction(Reduction::None);
+        let loss = BCEWithLogitsLoss::new().weight(mask).reduction(Reduction::None);
         (loss.forward(&scores, labels).mean(1) * mask.dim(1) as f64 / mask.sum(1)).mean_all()
     }
 }

@@ -16,11 +16,8 @@ impl Model {
         let encoder = Embedding::new(tokens, size);
         encoder.init_weights(Init::Uniform(0.1));
         let bias = Parameter::new(&zeros(tokens));
-        Model {
-            lstm: LSTM::new(size, size).num_layers(2),
-            decoder: Linear::from_parameters(encoder.parameter("weight"), Some(bias)),
-            encoder,
-        }
+        let decoder = Linear::from_parameters(encoder.parameter("weight"), Some(bias));
+        Model { encoder, lstm: LSTM::new(size, size).num_layers(2), decoder }
     }
 
     fn loss(&self, x: &Tensor, y: &Tensor) -> Tensor {
@@ -37,8 +34,7 @@ fn word_language_model() {
         run.weights("model", &model);
         let mut optimizer = SGD::new(model.parameters(), 1.0);
         for _ in 0..STEPS {
-            let text =
-                (randint(0, 20, (1, 8)) + arange(0, 11).reshape((11, 1)) * 3).to_dtype(DType::F64);
+            let text = (randint(0, 20, (1, 8)) + arange(0, 11).reshape((11, 1)) * 3).to_dtype(DType::F64);
             let text = (&text - (&text / 20.0).floor() * 20.0).to_dtype(DType::I64); // (11, 8)
             let (x, y) = (text.i(..10), text.i(1..));
             run.input("x", &x);

@@ -8,7 +8,10 @@ unique, images have a size and an alternative text, and the text of a page conta
 documentation are checked; links within it are left to rustdoc.
 """
 
+import os
 import sys
+from collections import Counter
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -20,7 +23,7 @@ NO_PAGES = {"toc.html", "404.html"}
 class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.ids: list[str] = []
+        self.ids: Counter[str] = Counter()
         self.links: list[str] = []
         self.problems: list[str] = []
         self.in_main = False
@@ -31,7 +34,7 @@ class Page(HTMLParser):
         if tag == "main":
             self.in_main = True
         if names.get("id"):
-            self.ids.append(names["id"])
+            self.ids[names["id"]] += 1
         self.links += [names[name] for name in ("href", "src") if names.get(name)]
         if tag == "img":
             # A figure of the home page, which is loaded late, is beside the name of its chapter.
@@ -54,10 +57,10 @@ def main() -> int:
     pages = {file: Page(file.read_text()) for file in files}
     problems = []
     links = 0
-    for file, page in pages.items():
+    for file, page in list(pages.items()):
         name = file.relative_to(root)
         problems += [f"{name}: {problem}" for problem in page.problems]
-        problems += [f"{name}: the id {id} occurs twice" for id in {i for i in page.ids if page.ids.count(i) > 1}]
+        problems += [f"{name}: the id {id} occurs twice" for id, count in page.ids.items() if count > 1]
         if file.name in NO_PAGES:
             continue
         for link in page.links:
@@ -71,18 +74,25 @@ def main() -> int:
     return 1 if problems else 0
 
 
+@cache
+def is_file(path: Path) -> bool:
+    return path.is_file()
+
+
 def what_is_dead(link: str, file: Path, root: Path, pages: dict[Path, Page]) -> str | None:
     address = urlsplit(link)
     if address.scheme or address.netloc:
         return None
-    target = (file.parent / unquote(address.path)).resolve() if address.path else file
+    target = Path(os.path.normpath(file.parent / unquote(address.path))) if address.path else file
     if not target.is_relative_to(root):
         return "leads out of the book"
-    if not target.is_file():
+    if not is_file(target):
         return "is not there"
     anchor = unquote(address.fragment)
     if anchor and target.suffix == ".html":
-        page = pages.get(target) or Page(target.read_text())
+        if target not in pages:
+            pages[target] = Page(target.read_text())
+        page = pages[target]
         if anchor not in page.ids:
             return "has no such place"
     return None

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from book_visit import LOOKS, TOO_WIDE
 from axe_playwright_python.sync_playwright import Axe
-from lab_run_all import CannotBegin, launch
-from playwright.sync_api import Browser, expect, sync_playwright
+from lab import report
+from playwright.sync_api import Browser, expect
 from playwright.sync_api import Error as BrowserError
 
 PATIENCE = 60_000
@@ -161,6 +161,18 @@ class Book:
         self.page.keyboard.press("Escape")
         self.check(self.page.evaluate("document.activeElement.textContent") == "Run", "Escape does not lead to Run")
 
+    def opens_in_lab(self) -> None:
+        """Checks that the link beside the buttons opens the notebook where `taper lab` has it, and that a hosted copy hides it."""
+        lab = "http://localhost:8888/lab/tree/notebooks/run.ipynb"
+        page = self.context.new_page()
+        page.route("http://localhost:8888/**", lambda route: route.fulfill(body="JupyterLab"))
+        stored = page.request.get(f"{self.root}/run.html").text()
+        self.check(f'<a class="local" hidden="" href="{lab}"' in stored, "the page of a hosted book has a link to this machine")
+        page.goto(f"{self.root}/run.html")
+        page.get_by_role("group", name="Kernel").get_by_role("link", name="Open in JupyterLab").click()
+        page.wait_for_url(lab, timeout=PATIENCE)
+        page.close()
+
     def looks(self) -> None:
         for look, (size, theme) in LOOKS.items():
             self.page.set_viewport_size(size)
@@ -249,39 +261,31 @@ def main() -> int:
     parser.add_argument("--url", required=True)
     parser.add_argument("--screenshots", type=Path)
     args = parser.parse_args()
-    with sync_playwright() as playwright:
-        try:
-            browser = launch(playwright)
-        except CannotBegin as why:
-            print(f"error: {why}", file=sys.stderr)
-            return 2
-        if args.screenshots:
-            args.screenshots.mkdir(parents=True, exist_ok=True)
+    steps = [
+        Book.enter,
+        Book.run_and_edit,
+        Book.run_all,
+        Book.stays_after_reload,
+        Book.interrupt,
+        Book.restart,
+        Book.keyboard,
+        Book.opens_in_lab,
+        Book.looks,
+        Book.refusals,
+        Book.other_site,
+    ]
+
+    def read(browser: Browser) -> list[str]:
         book = Book(browser, args.url, args.screenshots)
-        steps = [
-            book.enter,
-            book.run_and_edit,
-            book.run_all,
-            book.stays_after_reload,
-            book.interrupt,
-            book.restart,
-            book.keyboard,
-            book.looks,
-            book.refusals,
-            book.other_site,
-        ]
         for step in steps:
             try:
-                step()
+                step(book)
             except (AssertionError, BrowserError) as why:
                 # The rest of the message is the whole page.
                 book.note(f"{step.__name__}: {str(why)[:600]}")
-        browser.close()
-    for problem in book.problems:
-        print(problem)
-    if not book.problems:
-        print(f"ok {len(steps)} steps")
-    return 1 if book.problems else 0
+        return book.problems
+
+    return report(read, f"{len(steps)} steps", args.screenshots)
 
 
 if __name__ == "__main__":

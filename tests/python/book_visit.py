@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from lab_run_all import CannotBegin, launch
-from playwright.sync_api import Browser, Page, sync_playwright
+from lab import report
+from playwright.sync_api import Browser, Page
 
 # Both widths and both themes, but not all four combinations: a problem of a theme does not depend on the width.
 LOOKS = {
@@ -36,6 +36,11 @@ PAPER = {"width": 680, "height": 1009}
 
 # The red part of one of the page's colours.
 LIGHTNESS = "name => Number(getComputedStyle(document.documentElement)[name].match(/\\d+/)[0])"
+
+# What a page loads before its reader scrolls, in bytes.
+LOADED = """() => ['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))
+    .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+MOST_BYTES = 300_000
 
 # What is searched for, and a part of the address at which it is.
 FOUND = {
@@ -82,7 +87,7 @@ class Reader:
         context = self.browser.new_context(viewport=size)
         context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("console", self.check_message)
         page.on("pageerror", lambda error: self.note(f"error: {error}"))
         page.on("response", lambda r: self.note(f"{r.status} {r.url}") if r.status >= 400 else None)
@@ -136,6 +141,28 @@ class Reader:
         if not (page.evaluate(LIGHTNESS, "backgroundColor") > 200 > 100 > page.evaluate(LIGHTNESS, "color")):
             self.note("the colours are those of the dark theme")
         page.context.close()
+
+    def first_page(self, name: str) -> None:
+        page = self.open(name)
+        page.wait_for_load_state("networkidle")
+        if (loaded := page.evaluate(LOADED)) > MOST_BYTES:
+            self.note(f"it loads {loaded} bytes")
+        page.context.close()
+
+    def without_scripts(self, name: str) -> None:
+        """The text, the code and the figures are there, and they do not need JavaScript."""
+        shown = []
+        for runs in (True, False):
+            context = self.browser.new_context(java_script_enabled=runs)
+            page = context.new_page()
+            page.goto(f"{self.root}/{name}", wait_until="load")
+            parts = {part: page.locator(f"main {part}:visible").count() for part in ("h1, h2, h3", "p", "li", "pre code", "img", "a")}
+            shown.append(parts)
+            context.close()
+        self.where = f"{name} without JavaScript"
+        with_scripts, without = shown
+        if missing := {part: count for part, count in without.items() if count < with_scripts[part] or not with_scripts["p"]}:
+            self.note(f"it shows only {missing} of {with_scripts}")
 
     def search(self, name: str) -> None:
         page = self.open(name)
@@ -272,19 +299,16 @@ def main() -> int:
     parser.add_argument("--digits", help="a page with the digit reader")
     parser.add_argument("pages", nargs="+", help="in the order of the book")
     args = parser.parse_args()
-    with sync_playwright() as playwright:
-        try:
-            browser = launch(playwright)
-        except CannotBegin as why:
-            print(f"error: {why}", file=sys.stderr)
-            return 2
-        if args.screenshots:
-            args.screenshots.mkdir(parents=True, exist_ok=True)
+
+    def read(browser: Browser) -> list[str]:
         reader = Reader(browser, args.url, args.screenshots)
         for name in args.pages:
             reader.visit(name)
         for name in [*args.pages[:3], args.pages[-1]]:
             reader.printed(name)
+        reader.first_page(args.pages[-1])
+        for name in [args.pages[0], args.pages[-1]]:
+            reader.without_scripts(name)
         reader.search(args.pages[0])
         reader.words(args.pages[0])
         reader.keyboard(args.pages[:4])
@@ -292,12 +316,9 @@ def main() -> int:
             reader.tabs(args.tabs)
         if args.digits:
             reader.digits(args.digits)
-        browser.close()
-    for problem in reader.problems:
-        print(problem)
-    if not reader.problems:
-        print(f"ok {len(args.pages)} pages")
-    return 1 if reader.problems else 0
+        return reader.problems
+
+    return report(read, f"{len(args.pages)} pages", args.screenshots)
 
 
 if __name__ == "__main__":

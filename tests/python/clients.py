@@ -32,6 +32,24 @@ CELLS = [
     ("raises-exception", "zeros((2, 3)).matmul(&zeros((2, 3)))"),
 ]
 
+# For the extension: a case of stale cells, and the cells for `lab_extension.py`, which `tests/lab.rs` has as well.
+EXTENSION = [
+    ":clear",
+    "let x = 1;",
+    "x + 1",
+    "let mut needed = vec![1];",
+    "println!(\"{}\", 1 + 1);",
+    "let found = needed.len();\nfound",
+    "%%profile\nlet mut kept = Vec::new();\nfor n in 0..20 {\n    kept.push(vec![n; 10_000]);\n}",
+    "%%profile\nlet net = seq![Linear::new(8, 16), ReLU, Linear::new(16, 1)];\nlet loss = net.forward(&randn((32, 8))).sum_all();\nloss.backward();",
+    "for n in 0..80 {\n    println!(\"line {n}\");\n    std::thread::sleep(std::time::Duration::from_millis(100));\n}",
+    "seq![Linear::new(8, 16), ReLU, Linear::new(8, 1)].forward(&ones((32, 8)))",
+    "seq![Linear::new(8, 16), ReLU, Linear::new(16, 1)].measured_summary((32, 8))",
+]
+CASES = [
+    {"name": "a variable", "clear": 0, "cells": {"a": 1, "b": 2}, "sources": {}, "runs": "aba", "expected": "b: `x` was defined again by cell [3]"},
+]
+
 
 def notebook(cells=CELLS) -> dict:
     return {
@@ -116,10 +134,10 @@ class Clients:
     def nbval(self) -> str:
         path = self.write("nbval.ipynb", notebook())
         self.run("jupyter-execute", "--inplace", str(path))
-        said = self.run("python", "-m", "pytest", "--nbval", "-q", str(path), fails=True)
+        said = self.run("python", "-m", "pytest", "-p", "no:taper-nbval", "--nbval", "-q", str(path), fails=True)
         assert "1 failed, 4 passed" in said and "Cell 3" in said, said
-        self.run("python", "-m", "pytest", "--nbval-lax", "-q", str(path))
-        return "all but a live display: nbval compares its first state with the last one in the file"
+        self.run("python", "-m", "pytest", "--nbval", "-q", str(path))
+        return "all, with `packaging/nbval`; without it, a live display's first state is compared with the last one in the file"
 
     def nbdime(self) -> str:
         one = self.write("one.ipynb", notebook())
@@ -139,6 +157,26 @@ class Clients:
         assert "a 3" in (self.folder / "from-cache.ipynb").read_text()
         return "executes, keeps, merges back; a cell whose error is expected fails the notebook, as with each kernel"
 
+    def myst_nb(self) -> str:
+        path = self.write("myst.ipynb", notebook(CELLS[:4]))
+        page = self.run("mystnb-docutils-html5", "--nb-execution-mode=force", str(path))
+        assert "a 3" in page and "svg" in page, page[-3000:]
+        return "a page with outputs and figures"
+
+    def code_formatter(self) -> str:
+        code = """if True:
+            from jupyterlab_code_formatter.formatters import SERVER_FORMATTERS
+            rustfmt = SERVER_FORMATTERS["rustfmt"]
+            print(rustfmt.importable, rustfmt.format_code("fn  f( )  { }", True))
+            try:
+                print(rustfmt.format_code("let  x = 1;", True))
+            except Exception as error:
+                print("refused", type(error).__name__)
+        """
+        said = self.run("python", "-c", code)
+        assert said.startswith("True fn f() {}") and "refused" in said, said
+        return "cells of items alone; `%fmt` formats every cell"
+
     def console(self) -> str:
         lines = "let x = 20;\nx + 22\nfn twice(x: i32) -> i32 {\n    2 * x\n}\n\ntwice(x)\nquit\n"
         said = self.run("jupyter-console", "--kernel", "taper", "--simple-prompt", input=lines)
@@ -149,6 +187,10 @@ class Clients:
         said = self.run("python", str(HERE / "client_qtconsole.py"))
         assert "42" in said and "(svg)" in said, said
         return "values and figures; a progress bar stays at its first state, because qtconsole does not update displays"
+
+    def vscode(self) -> str:
+        self.run("python", str(HERE / "client_vscode.py"), str(Path(self.environment["JUPYTER_PATH"]) / "kernels/taper/kernel.json"))
+        return "its messages without a server: cells, completions, a question, an interrupt on the shell channel, a restart"
 
     def voila(self) -> str:
         self.write("voila.ipynb", notebook(CELLS[:4]))
@@ -176,6 +218,31 @@ class Clients:
         finally:
             server.terminate()
             server.wait()
+
+    def notebook7(self) -> str:
+        return self.in_a_browser("notebook", "--YDocExtension.disable_rtc=True")
+
+    def collaboration(self) -> str:
+        return self.in_a_browser("lab")
+
+    def in_a_browser(self, app: str, *options: str) -> str:
+        """Checks the extension: stale cells, profiles, and outputs after the page was loaded again."""
+        self.write("extension.ipynb", notebook([("", cell) for cell in EXTENSION]))
+        cases = self.folder / "cases.json"
+        cases.write_text(json.dumps(CASES))
+        port, token = free_port(), uuid.uuid4().hex
+        options = ("--no-browser", f"--port={port}", f"--IdentityProvider.token={token}", "--allow-root", *options)
+        server = self.start(f"jupyter-{app}", *options)
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", 60)
+            said = self.run(
+                "python", str(HERE / "lab_extension.py"), "--app", app, "--notebook", "extension.ipynb",
+                "--url", f"http://127.0.0.1:{port}/lab?token={token}", "--cases", str(cases), "--screenshots", str(self.folder / app),
+            )
+        finally:
+            server.terminate()
+            server.wait()
+        return f"{said.count('ok ')} checks of the extension"
 
     def start(self, *command: str) -> subprocess.Popen:
         log = (self.folder / f"{command[0]}.log").open("w")
@@ -230,11 +297,11 @@ def main() -> int:
     arguments = parser.parse_args()
     if not (arguments.env / "bin/papermill").exists():
         subprocess.run([sys.executable, "-m", "venv", arguments.env], check=True)
-        subprocess.run([arguments.env / "bin/pip", "install", "--quiet", "-r", HERE / "clients.txt", ROOT / "packaging/papermill"], check=True)
+        subprocess.run([arguments.env / "bin/pip", "install", "--quiet", "-r", HERE / "clients.txt", ROOT / "packaging/papermill", ROOT / "packaging/nbval"], check=True)
     if sys.prefix != str(arguments.env.resolve()):
         # Some clients are used as libraries.
         os.execv(arguments.env.resolve() / "bin/python", ["python", *sys.argv])
-    names = ["nbclient", "nbconvert", "papermill", "jupytext", "nbval", "nbdime", "jupyter_cache", "console", "qtconsole", "voila", "rest"]
+    names = ["nbclient", "nbconvert", "papermill", "jupytext", "nbval", "nbdime", "jupyter_cache", "myst_nb", "code_formatter", "console", "qtconsole", "vscode", "voila", "rest", "notebook7", "collaboration"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         clients = Clients(arguments.env.resolve(), arguments.kernels.resolve(), Path(folder))

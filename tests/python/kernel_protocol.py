@@ -234,13 +234,28 @@ class Widgets(WithKernel):
         self.kernel.run("let x = ones((2, 3));")
         variables = self.debug("inspectVariables")["body"]["variables"]
         values = {variable["name"]: variable["value"] for variable in variables}
-        self.assertEqual(values["x"], "Tensor (2, 3) f32 [1, 1, 1, 1, 1, 1]")
-        self.assertEqual((values["rate"], values["name"]), ("f64 0.5", 'String (1,) "a"'))
+        self.assertEqual(values["x"], "Tensor (2, 3) · 24 B · cpu · f32 [1, 1, 1, 1, 1, 1]")
+        self.assertEqual((values["rate"], values["name"]), ("f64 0.5 · 8 B", 'String (1,) · 1 B · "a"'))
         self.assertFalse(self.debug("stackTrace")["success"])
 
-    def debug(self, command: str) -> dict:
+    def test_the_parts_of_variables_are_listed(self):
+        self.debug("initialize")
+        self.kernel.run("#[derive(Debug)]\nstruct Point { at: [i32; 2], name: String }")
+        self.kernel.run("let point = Point { at: [1, 2], name: \"a, b\".into() };\nlet rows = ones((2, 3));\nlet net = Linear::new(4, 2);")
+        parts = lambda name: self.parts(self.debug("inspectVariables")["body"]["variables"], name)
+        self.assertEqual([(part["name"], part["value"]) for part in parts("point")], [("at", "[1, 2]"), ("name", '"a, b"')])
+        self.assertEqual([part["value"] for part in self.parts(parts("point"), "at")], ["1", "2"])
+        self.assertEqual([part["value"] for part in parts("rows")], ["[1, 1, 1]"] * 2)
+        self.assertEqual([(part["name"], part["value"]) for part in parts("net")], [("weight", "(2, 4) f32"), ("bias", "(2,) f32")])
+
+    def parts(self, variables: list[dict], name: str) -> list[dict]:
+        [reference] = [variable["variablesReference"] for variable in variables if variable["name"] == name]
+        return self.debug("variables", {"variablesReference": reference})["body"]["variables"]
+
+    def debug(self, command: str, arguments: dict | None = None) -> dict:
         client = self.kernel.client
-        request = client.session.msg("debug_request", {"type": "request", "seq": 1, "command": command})
+        content = {"type": "request", "seq": 1, "command": command, "arguments": arguments or {}}
+        request = client.session.msg("debug_request", content)
         client.control_channel.send(request)
         return client.get_control_msg(timeout=60)["content"]
 

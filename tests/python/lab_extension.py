@@ -19,11 +19,14 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error as BrowserError
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from lab_run_all import NUMBERED, READ_CELLS, CannotBegin, Failed, Lab, in_browser, new_parser
+from lab import NUMBERED, PANEL, SETTINGS, CannotBegin, Failed, Lab, in_browser, new_parser
 
-PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+# What the last but two cells print.
+LINES = 80
+# The settings with the theme, for this browser.
+THEMES = "@jupyterlab/apputils-extension:themes"
 
 # For each code cell: its prompt, the reason why it is stale, and the marks of its lines.
 READ_MARKS = """() => {
@@ -36,20 +39,32 @@ READ_MARKS = """() => {
     }));
 }"""
 
+# The widths of a cell's outputs and of the figure among them, and the heights of the rows of another cell's table.
+READ_SIZES = """([figure, table]) => {
+    const panel = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');
+    const [one, other] = [figure, table].map(index => panel.querySelectorAll('.jp-Notebook .jp-CodeCell')[index]);
+    const width = selector => Math.round(one.querySelector(selector).getBoundingClientRect().width);
+    const rows = [...other.querySelectorAll('.jp-OutputArea-output tr')];
+    return [width('.jp-OutputArea-output'), width('.jp-OutputArea-output img'), rows.map(row => row.offsetHeight)];
+}"""
+
+# The colour of an element, and the extension's red.
+COLOURS = """element => {
+    const probe = document.body.appendChild(document.createElement('span'));
+    probe.style.color = 'var(--taper-red)';
+    const colours = [element, probe].map(it => getComputedStyle(it).color);
+    probe.remove();
+    return colours;
+}"""
+
 
 def main() -> int:
     parser = new_parser("Check the extension in a running JupyterLab.", timeout=300)
     parser.add_argument("--cases", type=Path, required=True, help="the cases of stale cells")
-    parser.add_argument("--screenshots", type=Path, help="folder for screenshots")
     args = parser.parse_args()
     deadline = time.monotonic() + args.timeout
     cases = json.loads(args.cases.read_text())
-    
-    def check_in(page: Page) -> int:
-        lab = Lab(page, args.url, args.notebook, deadline)
-        return check(Notebook(lab, page, args.screenshots), cases)
-
-    return in_browser(check_in)
+    return in_browser(lambda page: check(Notebook(Lab(page, args, deadline), page), cases))
 
 
 def check(notebook: "Notebook", cases: list[dict]) -> int:
@@ -59,23 +74,34 @@ def check(notebook: "Notebook", cases: list[dict]) -> int:
         for case in cases:
             notebook.check_case(case)
             print(f"ok {case['name']}")
-        notebook.run(cases[-1]["clear"])
+        notebook.lab.run(cases[-1]["clear"])
         last = max(index for case in cases for index in case["cells"].values()) + 1
-        for step in [notebook.run_what_is_needed, notebook.run_stale_cells, notebook.read_a_profile, notebook.is_accessible]:
+        steps = [
+            notebook.run_what_is_needed,
+            notebook.run_stale_cells,
+            notebook.read_a_profile,
+            notebook.profile_a_model,
+            notebook.is_accessible,
+            notebook.load_while_a_cell_runs,
+            notebook.load_when_a_cell_has_run,
+            notebook.colour_an_error,
+            notebook.show_help,
+            notebook.look,
+        ]
+        for step in steps:
             step(last)
             print(f"ok {step.__name__}")
     except (CannotBegin, Failed, BrowserError) as why:
-        notebook.screenshot("failed")
+        notebook.lab.screenshot("failed")
         print(f"FAILED: {why}", file=sys.stderr)
         return 1
     return 0
 
 
 class Notebook:
-    def __init__(self, lab: Lab, page: Page, screenshots: Path | None) -> None:
+    def __init__(self, lab: Lab, page: Page) -> None:
         self.lab = lab
         self.page = page
-        self.screenshots = screenshots
 
     def settle(self) -> None:
         """Waits until the extension has asked the kernel."""
@@ -85,13 +111,13 @@ class Notebook:
     def check_case(self, case: dict) -> None:
         """Runs the cells of a case, and compares the marks."""
         cells, sources = case["cells"], case["sources"]
-        self.run(case["clear"])
+        self.lab.run(case["clear"])
         counts: list[str] = []
         for letter in case["runs"]:
             index = cells[letter.lower()]
             if letter.isupper():
-                self.type_into(index, sources[letter])
-            counts.append(self.run(index))
+                self.lab.replace(index, sources[letter])
+            counts.append(self.lab.run(index))
         expected = re.sub(r"\[(\d+)\]", lambda found: counts[int(found[1]) - 1], case["expected"])
         shown = lambda: " / ".join(
             f"{letter}: {mark['note'].partition(': ')[2]}"
@@ -105,78 +131,143 @@ class Notebook:
 
     def run_what_is_needed(self, first: int) -> None:
         """Only the cells that define what the third one mentions run, and the third one."""
-        self.cell(first + 2).locator(".cm-content").click()
+        self.lab.cell(first + 2).locator(".cm-content").click()
         self.page.keyboard.press("Control+Alt+Enter")
-        self.lab.wait("the needed cells", lambda: NUMBERED.fullmatch(self.prompt(first + 2)))
-        if not NUMBERED.fullmatch(self.prompt(first)) or NUMBERED.fullmatch(self.prompt(first + 1)):
-            raise Failed(f"these cells ran: {[self.prompt(first + n) for n in range(3)]}")
+        self.lab.wait("the needed cells", lambda: NUMBERED.fullmatch(self.lab.prompt(first + 2)))
+        if not NUMBERED.fullmatch(self.lab.prompt(first)) or NUMBERED.fullmatch(self.lab.prompt(first + 1)):
+            raise Failed(f"these cells ran: {[self.lab.prompt(first + n) for n in range(3)]}")
 
     def run_stale_cells(self, first: int) -> None:
-        self.run(first)
+        self.lab.run(first)
         self.lab.wait("a stale cell", lambda: self.marks()[first + 2]["stale"])
         status = self.page.locator(f"{PANEL} .taper-Status").inner_text()
         if status != "1 cell is stale":
             raise Failed(f"the status is {status!r}")
-        self.screenshot("stale")
-        before = self.prompt(first + 2)
-        self.cell(first + 2).locator(".taper-StaleNote button").click()
+        self.lab.screenshot("stale")
+        before = self.lab.prompt(first + 2)
+        self.lab.cell(first + 2).locator(".taper-StaleNote button").click()
         self.lab.wait("no stale cell", lambda: not any(mark["stale"] for mark in self.marks()))
-        self.lab.wait("the cell to run", lambda: self.prompt(first + 2) not in (before, "[*]:"))
+        self.lab.wait("the cell to run", lambda: self.lab.prompt(first + 2) not in (before, "[*]:"))
 
     def read_a_profile(self, first: int) -> None:
         """The numbers stand beside the lines, and leave one that is edited."""
         index = first + 3
-        self.run(index)
+        self.lab.run(index)
         self.lab.wait("the profile", lambda: any(self.marks()[index]["profile"]))
         shown = self.marks()[index]["profile"]
         if not re.fullmatch(r"\d+(\.\d+)? ms · 20 × · \d+(\.\d+)? [kM]?B", shown[3]) or shown[0] or shown[4]:
             raise Failed(f"the lines show {shown}")
-        text = self.cell(index).locator(".jp-OutputArea-output").inner_text()
+        text = self.lab.cell(index).locator(".jp-OutputArea-output").inner_text()
         if "ms in all" not in text:
             raise Failed(f"the output is\n{text}")
-        self.cell(index).scroll_into_view_if_needed()
-        self.screenshot("profile")
-        self.cell(index).locator(".cm-line").nth(3).click()
+        self.lab.cell(index).scroll_into_view_if_needed()
+        self.lab.screenshot("profile")
+        self.lab.cell(index).locator(".cm-line").nth(3).click()
         self.page.keyboard.press("End")
         self.page.keyboard.type(" ")
         changed = self.marks()[index]["profile"]
         if changed[3] or not changed[2]:
             raise Failed(f"after an edit, the lines show {changed}")
 
+    def profile_a_model(self, first: int) -> None:
+        self.lab.run(first + 4)
+        text = self.lab.cell(first + 4).locator(".jp-OutputArea").inner_text()
+        for part in ["multiply-adds", "Linear", "ReLU", "total"]:
+            if part not in text:
+                raise Failed(f"`{part}` is missing below the profiled model:\n{text}")
+        self.lab.cell(first + 4).scroll_into_view_if_needed()
+        self.lab.screenshot("layers")
+
+    def load_while_a_cell_runs(self, first: int) -> None:
+        """The page shows all lines: those before it was loaded again, and those that come."""
+        index = first + 5
+        self.lab.start(index)
+        output = self.lab.cell(index).locator(".jp-OutputArea-output")
+        self.lab.wait("some lines", lambda: "line 5" in "".join(output.all_inner_texts()))
+        self.lab.load()
+        self.lab.wait("the end of the cell", lambda: self.has_loaded() and NUMBERED.fullmatch(self.lab.prompt(index)))
+        self.has_lines(index)
+        self.lab.screenshot("restored")
+
+    def load_when_a_cell_has_run(self, first: int) -> None:
+        """No page is open when the cell ends."""
+        index = first + 5
+        self.lab.start(index)
+        self.lab.wait("the cell to run", lambda: self.lab.prompt(index) == "[*]:")
+        self.page.goto("about:blank")
+        self.lab.wait("the end of the cell", self.lab.kernel_rests)
+        self.lab.load()
+        self.lab.wait("the number of the cell", lambda: self.has_loaded() and NUMBERED.fullmatch(self.lab.prompt(index)))
+        self.has_lines(index)
+        # They were confirmed: they are not shown once more after they were cleared.
+        self.lab.choose("Edit", "editmenu:clear-all")
+        self.lab.choose("File", "docmanager:save")
+        self.lab.load()
+        self.lab.wait("the page", lambda: self.lab.kernel_is_idle())
+        self.settle()
+        self.page.wait_for_timeout(1000)
+        if self.lab.cell(index).locator(".jp-OutputArea-output").count():
+            raise Failed("outputs that were cleared are there again")
+
+    def colour_an_error(self, first: int) -> None:
+        """An error has the extension's colours, which can be read in both themes."""
+        self.lab.replace(first + 1, "nothing")
+        self.lab.start(first + 1)
+        red = self.lab.cell(first + 1).locator(".jp-OutputArea :is(.ansi-red-fg, .ansi-red-intense-fg)").first
+        red.wait_for(timeout=60_000)
+        colour, expected = red.evaluate(COLOURS)
+        if colour != expected:
+            raise Failed(f"the red of an error is {colour}, not {expected}")
+
+    def show_help(self, _: int) -> None:
+        self.lab.choose("Help", "taper:help")
+        dialog = self.page.locator(".jp-Dialog .taper-Help")
+        dialog.get_by_text("%%profile").first.wait_for(timeout=60_000)
+        self.lab.screenshot("help")
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        dialog.wait_for(state="detached")
+
+    def look(self, first: int) -> None:
+        """A wide and a narrow window in both themes: no figure is cut off, and no row of a table is broken."""
+        self.lab.start(first + 6)
+        self.lab.run(first + 7)
+        self.lab.choose("File", "docmanager:save")
+        size = self.page.viewport_size
+        for theme in ["Light", "Dark"]:
+            SETTINGS[THEMES] = {"theme": f"JupyterLab {theme}"}
+            self.lab.load()
+            self.lab.wait("the page", lambda: self.has_loaded() and self.marks()[first + 2]["stale"])
+            for width in [1400, 390]:
+                self.page.set_viewport_size({"width": width, "height": 1400})
+                self.page.wait_for_timeout(500)
+                for name, index in [("cells", first + 4), ("shapes", first + 7)]:
+                    self.lab.cell(index).scroll_into_view_if_needed()
+                    self.page.wait_for_timeout(200)
+                    self.lab.screenshot(f"{name}-{theme.lower()}-{width}")
+                area, image, rows = self.page.evaluate(READ_SIZES, [first + 6, first + 7])
+                if image > area or max(rows) > 2 * min(rows):
+                    raise Failed(f"at {width} px, a figure of {image} px is in {area} px, and rows are {rows} px high")
+        self.page.set_viewport_size(size)
+
+    def has_loaded(self) -> bool:
+        return self.page.locator(f"{PANEL} .jp-CodeCell").count() == len(self.lab.cells)
+
+    def has_lines(self, index: int) -> None:
+        shown = self.lab.cell(index).locator(".jp-OutputArea-output").all_inner_texts()
+        lines = "".join(shown).split("\n")
+        expected = [f"line {n}" for n in range(LINES)]
+        if [line for line in lines if line.startswith("line")] != expected:
+            raise Failed(f"the cell shows {lines}")
+
     def is_accessible(self, first: int) -> None:
-        self.run(first)
+        self.lab.run(first)
         self.lab.wait("a stale cell", lambda: self.marks()[first + 2]["stale"])
         found = Axe().run(self.page, context=[[".taper-StaleNote"], [".taper-Status"]]).response["violations"]
         if found:
             raise Failed(f"axe finds {[(it['id'], it['impact'], it['nodes'][0]['html']) for it in found]}")
 
-    def run(self, index: int) -> str:
-        """Runs a cell, and returns its number in brackets."""
-        before = self.prompt(index)
-        self.cell(index).locator(".cm-content").click()
-        self.page.keyboard.press("Control+Enter")
-        is_new = lambda: NUMBERED.fullmatch(self.prompt(index)) and self.prompt(index) != before
-        self.lab.wait(f"cell {index + 1}", is_new)
-        return self.prompt(index).rstrip(":")
-
-    def type_into(self, index: int, code: str) -> None:
-        self.cell(index).locator(".cm-content").click()
-        self.page.keyboard.press("Control+a")
-        self.page.keyboard.insert_text(code)
-
-    def cell(self, index: int) -> Locator:
-        return self.page.locator(f"{PANEL} .jp-CodeCell").nth(index)
-
-    def prompt(self, index: int) -> str:
-        return self.page.evaluate(READ_CELLS)[index]["prompt"]
-
     def marks(self) -> list[dict]:
         return self.page.evaluate(READ_MARKS)
-
-    def screenshot(self, name: str) -> None:
-        if self.screenshots:
-            self.screenshots.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=self.screenshots / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ board for some seconds, one that uses `x`, one that shows a figure below a slide
 and one to try things in. The student watches the plot change, presses the interrupt
 button, asks for completions (Tab) and documentation (Shift-Tab), restarts and runs
 all cells, moves the slider, answers a question, measures a time, reads an error,
-and opens the panel of variables.
+opens the panel of variables, and exports the notebook.
 
 Exit status as in lab_run_all.py.
 """
@@ -17,30 +17,28 @@ Exit status as in lab_run_all.py.
 import re
 import sys
 import time
-from pathlib import Path
 
 from playwright.sync_api import Error as BrowserError
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from lab_run_all import NUMBERED, READ_CELLS, CannotBegin, Failed, Lab, in_browser, new_parser
+from lab import NUMBERED, PANEL, CannotBegin, Failed, Lab, in_browser, new_parser
 
-PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 MAKES, DRAWS, USES, SLIDES, TRIES = range(5)
 TWO_AXES = """let board = ProgressBoard::new().xlabel("step");
 for step in 0..20 {
     board.draw(step, 2.5 / (step + 1) as f64, "train_loss", 1);
     board.draw(step, step as f64 / 20.0, "train_accuracy", 1);
 }"""
+NOT_IN_THE_MENU = {"custom", "notebook", "python"}
 COMPLETER = ".jp-Completer:visible"
 TOOLTIP = ".jp-Tooltip:visible"
 
 
 def main() -> int:
     parser = new_parser("Do what a student does in a running JupyterLab.", timeout=300)
-    parser.add_argument("--screenshots", type=Path, help="folder for a screenshot of each step")
     args = parser.parse_args()
     deadline = time.monotonic() + args.timeout
-    return in_browser(lambda page: check(Student(Lab(page, args.url, args.notebook, deadline), page, args.screenshots)))
+    return in_browser(lambda page: check(Student(Lab(page, args, deadline), page)))
 
 
 def check(student: "Student") -> int:
@@ -56,12 +54,13 @@ def check(student: "Student") -> int:
         student.read_an_error,
         student.draw_two_axes,
         student.open_the_variables,
+        student.export,
     ]
     for step in steps:
         try:
             step()
         except (CannotBegin, Failed, BrowserError) as why:
-            student.screenshot("failed")
+            student.lab.screenshot("failed")
             print(f"FAILED at {step.__name__}: {why}", file=sys.stderr)
             return 1
         print(f"ok {step.__name__}")
@@ -69,34 +68,33 @@ def check(student: "Student") -> int:
 
 
 class Student:
-    def __init__(self, lab: Lab, page: Page, screenshots: Path | None) -> None:
+    def __init__(self, lab: Lab, page: Page) -> None:
         self.lab = lab
         self.page = page
-        self.screenshots = screenshots
 
     def open(self) -> None:
         self.lab.open()
 
     def watch_the_plot_and_interrupt(self) -> None:
-        self.run(MAKES)
-        self.lab.wait("the first cell", lambda: self.prompt(MAKES) and NUMBERED.fullmatch(self.prompt(MAKES)))
-        self.run(DRAWS)
+        self.lab.start(MAKES, "Shift+Enter")
+        self.lab.wait("the first cell", lambda: self.lab.prompt(MAKES) and NUMBERED.fullmatch(self.lab.prompt(MAKES)))
+        self.lab.start(DRAWS, "Shift+Enter")
         seen: set[str] = set()
         self.lab.wait("four states of the plot", lambda: self.note_plot(seen) >= 4)
-        if self.prompt(DRAWS) != "[*]:":
-            raise Failed(f"the plot changed, but the cell does not run: {self.prompt(DRAWS)}")
-        self.screenshot("running")
+        if self.lab.prompt(DRAWS) != "[*]:":
+            raise Failed(f"the plot changed, but the cell does not run: {self.lab.prompt(DRAWS)}")
+        self.lab.screenshot("running")
         self.page.locator(f'{PANEL} .jp-Toolbar [data-command="notebook:interrupt-kernel"]').click()
-        self.lab.wait("the cell to stop", lambda: NUMBERED.fullmatch(self.prompt(DRAWS)))
-        outputs = self.cell(DRAWS).locator(".jp-OutputArea").inner_text()
+        self.lab.wait("the cell to stop", lambda: NUMBERED.fullmatch(self.lab.prompt(DRAWS)))
+        outputs = self.lab.cell(DRAWS).locator(".jp-OutputArea").inner_text()
         if "Interrupted" not in outputs:
             raise Failed(f"the interrupted cell shows\n{outputs}")
         if not self.plot():
             raise Failed("the plot is gone")
-        self.screenshot("interrupted")
+        self.lab.screenshot("interrupted")
 
     def complete(self) -> None:
-        self.type_into(USES, "x.matm")
+        self.lab.replace(USES, "x.matm", typed=True)
         if "matmul" not in (text := self.proposals()):
             raise Failed(f"the first completions are\n{text}")
         # They have no types until the kernel has read the sources.
@@ -104,7 +102,7 @@ class Student:
         self.lab.wait("completions with types", is_typed)
 
     def read_documentation(self) -> None:
-        self.type_into(USES, "x.matmul")
+        self.lab.replace(USES, "x.matmul", typed=True)
         self.page.keyboard.press("Shift+Tab")
         tooltip = self.page.locator(TOOLTIP)
         tooltip.wait_for(timeout=30_000)
@@ -112,23 +110,23 @@ class Student:
         for part in ["fn matmul", "matrix"]:
             if part not in text:
                 raise Failed(f"`{part}` is missing in the documentation:\n{text}")
-        self.screenshot("documentation")
+        self.lab.screenshot("documentation")
         self.page.keyboard.press("Escape")
 
     def restart_and_run_all(self) -> None:
-        self.type_into(USES, "x.dims().len()")
+        self.lab.replace(USES, "x.dims().len()", typed=True)
         self.lab.choose("Run", "runmenu:restart-and-run-all")
         self.page.locator(".jp-Dialog .jp-mod-accept").click(timeout=10_000)
         wanted = ["[1]:", "[2]:", "[3]:", "[4]:"]
-        self.lab.wait("all cells to run again", lambda: [self.prompt(n) for n in range(4)] == wanted)
-        self.lab.wait("the kernel to be idle", lambda: self.prompt(TRIES) != "[*]:")
-        shown = self.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
+        self.lab.wait("all cells to run again", lambda: [self.lab.prompt(n) for n in range(4)] == wanted)
+        self.lab.wait("the kernel to be idle", lambda: self.lab.prompt(TRIES) != "[*]:")
+        shown = self.lab.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
         if shown != "2":
             raise Failed(f"the last cell shows {shown}")
-        self.screenshot("again")
+        self.lab.screenshot("again")
 
     def move_the_slider(self) -> None:
-        handle = self.cell(SLIDES).locator(".noUi-handle")
+        handle = self.lab.cell(SLIDES).locator(".noUi-handle")
         handle.wait_for(timeout=30_000)
         before = self.plot(SLIDES)
         if not before:
@@ -137,17 +135,17 @@ class Student:
         for _ in range(30):
             self.page.keyboard.press("ArrowRight")
         self.lab.wait("the curve to follow the slider", lambda: self.plot(SLIDES) not in (before, None))
-        readout = self.cell(SLIDES).locator(".widget-readout").inner_text()
+        readout = self.lab.cell(SLIDES).locator(".widget-readout").inner_text()
         if readout == "5":
             raise Failed("the slider shows its first value")
-        self.screenshot("slider")
+        self.lab.screenshot("slider")
 
     def answer_a_question(self) -> None:
-        self.type_into(TRIES, "let mut name = String::new(); std::io::stdin().read_line(&mut name)?; name.trim().len()")
+        self.lab.replace(TRIES, "let mut name = String::new(); std::io::stdin().read_line(&mut name)?; name.trim().len()", typed=True)
         self.page.keyboard.press("Control+Enter")
-        box = self.cell(TRIES).locator(".jp-Stdin-input")
+        box = self.lab.cell(TRIES).locator(".jp-Stdin-input")
         box.wait_for(timeout=60_000)
-        self.screenshot("input")
+        self.lab.screenshot("input")
         box.fill("Ada Lovelace")
         box.press("Enter")
         self.wait_for_output("12")
@@ -155,18 +153,20 @@ class Student:
     def measure_a_time(self) -> None:
         self.try_out("%timeit zeros(10)")
         self.wait_for_output("per loop")
-        self.screenshot("timeit")
+        self.lab.screenshot("timeit")
 
     def read_an_error(self) -> None:
         self.try_out("let a = ones((2, 3));\nlet b = a.t();\n&a + &b")
         self.wait_for_output("3 | &a + &b")
-        self.screenshot("error")
+        self.lab.screenshot("error")
 
     def draw_two_axes(self) -> None:
-        self.try_out(TWO_AXES)
+        # At once: JupyterLab closes brackets that are typed.
+        self.lab.replace(TRIES, TWO_AXES)
+        self.lab.run(TRIES)
         self.lab.wait("the board", lambda: self.plot(TRIES))
-        self.cell(TRIES).locator(".jp-OutputArea").scroll_into_view_if_needed()
-        self.screenshot("axes")
+        self.lab.cell(TRIES).locator(".jp-OutputArea").scroll_into_view_if_needed()
+        self.lab.screenshot("axes")
 
     def open_the_variables(self) -> None:
         self.page.locator(f"{PANEL} .jp-DebuggerBugButton").click()
@@ -174,11 +174,34 @@ class Student:
         self.try_out("let rate = 0.125;")
         row = self.page.locator(".jp-DebuggerVariables").get_by_text("rate").first
         row.wait_for(timeout=60_000)
-        self.screenshot("variables")
         shown = self.page.locator(".jp-DebuggerVariables").inner_text()
-        for part in ["rate", "f64 0.125", "Tensor (2, 3) f32 [0, 0, 0, 0, 0, 0]"]:
+        for part in ["rate", "f64 0.125", "Tensor (2, 3) · 24 B · cpu · f32 [0, 0, 0, 0, 0, 0]"]:
             if part not in shown:
                 raise Failed(f"`{part}` is missing in the panel of variables:\n{shown}")
+        self.open_a_variable()
+        gutters = self.page.locator(f"{PANEL} .cm-breakpoint-gutter").locator("visible=true")
+        if places := gutters.evaluate_all("all => all.map(gutter => gutter.closest('.jp-Notebook')?.className)"):
+            raise Failed(f"a breakpoint can be set, although the kernel has none: {places}")
+        breakpoints = self.page.locator(".jp-DebuggerBreakpoints-body")
+        note = breakpoints.evaluate("element => getComputedStyle(element, '::before').content")
+        if "no breakpoints" not in note:
+            raise Failed(f"the panel of breakpoints says {note}")
+
+    def open_a_variable(self) -> None:
+        """The rows of the tensor are below it."""
+        panel = self.page.locator(".jp-DebuggerVariables")
+        panel.locator(".jp-DebuggerVariables-name", has_text=re.compile("^x$")).click()
+        rows = panel.get_by_text("[0, 0, 0]", exact=True)
+        self.lab.wait("the rows of the tensor", lambda: rows.count() == 2)
+        self.lab.screenshot("variables")
+
+    def export(self) -> None:
+        """Each format in the menu can be written."""
+        formats = self.lab.get("/api/nbconvert").keys() - NOT_IN_THE_MENU
+        if not {"html", "markdown", "script"} <= formats:
+            raise Failed(f"the menu offers {formats}")
+        for name in sorted(formats):
+            self.lab.answer(f"/nbconvert/{name}/{self.lab.path}?download=true")
 
     def proposals(self) -> str:
         """Presses Tab, and returns what is proposed."""
@@ -190,37 +213,19 @@ class Student:
         except BrowserError:
             return ""
         text = " ".join(completer.inner_text().split())
-        self.screenshot("completion")
+        self.lab.screenshot("completion")
         self.page.keyboard.press("Escape")
         completer.wait_for(state="hidden", timeout=10_000)
         return text
 
     def try_out(self, code: str) -> None:
         """Runs code in the last cell, and waits until it has run."""
-        before = self.prompt(TRIES)
-        self.type_into(TRIES, code)
-        self.page.keyboard.press("Control+Enter")
-        is_new = lambda: NUMBERED.fullmatch(self.prompt(TRIES)) and self.prompt(TRIES) != before
-        self.lab.wait(f"`{code}`", is_new)
+        self.lab.replace(TRIES, code, typed=True)
+        self.lab.run(TRIES)
 
     def wait_for_output(self, part: str) -> None:
-        outputs = self.cell(TRIES).locator(".jp-OutputArea")
+        outputs = self.lab.cell(TRIES).locator(".jp-OutputArea")
         self.lab.wait(f"`{part}` below the cell", lambda: part in outputs.inner_text())
-
-    def cell(self, number: int) -> Locator:
-        return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)
-
-    def prompt(self, number: int) -> str:
-        return self.page.evaluate(READ_CELLS)[number]["prompt"]
-
-    def run(self, number: int) -> None:
-        self.cell(number).locator(".cm-content").click()
-        self.page.keyboard.press("Shift+Enter")
-
-    def type_into(self, number: int, code: str) -> None:
-        self.cell(number).locator(".cm-content").click()
-        self.page.keyboard.press("Control+a")
-        self.page.keyboard.type(code)
 
     def note_plot(self, seen: set[str]) -> int:
         """Adds the state of the plot to those seen so far, and returns their number."""
@@ -229,13 +234,8 @@ class Student:
         return len(seen)
 
     def plot(self, number: int = DRAWS) -> str | None:
-        image = self.cell(number).locator(".jp-OutputArea-output img")
+        image = self.lab.cell(number).locator(".jp-OutputArea-output img")
         return image.first.get_attribute("src") if image.count() else None
-
-    def screenshot(self, name: str) -> None:
-        if self.screenshots:
-            self.screenshots.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=self.screenshots / f"{name}.png")
 
 
 if __name__ == "__main__":

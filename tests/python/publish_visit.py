@@ -13,11 +13,11 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from book_visit import TOO_WIDE
-from lab_run_all import CannotBegin, launch
-from playwright.sync_api import sync_playwright
+from lab import report
+from playwright.sync_api import Browser
 
 
-def visit(browser, file: Path, width: int, scheme: str, screenshots: Path | None) -> list[str]:
+def visit(browser: Browser, file: Path, width: int, scheme: str, screenshots: Path | None) -> list[str]:
     problems = []
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.on("pageerror", lambda error: problems.append(f"an error: {error}"))
@@ -29,7 +29,7 @@ def visit(browser, file: Path, width: int, scheme: str, screenshots: Path | None
         problems.append(f"the theme is not {scheme}")
     problems += [f"too wide: {wide}" for wide in page.evaluate(TOO_WIDE)]
 
-    # A slider: the figure is that of its position.
+    # A slider: its position decides which figure is shown.
     figure = page.locator(".interaction img")
     first = figure.get_attribute("alt")
     slider = page.get_by_role("slider", name="frequency")
@@ -70,17 +70,9 @@ def main() -> int:
     parser.add_argument("page", type=Path)
     parser.add_argument("--screenshots", type=Path)
     arguments = parser.parse_args()
-    with sync_playwright() as playwright:
-        try:
-            browser = launch(playwright)
-        except CannotBegin as error:
-            print(error)
-            return 2
-        looks = [(1280, "light"), (390, "dark")]
-        problems = [p for look in looks for p in visit(browser, arguments.page, *look, arguments.screenshots)]
-        browser.close()
-    print("\n".join(problems) or "ok")
-    return 1 if problems else 0
+    looks = [(1280, "light"), (390, "dark")]
+    read = lambda browser: [problem for look in looks for problem in visit(browser, arguments.page, *look, arguments.screenshots)]
+    return report(read, f"{len(looks)} looks", arguments.screenshots)
 
 
 if __name__ == "__main__":

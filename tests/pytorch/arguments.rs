@@ -22,14 +22,27 @@ pub(crate) enum Value {
     Layer(Args),
 }
 
-/// Why Taper cannot express a sample: an argument or a value that it does not have.
+/// Why Taper cannot express a sample.
 #[derive(Debug)]
-pub(crate) struct Missing(pub String);
+pub(crate) struct Missing {
+    /// An argument or a value that it does not have.
+    pub(crate) what: String,
+    /// Whether the value has another type than the argument, so that rustc refuses the call.
+    pub(crate) by_type: bool,
+}
 
 pub(crate) type Expressed<T> = Result<T, Missing>;
 
+/// Taper does not have an argument or a value.
 pub(crate) fn missing<T>(what: impl Into<String>) -> Expressed<T> {
-    Err(Missing(what.into()))
+    let (what, by_type) = (what.into(), false);
+    Err(Missing { what, by_type })
+}
+
+/// A value has another type than the argument.
+pub(crate) fn mistyped<T>(what: impl Into<String>) -> Expressed<T> {
+    let (what, by_type) = (what.into(), true);
+    Err(Missing { what, by_type })
 }
 
 /// Arguments by name, without those that have their default value. Each that is read counts as used.
@@ -73,13 +86,18 @@ impl Args {
             None => Ok(None),
             Some(value) => match read(value) {
                 Some(read) => Ok(Some(read)),
-                None => missing(format!("`{name}`: {}", value.kind())),
+                // A tensor may have the value; other types never have it.
+                None if matches!(value, Value::Tensor(_)) => missing(format!("`{name}`: a tensor")),
+                None => mistyped(format!("`{name}`: {}", value.kind())),
             },
         }
     }
 
     fn required<T>(&self, name: &str, value: Option<T>) -> Expressed<T> {
-        value.ok_or_else(|| Missing(format!("no `{name}`")))
+        match value {
+            Some(value) => Ok(value),
+            None => missing(format!("no `{name}`")),
+        }
     }
 
     pub(crate) fn x(&self) -> Expressed<Tensor> {

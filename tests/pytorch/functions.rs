@@ -1,6 +1,6 @@
 //! Calls of Taper's operators and functions of each element by PyTorch's names.
 
-use crate::arguments::{Args, Expressed, Value, missing};
+use crate::arguments::{Args, Expressed, Value, missing, mistyped};
 use taper::Tensor;
 use taper::candle_core::DType;
 use taper::ops;
@@ -47,7 +47,6 @@ fn elementwise(name: &str, a: &Args) -> Option<Outputs> {
         "tanh" => Tensor::tanh,
         "nn.functional.relu" => Tensor::relu,
         "nn.functional.silu" => Tensor::silu,
-        "nn.functional.gelu" => Tensor::gelu,
         "contiguous" => Tensor::contiguous,
         "double" => |x| x.to_dtype(DType::F64),
         "float" => |x| x.to_dtype(DType::F32),
@@ -72,6 +71,11 @@ fn elementwise_with_settings(name: &str, a: &Args) -> Option<Outputs> {
         "round" => expressed!(match a.int("decimals")? {
             None => one(a.x()?.round()),
             Some(decimals) => one(a.x()?.round_to(decimals as i32)),
+        }),
+        "nn.functional.gelu" => expressed!(match a.text("approximate")?.as_deref() {
+            Some("tanh") => one(ops::gelu_tanh(&a.x()?)),
+            Some(other) => mistyped(format!("`approximate`: {other}")),
+            None => one(a.x()?.gelu()),
         }),
         "nn.functional.elu" => expressed!(one(ops::elu(&a.x()?, a.float("alpha")?.unwrap_or(1.0)))),
         "nn.functional.leaky_relu" => expressed!({

@@ -1,8 +1,9 @@
 //! Calls of Taper's layers and losses by PyTorch's names.
 
-use crate::arguments::{Args, Expressed, missing};
+use crate::arguments::{Args, Expressed, missing, mistyped};
 use crate::functions::Outputs;
-use crate::networks::{loss_named, pair};
+use crate::further;
+use crate::networks::{is_same, loss_named, output_size, padding, pair};
 use crate::samples::Sample;
 use crate::sequences;
 use std::collections::HashMap;
@@ -20,6 +21,14 @@ pub(crate) struct Ran {
 
 /// Runs the layer of this name.
 pub(crate) fn run(name: &str, sample: &Sample, dtype: DType, eval: bool) -> Expressed<Ran> {
+    let run = Run {
+        sample,
+        dtype,
+        eval,
+    };
+    if let Some(ran) = further::run(name, &run) {
+        return ran;
+    }
     if name.ends_with("Loss") {
         let (x, y) = (
             sample.forward.tensor("input")?,
@@ -33,11 +42,6 @@ pub(crate) fn run(name: &str, sample: &Sample, dtype: DType, eval: bool) -> Expr
             buffers,
         });
     }
-    let run = Run {
-        sample,
-        dtype,
-        eval,
-    };
     if let Some(ran) = sequences::run(name, &run) {
         return ran;
     }
@@ -115,7 +119,8 @@ fn layer(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
         "GELU" => Box::new(GELU),
         "Softmax" => match a.int("dim")? {
             Some(-1) => Box::new(Softmax),
-            _ => return missing("`dim` other than the last"),
+            Some(dim) => Box::new(Lambda::new(move |x| x.softmax(dim))),
+            None => return missing("no `dim`"),
         },
         "ELU" => Box::new(ELU::new().alpha(a.float("alpha")?.unwrap_or(1.0))),
         "LeakyReLU" => {
@@ -145,10 +150,7 @@ fn other_layer(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
 
 fn pooling(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
     if name == "AdaptiveAvgPool2d" {
-        return match pair(a, "output_size")? {
-            Some(size) => Ok(Box::new(AdaptiveAvgPool2d::new(size))),
-            None => missing("`output_size`: None"),
-        };
+        return Ok(Box::new(AdaptiveAvgPool2d::new(output_size(a)?)));
     }
     let Some(kernel) = pair(a, "kernel_size")? else {
         return missing("no `kernel_size`");
@@ -192,10 +194,8 @@ fn norm(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
             layer
         }};
     }
-    let last = || match a.sizes("normalized_shape")?.as_deref() {
-        Some([features]) => Ok(*features),
-        _ => missing("`normalized_shape`: several dimensions"),
-    };
+    let shape = || a.sizes("normalized_shape").map(Option::unwrap_or_default);
+    let bias = a.flag("bias", true)?;
     macro_rules! batch_norm {
         ($name:ident) => {{
             let mut layer = with_eps!($name::new(a.size("num_features")?.unwrap_or(0)));
@@ -204,7 +204,9 @@ fn norm(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
             } else if let Some(momentum) = a.float("momentum")? {
                 layer = layer.momentum(momentum);
             }
-            Box::new(layer)
+            let layer = layer.track_running_stats(a.flag("track_running_stats", true)?);
+            let affine = a.flag("affine", true)?;
+            Box::new(layer.affine(affine).bias(affine && bias))
         }};
     }
     Ok(match name {
@@ -212,16 +214,19 @@ fn norm(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
         "BatchNorm2d" => batch_norm!(BatchNorm2d),
         "GroupNorm" => {
             let (groups, channels) = (a.size("num_groups")?, a.size("num_channels")?);
-            Box::new(with_eps!(GroupNorm::new(
-                groups.unwrap_or(0),
-                channels.unwrap_or(0)
-            )))
+            let layer = GroupNorm::new(groups.unwrap_or(0), channels.unwrap_or(0));
+            let affine = a.flag("affine", true)?;
+            Box::new(with_eps!(layer).affine(affine).bias(affine && bias))
         }
         "LayerNorm" => {
-            let layer = with_eps!(LayerNorm::new(last()?));
-            Box::new(layer.bias(a.flag("bias", true)?))
+            let layer = with_eps!(LayerNorm::new(shape()?));
+            let affine = a.flag("elementwise_affine", true)?;
+            Box::new(layer.elementwise_affine(affine).bias(affine && bias))
         }
-        _ => Box::new(with_eps!(RMSNorm::new(last()?))),
+        _ => {
+            let layer = with_eps!(RMSNorm::new(shape()?));
+            Box::new(layer.elementwise_affine(a.flag("elementwise_affine", true)?))
+        }
     })
 }
 
@@ -231,7 +236,7 @@ fn padding_mode(a: &Args) -> Expressed<PaddingMode> {
         Some("reflect") => PaddingMode::Reflect,
         Some("replicate") => PaddingMode::Replicate,
         Some("circular") => PaddingMode::Circular,
-        Some(_) => return missing("`padding_mode`"),
+        Some(_) => return mistyped("`padding_mode`"),
     })
 }
 
@@ -245,7 +250,7 @@ fn convolution(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
             if let Some(stride) = pair(a, "stride")? {
                 layer = layer.stride($extent(stride));
             }
-            if let Some(padding) = pair(a, "padding")? {
+            if let Some(padding) = padding(a)? {
                 layer = layer.padding($extent(padding));
             }
             if let Some(dilation) = pair(a, "dilation")? {
@@ -257,7 +262,10 @@ fn convolution(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
             Ok(Box::new(convolution!(@ layer, $extent, $($own)*)))
         }};
         (@ $layer:ident, $extent:expr, padded) => {
-            $layer.padding_mode(padding_mode(a)?)
+            match is_same(a) {
+                true => $layer.padding_same().padding_mode(padding_mode(a)?),
+                false => $layer.padding_mode(padding_mode(a)?),
+            }
         };
         (@ $layer:ident, $extent:expr, transposed) => {
             match pair(a, "output_padding")? {
@@ -307,8 +315,18 @@ fn convolution(name: &str, a: &Args) -> Expressed<Box<dyn Layer>> {
 pub(crate) fn interpolated(name: &str, a: &Args) -> Outputs {
     let x = a.x()?;
     a.text("mode")?;
+    // The factor of the rounded size.
+    let recomputed = a.flag("recompute_scale_factor", false)?;
     let layer = match (a.sizes("size")?.as_deref(), a.float("scale_factor")?) {
         (Some([height, width]), None) => Upsample::to_size(*height, *width),
+        (Some([length]), None) if x.rank() == 3 && name == "interpolate.nearest" => {
+            let rows = Upsample::to_size(1, *length).forward(&x.unsqueeze(2));
+            return Ok(vec![rows.squeeze(2)]);
+        }
+        (None, Some(factor)) if recomputed && x.rank() == 4 => {
+            let size = |dim| (x.dim(dim) as f64 * factor).floor() as usize;
+            Upsample::to_size(size(2), size(3))
+        }
         (None, Some(factor)) => Upsample::new(factor),
         _ => return missing("sequences and volumes"),
     };

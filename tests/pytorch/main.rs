@@ -7,16 +7,20 @@
 
 mod arguments;
 mod functions;
+mod further;
 mod layers;
 mod networks;
 mod optimizers;
+mod reasons;
 mod reductions;
+mod rows;
 mod samples;
 mod schedules;
 mod sequences;
 mod shapes;
 mod table;
 mod tensors;
+mod volumes;
 
 use arguments::{Args, Expressed, missing};
 use samples::{Place, Sample, Samples, Source, Wanted, weight};
@@ -27,8 +31,8 @@ use taper::error::{self, Problem};
 use taper::{Tensor, attempt};
 
 /// The least number of samples that are run and compared, and of inputs that PyTorch refuses.
-const COMPARED: usize = 8500;
-const REFUSED: usize = 100;
+const COMPARED: usize = 9900;
+const REFUSED: usize = 250;
 
 /// What became of a sample.
 pub(crate) enum Outcome {
@@ -36,6 +40,8 @@ pub(crate) enum Outcome {
     Equal,
     /// Taper refuses what PyTorch refuses.
     Refused,
+    /// Rust's types refuse what PyTorch refuses, when the call is compiled.
+    RefusedByTypes,
     /// Taper does not have an argument or a value of the sample.
     NotExpressible(String),
     Wrong(String),
@@ -59,7 +65,7 @@ fn taper_agrees_with_pytorch() {
         .collect();
     let count = |of: fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| of(outcome)).count();
     let compared = count(|outcome| matches!(outcome, Outcome::Equal));
-    let refused = count(|outcome| matches!(outcome, Outcome::Refused));
+    let refused = count(|outcome| matches!(outcome, Outcome::Refused | Outcome::RefusedByTypes));
     println!(
         "{compared} samples are equal, {refused} are refused, {} are not",
         wrong.len()
@@ -138,7 +144,10 @@ fn outcome(samples: &Samples, sample: &Json, place: Place) -> Outcome {
         }
         let unused = unused.first();
         let results = match (result, unused) {
-            (Ok(Ok(Err(reason))), _) => return Outcome::NotExpressible(reason.0),
+            (Ok(Ok(Err(reason))), _) if refused && reason.by_type => {
+                return Outcome::RefusedByTypes;
+            }
+            (Ok(Ok(Err(reason))), _) => return Outcome::NotExpressible(reason.what),
             (_, Some(name)) => return Outcome::NotExpressible(format!("`{name}`")),
             (Ok(Ok(Ok(results))), None) => results,
             (Ok(Err(error)), None) if let Some(reason) = refused_on_purpose(sample, &error) => {
@@ -194,7 +203,14 @@ fn refused_on_purpose(sample: &Json, error: &taper::Error) -> Option<&'static st
             Some("integers are not converted")
         }
         ("pow", Problem::Argument { .. }) => Some("negative exponents of integers"),
+        ("arange", Problem::Argument { .. }) => Some("a step below 1 for integers"),
         ("cat", _) => Some("an empty tensor of another rank"),
+        (name, _) if name.starts_with("nn.BatchNorm") => Some("an empty batch in training"),
+        ("nn.functional.gaussian_nll_loss" | "nn.functional.hinge_embedding_loss", _)
+            if error.to_string().contains("do not fit targets of shape") =>
+        {
+            Some("targets are not broadcast")
+        }
         _ => None,
     }
 }
@@ -230,6 +246,7 @@ fn run(sample: &Json, inputs: &Sample, dtype: DType) -> Expressed<Vec<Tensor>> {
 fn call(name: &str, args: &Args) -> Expressed<Vec<Tensor>> {
     let outputs = functions::call(name, args)
         .or_else(|| reductions::call(name, args))
+        .or_else(|| further::call(name, args))
         .or_else(|| shapes::call(name, args))
         .or_else(|| tensors::call(name, args))
         .or_else(|| networks::call(name, args));

@@ -10,10 +10,10 @@ from samples import Unstorable, gradients, outputs_of, quantized, tensors_in, wi
 from tables import MODULES
 
 
-def export_modules(exporter):
+def export_modules(exporter, modules=MODULES):
     for info in module_db:
         name = info.module_cls.__name__
-        if name not in MODULES:
+        if name not in modules:
             continue
         seen = set()
         for training in (True, False) if info.train_and_eval_differ else (True,):

@@ -1,10 +1,11 @@
 //! Calls of Taper's functions of neural networks by PyTorch's names.
 
-use crate::arguments::{Args, Expressed, missing};
+use crate::arguments::{Args, Expressed, Value, missing, mistyped};
 use crate::functions::{Outputs, expressed};
 use taper::Tensor;
 use taper::candle_core::DType;
-use taper::ops::{self, AttentionMask, Conv2dSpec, Pair, Pool2dSpec, Reduction};
+use taper::nn::{GroupNorm, Layer, LayerNorm, RMSNorm};
+use taper::ops::{self, AttentionMask, Conv2dSpec, OutputSize, Pair, Pool2dSpec, Reduction};
 
 /// Calls the function of this name; `None` if it is in another file.
 pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
@@ -21,8 +22,40 @@ pub(crate) fn pair(a: &Args, name: &str) -> Expressed<Option<Pair>> {
         None => None,
         Some([both]) => Some((*both).into()),
         Some([height, width]) => Some((*height, *width).into()),
-        Some(_) => return missing(format!("`{name}`: of another rank")),
+        Some(_) => return mistyped(format!("`{name}`: of another rank")),
     })
+}
+
+/// Reads the padding of a convolution, if it is not a text; `"valid"` is none.
+pub(crate) fn padding(a: &Args) -> Expressed<Option<Pair>> {
+    match a.get("padding") {
+        Some(Value::Text(text)) if text == "same" || text == "valid" => Ok(None),
+        _ => pair(a, "padding"),
+    }
+}
+
+/// Returns whether a convolution keeps the size of its input.
+pub(crate) fn is_same(a: &Args) -> bool {
+    matches!(a.get("padding"), Some(Value::Text(text)) if text == "same")
+}
+
+/// Reads the size of the output of adaptive pooling, of which parts may be None.
+pub(crate) fn output_size(a: &Args) -> Expressed<OutputSize> {
+    let size = |value: &Value| usize::try_from(value.int()?).ok();
+    match a.get("output_size") {
+        Some(Value::List(list)) => match &list[..] {
+            [Value::None, Value::None] => Ok((None, None).into()),
+            [Value::None, width] if let Some(width) = size(width) => Ok((None, width).into()),
+            [height, Value::None] if let Some(height) = size(height) => Ok((height, None).into()),
+            _ => match pair(a, "output_size")? {
+                Some(size) => Ok(size.into()),
+                None => missing("no `output_size`"),
+            },
+        },
+        Some(value) if let Some(size) = size(value) => Ok(size.into()),
+        Some(_) => missing("`output_size`: a negative integer"),
+        None => missing("`output_size`: None"),
+    }
 }
 
 fn convolution(name: &str, a: &Args) -> Option<Outputs> {
@@ -36,8 +69,11 @@ fn convolution(name: &str, a: &Args) -> Option<Outputs> {
             if let Some(stride) = pair(a, "stride")? {
                 spec = spec.stride(rows(stride, 1));
             }
-            if let Some(padding) = pair(a, "padding")? {
+            if let Some(padding) = padding(a)? {
                 spec = spec.padding(rows(padding, 0));
+            }
+            if is_same(a) {
+                spec = spec.padding_same();
             }
             if let Some(dilation) = pair(a, "dilation")? {
                 spec = spec.dilation(rows(dilation, 1));
@@ -78,9 +114,7 @@ fn convolution(name: &str, a: &Args) -> Option<Outputs> {
             }
         }),
         "adaptive_avg_pool2d" => expressed!({
-            let Some(size) = pair(a, "output_size")? else {
-                return missing("`output_size`: None");
-            };
+            let size = output_size(a)?;
             Ok(vec![ops::adaptive_avg_pool2d(&a.x()?, size)])
         }),
         _ => None,
@@ -100,40 +134,47 @@ fn pooling(a: &Args, mut spec: Pool2dSpec) -> Expressed<Pool2dSpec> {
 }
 
 fn normalization(name: &str, a: &Args) -> Option<Outputs> {
-    let one_dim = || match a.sizes("normalized_shape")?.as_deref() {
-        Some([_]) => Ok(()),
-        _ => missing("`normalized_shape`: several dimensions"),
-    };
+    let shape = || a.sizes("normalized_shape").map(Option::unwrap_or_default);
+    // The functions normalise one dimension, and the layers several.
+    let rows = |x: &Tensor, dims: usize| x.flatten_from(x.rank().saturating_sub(dims));
     match name {
         "layer_norm" => expressed!({
-            one_dim()?;
             let (x, weight, bias) = (a.x()?, a.maybe_tensor("weight")?, a.maybe_tensor("bias")?);
-            let (Some(weight), Some(bias)) = (weight, bias) else {
-                return missing("no `weight` or no `bias`");
+            let (shape, eps) = (shape()?, a.float("eps")?.unwrap_or(1e-5));
+            let (weight, bias) = match (weight, bias) {
+                (Some(weight), Some(bias)) => (weight.flatten_all(), bias.flatten_all()),
+                (None, None) => {
+                    let layer = LayerNorm::new(shape).eps(eps).elementwise_affine(false);
+                    return Ok(vec![layer.forward(&x)]);
+                }
+                _ => return missing("no `weight` or no `bias`"),
             };
-            let eps = a.float("eps")?.unwrap_or(1e-5);
-            Ok(vec![ops::layer_norm(&x, &weight, &bias, eps)])
+            let y = ops::layer_norm(&rows(&x, shape.len()), &weight, &bias, eps);
+            Ok(vec![y.reshape(x.shape())])
         }),
         "rms_norm" => expressed!({
-            one_dim()?;
-            let (x, eps) = (a.x()?, a.float("eps")?);
+            let (x, shape) = (a.x()?, shape()?);
+            let eps = a.float("eps")?.unwrap_or(default_eps(x.dtype()));
             let Some(weight) = a.maybe_tensor("weight")? else {
-                return missing("no `weight`");
+                let layer = RMSNorm::new(shape).eps(eps).elementwise_affine(false);
+                return Ok(vec![layer.forward(&x)]);
             };
-            Ok(vec![ops::rms_norm(
-                &x,
-                &weight,
-                eps.unwrap_or(default_eps(x.dtype())),
-            )])
+            let y = ops::rms_norm(&rows(&x, shape.len()), &weight.flatten_all(), eps);
+            Ok(vec![y.reshape(x.shape())])
         }),
         "group_norm" => expressed!({
             let (x, groups) = (a.x()?, a.size("num_groups")?.unwrap_or(0));
-            let (Some(weight), Some(bias)) = (a.maybe_tensor("weight")?, a.maybe_tensor("bias")?)
-            else {
-                return missing("no `weight` or no `bias`");
-            };
             let eps = a.float("eps")?.unwrap_or(1e-5);
-            Ok(vec![ops::group_norm(&x, groups, &weight, &bias, eps)])
+            match (a.maybe_tensor("weight")?, a.maybe_tensor("bias")?) {
+                (Some(weight), Some(bias)) => {
+                    Ok(vec![ops::group_norm(&x, groups, &weight, &bias, eps)])
+                }
+                (None, None) => {
+                    let layer = GroupNorm::new(groups, x.dim(1)).eps(eps).affine(false);
+                    Ok(vec![layer.forward(&x)])
+                }
+                _ => missing("no `weight` or no `bias`"),
+            }
         }),
         "batch_norm" | "prelu" => Some(missing("a layer only")),
         _ => None,
@@ -155,7 +196,7 @@ pub(crate) fn reduction(a: &Args) -> Expressed<Reduction> {
         Some("sum") => Reduction::Sum,
         Some("batchmean") => Reduction::BatchMean,
         Some("none") => Reduction::None,
-        Some(_) => return missing("`reduction`"),
+        Some(_) => return mistyped("`reduction`"),
     })
 }
 
@@ -238,10 +279,18 @@ fn other(name: &str, a: &Args) -> Option<Outputs> {
         "embedding" => expressed!(Ok(vec![ops::embedding(&a.x()?, &a.tensor("weight")?)])),
         "one_hot" => expressed!(match a.size("num_classes")? {
             Some(classes) => Ok(vec![ops::one_hot(&a.x()?, classes)]),
-            None => missing("no `num_classes`"),
+            None => {
+                let x = a.x()?;
+                let classes = x.max_all().item() as usize + 1;
+                Ok(vec![ops::one_hot(&x, classes)])
+            }
         }),
         "scaled_dot_product_attention" => expressed!({
-            let (query, key, value) = (a.x()?, a.tensor("key")?, a.tensor("value")?);
+            let (query, mut key, mut value) = (a.x()?, a.tensor("key")?, a.tensor("value")?);
+            if a.flag("enable_gqa", false)? {
+                let shared = |x: &Tensor| x.repeat_interleave(query.dim(-3) / x.dim(-3), -3);
+                (key, value) = (shared(&key), shared(&value));
+            }
             let mut mask = match a.flag("is_causal", false)? {
                 true => AttentionMask::causal(),
                 false => AttentionMask::none(),

@@ -52,8 +52,9 @@ pub(crate) fn kept(
     x: &Tensor,
     reduce: impl Fn(&Tensor, Axes) -> Tensor,
 ) -> Expressed<Tensor> {
+    let keepdim = a.flag("keepdim", false)?;
     let y = reduce(x, a.axes("dim")?);
-    if !a.flag("keepdim", false)? {
+    if !keepdim {
         return Ok(y);
     }
     let rank = x.rank() as i64;

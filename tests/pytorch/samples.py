@@ -151,6 +151,9 @@ def settings_of_encoder_layer(layer):
 def without_defaults(values, defaults):
     def is_default(name, value):
         known = defaults.get(name, inspect.Parameter.empty)
+        # Where True is expected, PyTorch may refuse 1.
+        if isinstance(known, bool) and not isinstance(value, bool):
+            return False
         return not isinstance(value, torch.Tensor) and type(value) in (type(known), int, float) and value == known
     return {name: value for name, value in values.items()
             if not is_default(name, value) and not (name in ("device", "memory_format", "requires_grad", "layout"))}

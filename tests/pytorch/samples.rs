@@ -65,7 +65,7 @@ impl Samples {
     pub(crate) fn all() -> Vec<Self> {
         match std::env::var_os("TAPER_SAMPLES") {
             Some(file) => vec![Self::read(file.into())],
-            None => ["samples.gz", "tensors.gz"]
+            None => ["samples.gz", "tensors.gz", "further.gz"]
                 .map(|name| Self::read(path("tests/pytorch").join(name)))
                 .into(),
         }

@@ -19,6 +19,7 @@ pub(crate) fn run(name: &str, run: &Run<'_>) -> Option<Expressed<Ran>> {
             })
         }),
         "TransformerEncoder" => encoder(run),
+        "Transformer" => transformer(run),
         "TransformerDecoderLayer" => decoder_layer(&run.sample.args).and_then(|layer| {
             run.of(layer, |layer, a| {
                 let of_target = mask(
@@ -61,15 +62,18 @@ fn recurrent(name: &str, run: &Run<'_>) -> Expressed<Ran> {
         }};
     }
     match name {
-        "LSTM" => run.of(layer!(LSTM), |layer, a| {
-            let state = match a.get("hx") {
-                None => None,
-                Some(_) => Some(a.tensors("hx")?),
-            };
-            let state = state.map(|state| (state[0].clone(), state[1].clone()));
-            let (y, (h, c)) = layer.forward(&a.tensor("input")?, state.as_ref());
-            Ok(vec![y, h, c])
-        }),
+        "LSTM" => run.of(
+            layer!(LSTM).proj_size(a.size("proj_size")?.unwrap_or(0)),
+            |layer, a| {
+                let state = match a.get("hx") {
+                    None => None,
+                    Some(_) => Some(a.tensors("hx")?),
+                };
+                let state = state.map(|state| (state[0].clone(), state[1].clone()));
+                let (y, (h, c)) = layer.forward(&a.tensor("input")?, state.as_ref());
+                Ok(vec![y, h, c])
+            },
+        ),
         "GRU" => run.of(layer!(GRU), |layer, a| {
             let (y, h) = layer.forward(&a.tensor("input")?, a.maybe_tensor("hx")?.as_ref());
             Ok(vec![y, h])
@@ -188,5 +192,31 @@ fn encoder(run: &Run<'_>) -> Expressed<Ran> {
     run.of(layer, |layer, a| {
         let mask = mask(a, heads, "mask", "src_key_padding_mask", "is_causal")?;
         Ok(vec![layer.forward(&a.tensor("src")?, &mask)])
+    })
+}
+
+fn transformer(run: &Run<'_>) -> Expressed<Ran> {
+    let a = &run.sample.args;
+    let layers = |name| a.size(name).map(|layers| layers.unwrap_or(6));
+    let encoders = layers("num_encoder_layers")?;
+    let decoders = layers("num_decoder_layers")?;
+    encoder_layer(a)?;
+    decoder_layer(a)?;
+    let features = a.size("d_model")?.unwrap_or(512);
+    let bias = a.flag("bias", true)?;
+    let heads = a.size("nhead")?.unwrap_or(8);
+    let norm = || LayerNorm::new(features).bias(bias);
+    let encoder = TransformerEncoder::new(encoders, || encoder_layer(a).expect("created above"));
+    let decoder = TransformerDecoder::new(decoders, || decoder_layer(a).expect("created above"));
+    let layer = Transformer::new(encoder.norm(norm()), decoder.norm(norm()));
+    run.of(layer, |layer, a| {
+        let masks = ["src", "tgt", "memory"].map(|part| {
+            let [pairs, keys, causal] = ["mask", "key_padding_mask", "is_causal"];
+            let name = |kind: &str| format!("{part}_{kind}");
+            mask(a, heads, &name(pairs), &name(keys), &name(causal))
+        });
+        let [source, target, memory] = masks;
+        let (x, y) = (a.tensor("src")?, a.tensor("tgt")?);
+        Ok(vec![layer.forward(&x, &y, &source?, &target?, &memory?)])
     })
 }

@@ -1,11 +1,12 @@
 //! Calls of Taper's functions that change a shape, choose a part, or create a tensor, by PyTorch's names.
 
-use crate::arguments::{Args, Expressed, Value, missing};
+use crate::arguments::{Args, Expressed, Value, missing, mistyped};
 use crate::functions::{Outputs, expressed, one};
 use taper::Tensor;
 use taper::candle_core::DType;
 use taper::ops;
-use taper::tensor::{Axes, Index, arange, arange_step, eye, full, linspace, ones, zeros};
+use taper::tensor::{Axes, Index, Number, arange, arange_step, arange_with_dtype, eye};
+use taper::tensor::{full, full_with_dtype, linspace, linspace_with_dtype, ones, zeros};
 
 /// Calls the function of this name; `None` if it is in another file.
 pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
@@ -68,8 +69,18 @@ fn selection(name: &str, a: &Args) -> Option<Outputs> {
             Ok(a.x()?.chunk(chunks, dim))
         }),
         "narrow" => expressed!({
-            let (dim, start, length) = (a.axis("dim")?, a.size("start")?, a.size("length")?);
-            one(a.x()?.narrow(dim, start.unwrap_or(0), length.unwrap_or(0)))
+            let (x, dim, length) = (a.x()?, a.axis("dim")?, a.size("length")?.unwrap_or(0));
+            let start = match a.get("start") {
+                Some(Value::Tensor(start)) if start.dtype() == DType::U8 => {
+                    return mistyped("`start`: a mask");
+                }
+                Some(Value::Tensor(start)) => start.item() as i64,
+                _ => a.int("start")?.unwrap_or(0),
+            };
+            match usize::try_from(start) {
+                Ok(start) => one(x.narrow(dim, start, length)),
+                Err(_) => from_the_end(a, start, length),
+            }
         }),
         "index_select" => expressed!(one(a
             .x()?
@@ -82,10 +93,10 @@ fn selection(name: &str, a: &Args) -> Option<Outputs> {
         "roll" => expressed!({
             let (x, shifts) = (a.x()?, a.ints("shifts")?.unwrap_or_default());
             one(match a.ints("dims")?.filter(|dims| !dims.is_empty()) {
-                None if shifts.len() != 1 => return missing("`shifts` of no dimension"),
+                None if shifts.len() != 1 => return mistyped("`shifts` of no dimension"),
                 None => x.flatten_all().roll(shifts[0], 0).reshape(x.shape()),
                 Some(dims) if dims.len() != shifts.len() => {
-                    return missing("`shifts` of other dimensions");
+                    return mistyped("`shifts` of other dimensions");
                 }
                 Some(dims) => shifts
                     .iter()
@@ -95,6 +106,19 @@ fn selection(name: &str, a: &Args) -> Option<Outputs> {
         }),
         _ => None,
     }
+}
+
+/// Returns a part that begins at a negative index: a range, for which `i` counts from the end.
+fn from_the_end(a: &Args, start: i64, length: usize) -> Outputs {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let (x, dim) = (a.x()?, a.int("dim")?.unwrap_or(0));
+    let end = match start + length as i64 {
+        0 => Unbounded,
+        end if end < 0 => Excluded(end),
+        _ => return missing("`start` and `length`: beyond the end"),
+    };
+    let range = Index::Range(Included(start), end);
+    one(x.movedim(dim, 0).i((range,)).movedim(0, dim))
 }
 
 /// Returns the indices of a sample of `__getitem__`.
@@ -133,57 +157,65 @@ pub(crate) fn indices(a: &Args) -> Expressed<Vec<Index>> {
 
 /// Creates a tensor in the type of the argument `dtype`.
 fn creation(name: &str, a: &Args) -> Option<Outputs> {
-    let outputs = created(name, a)?;
-    let in_type = |x: Tensor| -> Expressed<Tensor> {
-        // Values of f32 have lost digits.
-        let is_exact =
-            name != "linspace" && (x.dtype().is_int() || !matches!(name, "arange" | "full"));
-        match a.dtype("dtype")? {
-            Some(DType::F64 | DType::I64) if !is_exact => missing("`dtype`: f64 or i64"),
-            Some(dtype) => Ok(x.to_dtype(dtype)),
-            None => Ok(x),
-        }
+    let in_type = |x: Tensor| {
+        one(match a.dtype("dtype")? {
+            Some(dtype) => x.to_dtype(dtype),
+            None => x,
+        })
     };
-    Some(outputs.and_then(|outputs| outputs.into_iter().map(in_type).collect()))
-}
-
-fn created(name: &str, a: &Args) -> Option<Outputs> {
+    let sizes = |name| a.sizes(name).map(Option::unwrap_or_default);
     match name {
         "eye" => expressed!({
             let n = a.size("n")?.unwrap_or(0);
-            match a.size("m")? {
-                Some(m) => one(eye((n, m))),
-                None => one(eye(n)),
-            }
+            in_type(match a.size("m")? {
+                Some(m) => eye((n, m)),
+                None => eye(n),
+            })
         }),
-        "arange" => expressed!(match (a.get("start"), a.get("end")) {
-            _ if let Some(step) = a.number("step")? => match (a.number("start")?, a.number("end")?)
-            {
-                (Some(end), None) => one(arange_step(0, end, step)),
-                (Some(start), Some(end)) => one(arange_step(start, end, step)),
-                _ => missing("no `end`"),
-            },
-            (Some(Value::Int(end)), None) => one(arange(0, *end)),
-            (Some(Value::Float(end)), None) => one(arange(0.0, *end)),
-            (Some(Value::Int(start)), Some(Value::Int(end))) => one(arange(*start, *end)),
-            (start, end) => match (a.float("start")?, a.float("end")?) {
-                (Some(first), Some(last)) if start.is_some() && end.is_some() =>
-                    one(arange(first, last)),
-                _ => missing("no `end`"),
-            },
+        "zeros" => expressed!(in_type(zeros(sizes("size")?))),
+        "ones" => expressed!(in_type(ones(sizes("size")?))),
+        "full" => expressed!({
+            let Some(value) = a.number("fill_value")? else {
+                return missing("no `fill_value`");
+            };
+            one(match a.dtype("dtype")? {
+                Some(dtype) => full_with_dtype(sizes("size")?, value, dtype),
+                None => full(sizes("size")?, a.float("fill_value")?.unwrap_or(0.0)),
+            })
         }),
-        "linspace" => expressed!(
-            match (a.float("start")?, a.float("end")?, a.size("steps")?) {
-                (Some(start), Some(end), Some(steps)) => one(linspace(start, end, steps)),
-                _ => missing("no `steps`"),
-            }
-        ),
-        "full" => expressed!(match (a.sizes("size")?, a.float("fill_value")?) {
-            (Some(shape), Some(value)) => one(full(shape, value)),
-            _ => missing("`fill_value`"),
+        "linspace" => expressed!({
+            let limit = |name: &str| match a.get(name) {
+                Some(Value::Tensor(x)) => Ok(x.clone()),
+                _ => Ok(full_with_dtype(
+                    (),
+                    a.float(name)?.unwrap_or(0.0),
+                    DType::F64,
+                )),
+            };
+            let (start, end) = (limit("start")?, limit("end")?);
+            let (steps, dtype) = (a.size("steps")?.unwrap_or(0), a.dtype("dtype")?);
+            let (start, end) = (start.item(), end.item());
+            one(match dtype {
+                Some(dtype) => linspace_with_dtype(start, end, steps, dtype),
+                None => linspace(start, end, steps),
+            })
         }),
-        "zeros" => expressed!(one(zeros(a.sizes("size")?.unwrap_or_default()))),
-        "ones" => expressed!(one(ones(a.sizes("size")?.unwrap_or_default()))),
+        "arange" => expressed!(range(a)),
         _ => None,
     }
+}
+
+fn range(a: &Args) -> Outputs {
+    let (start, end) = match (a.number("start")?, a.number("end")?) {
+        (Some(end), None) => (Number::Int(0), end),
+        (Some(start), Some(end)) => (start, end),
+        _ => return missing("no `end`"),
+    };
+    let step = a.number("step")?;
+    one(match (a.dtype("dtype")?, step, start, end) {
+        (Some(dtype), ..) => arange_with_dtype(start, end, step.unwrap_or(1.into()), dtype),
+        (_, Some(step), ..) => arange_step(start, end, step),
+        (_, _, Number::Int(start), Number::Int(end)) => arange(start, end),
+        (.., start, end) => arange_step(start, end, 1),
+    })
 }

@@ -91,13 +91,15 @@ TENSORS = {
     "nn.functional.unfold": "x kernel_size dilation=1 padding=0 stride=1",
     "nn.functional.fold": "x output_size kernel_size dilation=1 padding=0 stride=1",
     "nn.functional.pixel_shuffle": "x upscale_factor", "nn.functional.pixel_unshuffle": "x downscale_factor",
-    "nn.functional.pad.constant": "x pad mode='constant' value=0", "nn.functional.pad.reflect": "x pad value=None",
-    "nn.functional.pad.replicate": "x pad value=None", "nn.functional.pad.circular": "x pad value=None",
+    "nn.functional.pad.constant": "x pad mode='constant' value=0", "nn.functional.pad.reflect": "x pad mode='constant' value=None",
+    "nn.functional.pad.replicate": "x pad mode='constant' value=None",
+    "nn.functional.pad.circular": "x pad mode='constant' value=None",
     "nn.functional.grid_sample": "x grid mode='bilinear' padding_mode='zeros' align_corners=False",
 }
 
-# Functions that take on purpose what PyTorch refuses: scalars, masks, which are integers, and batches of matrices.
-TAKEN = "maximum minimum max.binary min.binary neg t masked_fill".split()
+# Functions that take on purpose what PyTorch refuses: scalars, masks, which are integers, batches of matrices, and images
+# without pixels.
+TAKEN = "maximum minimum max.binary min.binary neg t masked_fill nn.functional.group_norm".split()
 
 # Variants of PyTorch's functions that are functions of their own.
 VARIANTS = "div.trunc_rounding div.floor_rounding linspace.tensor_overload norm.nuc norm.inf".split()
@@ -118,3 +120,30 @@ MODULES = """AdaptiveAvgPool2d AvgPool2d BatchNorm1d BatchNorm2d Conv1d Conv2d C
     Softmax Tanh RNN GRU LSTM""".split()
 
 OPTIMIZERS = "Adadelta Adagrad Adam AdamW RMSprop SGD".split()
+
+# The layers, losses and functions of further.gz.
+FURTHER_MODULES = """AdaptiveAvgPool1d AdaptiveMaxPool1d AdaptiveMaxPool2d AvgPool1d AvgPool3d BCELoss BatchNorm3d Bilinear CTCLoss Conv3d CosineEmbeddingLoss GLU GRUCell
+    GaussianNLLLoss Hardswish HingeEmbeddingLoss InstanceNorm1d InstanceNorm2d LSTMCell LocalResponseNorm MaxPool1d MaxPool3d Mish
+    MultiMarginLoss PoissonNLLLoss RNNCell Softplus Transformer""".split()
+
+REDUCED = "size_average=None reduce=None reduction='mean'"
+FURTHER_SIGNATURES = {
+    "nn.functional.hardswish": "x inplace=False", "nn.functional.mish": "x inplace=False",
+    "nn.functional.softplus": "x beta=1 threshold=20", "nn.functional.glu": "x dim=-1",
+    "nn.functional.adaptive_max_pool2d": "x output_size return_indices=False",
+    "nn.functional.max_pool1d":
+        "x kernel_size stride=None padding=0 dilation=1 ceil_mode=False return_indices=False",
+    "nn.functional.avg_pool1d": "x kernel_size stride=None padding=0 ceil_mode=False count_include_pad=True",
+    "nn.functional.adaptive_avg_pool1d": "x output_size",
+    "nn.functional.adaptive_max_pool1d": "x output_size return_indices=False",
+    "nn.functional.local_response_norm": "x size alpha=1e-4 beta=0.75 k=1.0",
+    "nn.functional.binary_cross_entropy": "x target weight=None " + REDUCED,
+    "nn.functional.hinge_embedding_loss": "x target margin=1.0 " + REDUCED,
+    "nn.functional.cosine_embedding_loss": "x target third margin=0.0 " + REDUCED,
+    "nn.functional.triplet_margin_loss": "x target third margin=1.0 p=2 eps=1e-6 swap=False " + REDUCED,
+    "nn.functional.multi_margin_loss": "x target p=1 margin=1.0 weight=None " + REDUCED,
+    "nn.functional.poisson_nll_loss":
+        "x target log_input=True full=False size_average=None eps=1e-8 reduce=None reduction='mean'",
+    "nn.functional.gaussian_nll_loss": "x target third full=False eps=1e-6 reduction='mean'",
+    "nn.functional.ctc_loss": "x target input_lengths target_lengths blank=0 reduction='mean' zero_infinity=False",
+}

@@ -1,13 +1,14 @@
 //! Calls of Taper's functions of whole tensors by PyTorch's names: writing at indices, ranking, matrices, patches.
 
-use crate::arguments::{Args, Expressed, Value, missing};
+use crate::arguments::{Args, Expressed, Value, missing, mistyped};
 use crate::functions::{Outputs, converted, expressed, one};
 use crate::reductions::kept;
 use crate::shapes::indices;
 use taper::Tensor;
+use taper::candle_core::DType;
 use taper::ops::{Conv2dSpec, Interpolation, PaddingMode, Pair};
 use taper::ops::{einsum, fold, grid_sample, unfold};
-use taper::tensor::Index;
+use taper::tensor::{Axes, Index, zeros};
 
 /// Calls the function of this name; `None` if it is in another file.
 pub(crate) fn call(name: &str, a: &Args) -> Option<Outputs> {
@@ -54,11 +55,14 @@ fn arranging(name: &str, a: &Args) -> Option<Outputs> {
 
 fn writing(name: &str, a: &Args) -> Option<Outputs> {
     match name {
-        "scatter" => expressed!(one(a.x()?.scatter(
-            &a.tensor("index")?,
-            a.operand("src")?,
-            a.axis("dim")?
-        ))),
+        "scatter" => expressed!({
+            let (x, index, dim) = (a.x()?, a.tensor("index")?, a.axis("dim")?);
+            match a.text("reduce")?.as_deref() {
+                Some("add") => one(x.scatter_add(&index, &a.tensor("src")?, dim)),
+                Some(other) => missing(format!("`reduce`: {other}")),
+                None => one(x.scatter(&index, a.operand("src")?, dim)),
+            }
+        }),
         "scatter_add" => expressed!(one(a.x()?.scatter_add(
             &a.tensor("index")?,
             &a.tensor("src")?,
@@ -134,29 +138,29 @@ fn ranking(name: &str, a: &Args) -> Option<Outputs> {
             }
         }),
         "quantile" => expressed!({
-            let (x, Some(Value::Float(q))) = (a.x()?, a.get("q")) else {
-                return missing("`q`: a tensor");
-            };
             if a.get("interpolation").is_some() {
                 return missing("`interpolation`");
             }
-            one(match a.int("dim")? {
-                Some(dim) => kept(a, &x, |x, _| x.quantile(*q, dim))?,
-                None => {
-                    let all = x.flatten_all().quantile(*q, 0);
-                    match a.flag("keepdim", false)? {
-                        true => all.reshape(vec![1; x.rank()]),
-                        false => all,
-                    }
+            match a.get("q") {
+                Some(Value::Float(q)) => one(quantile(a, *q)?),
+                Some(Value::Tensor(q)) if q.track_op() => missing("`q` with a gradient"),
+                Some(Value::Tensor(q)) if q.rank() == 0 => one(quantile(a, q.item())?),
+                Some(Value::Tensor(each)) => {
+                    let each = each.to_dtype(DType::F64).to_vec::<f64>().into_iter();
+                    let each = each
+                        .map(|q| quantile(a, q))
+                        .collect::<Expressed<Vec<_>>>()?;
+                    one(Tensor::stack(&each, 0))
                 }
-            })
+                _ => missing("no `q`"),
+            }
         }),
         "unique" => expressed!({
-            if a.get("dim").is_some() {
-                return missing("`dim`");
-            }
             a.flag("sorted", true)?;
-            let (values, inverse, counts) = a.x()?.unique_all();
+            let (values, inverse, counts) = match a.int("dim")? {
+                Some(dim) => a.x()?.unique_along(dim),
+                None => a.x()?.unique_all(),
+            };
             let mut outputs = vec![values];
             if a.flag("return_inverse", false)? {
                 outputs.push(inverse);
@@ -167,17 +171,35 @@ fn ranking(name: &str, a: &Args) -> Option<Outputs> {
             Ok(outputs)
         }),
         "bincount" => expressed!({
-            if a.get("weights").is_some() {
-                return missing("`weights`");
-            }
-            one(a.x()?.bincount(a.size("minlength")?.unwrap_or(0)))
+            let x = a.x()?;
+            let counts = x.bincount(a.size("minlength")?.unwrap_or(0));
+            one(match a.maybe_tensor("weights")? {
+                Some(weights) => {
+                    let zeros = zeros(counts.elem_count()).to_dtype(DType::F64);
+                    zeros.index_add(&x, &weights.to_dtype(DType::F64), 0)
+                }
+                None => counts,
+            })
         }),
         "nonzero" => expressed!(match a.flag("as_tuple", false)? {
-            true => missing("`as_tuple`"),
+            true if a.x()?.rank() == 0 => Ok(a.x()?.reshape(1).nonzero().unbind(1)),
+            true => Ok(a.x()?.nonzero().unbind(1)),
             false => one(a.x()?.nonzero()),
         }),
         _ => None,
     }
+}
+
+fn quantile(a: &Args, q: f64) -> Expressed<Tensor> {
+    let x = a.x()?;
+    if let Some(dim) = a.int("dim")? {
+        return kept(a, &x, |x, _| x.quantile(q, dim));
+    }
+    let all = x.flatten_all().quantile(q, 0);
+    Ok(match a.flag("keepdim", false)? {
+        true => all.reshape(vec![1; x.rank()]),
+        false => all,
+    })
 }
 
 fn reduction(name: &str, a: &Args) -> Option<Outputs> {
@@ -192,21 +214,27 @@ fn reduction(name: &str, a: &Args) -> Option<Outputs> {
             one(kept(a, &converted(a)?, |x, dims| x.vector_norm(p, dims))?)
         }),
         "var" | "std" => expressed!({
-            let correction = match (a.float("correction")?, a.flag("unbiased", true)?) {
-                (Some(correction), _) => correction,
-                (None, true) => 1.0,
-                (None, false) => 0.0,
-            };
-            one(kept(a, &a.x()?, |x, dims| match name {
+            let along = |x: &Tensor, correction: f64, dims: Axes| match name {
                 "var" => x.var_with_correction(correction, dims),
                 _ => x.std_with_correction(correction, dims),
-            })?)
+            };
+            if let Some(Value::Bool(unbiased)) = a.get("dim") {
+                // Of all elements: it is in the place of `dim`.
+                return one(along(&a.x()?, f64::from(*unbiased), (..).into()));
+            }
+            let unbiased = a.flag("unbiased", true)?;
+            let correction = a.float("correction")?.unwrap_or(f64::from(unbiased));
+            one(kept(a, &a.x()?, |x, dims| along(x, correction, dims))?)
         }),
         "nn.functional.normalize" => expressed!({
-            if !matches!(a.float("p")?, None | Some(2.0)) || a.float("eps")?.is_some() {
-                return missing("`p` or `eps`");
-            }
-            one(a.x()?.normalize(a.int("dim")?.unwrap_or(1)))
+            let (x, dim) = (a.x()?, a.int("dim")?.unwrap_or(1));
+            one(match (a.float("p")?.unwrap_or(2.0), a.float("eps")?) {
+                (2.0, None) => x.normalize(dim),
+                (p, eps) => {
+                    let least = eps.unwrap_or(1e-12);
+                    &x / kept_at(&x, p, dim).clamp(least, f64::INFINITY)
+                }
+            })
         }),
         "nn.functional.cosine_similarity" => expressed!({
             if a.float("eps")?.is_some() {
@@ -219,10 +247,19 @@ fn reduction(name: &str, a: &Args) -> Option<Outputs> {
             a.text("compute_mode")?; // how, not what
             match a.float("p")? {
                 None | Some(2.0) => one(a.x()?.cdist(&a.tensor("other")?)),
-                _ => missing("`p`: other norms"),
+                Some(p) => one(a.x()?.cdist_with_norm(&a.tensor("other")?, p)),
             }
         }),
         _ => None,
+    }
+}
+
+/// Returns norms along a dimension, which keeps its place; a scalar has none.
+fn kept_at(x: &Tensor, p: f64, dim: i64) -> Tensor {
+    let norms = x.vector_norm(p, dim);
+    match x.rank() {
+        0 => norms,
+        _ => norms.unsqueeze(dim),
     }
 }
 
@@ -256,9 +293,10 @@ fn matrices(name: &str, a: &Args) -> Option<Outputs> {
             let dims = [a.int("dim1")?.unwrap_or(0), a.int("dim2")?.unwrap_or(1)];
             one(x.movedim(dims, [-2, -1]).diagonal(offset))
         }),
-        "diag_embed" => expressed!(match (a.int("offset")?, a.int("dim1")?, a.int("dim2")?) {
-            (None, None, None) => one(a.x()?.diag_embed()),
-            _ => missing("`offset`, `dim1` or `dim2`"),
+        "diag_embed" => expressed!({
+            let y = a.x()?.diag_embed(a.int("offset")?.unwrap_or(0));
+            let dims = [a.int("dim1")?.unwrap_or(-2), a.int("dim2")?.unwrap_or(-1)];
+            one(y.movedim([-2, -1], dims))
         }),
         "trace" => expressed!(one(a.x()?.trace())),
         "outer" => expressed!(one(a.x()?.outer(&a.tensor("other")?))),
@@ -268,7 +306,7 @@ fn matrices(name: &str, a: &Args) -> Option<Outputs> {
             one(einsum(&equation, &operands.iter().collect::<Vec<_>>()))
         }),
         "linalg.cholesky" => expressed!(match a.flag("upper", false)? {
-            true => missing("`upper`"),
+            true => one(a.x()?.cholesky().t()),
             false => one(a.x()?.cholesky()),
         }),
         "linalg.solve" => expressed!(match a.flag("left", true)? {
@@ -345,6 +383,7 @@ fn patches(name: &str, a: &Args) -> Option<Outputs> {
 }
 
 fn padded(a: &Args, mode: PaddingMode) -> Outputs {
+    a.text("mode")?;
     one(a.x()?.pad(&a.ints("pad")?.unwrap_or_default(), mode))
 }
 
@@ -362,6 +401,6 @@ fn pair(a: &Args, name: &str, default: usize) -> Expressed<Pair> {
         None => Ok(default.into()),
         Some([size]) => Ok((*size).into()),
         Some([height, width]) => Ok((*height, *width).into()),
-        Some(_) => missing(format!("`{name}`: of another rank")),
+        Some(_) => mistyped(format!("`{name}`: of another rank")),
     }
 }

@@ -103,7 +103,7 @@ class Llama(nn.Module):
         mask = distance >= 0
         if self.window:
             mask &= distance < self.window
-        angles = (position.double()[:, None] * self.angles).to(self.lm_head.weight.dtype)
+        angles = (position.double()[:, None] * self.angles).to(self.model.norm.weight.dtype)
         x = self.model.embed_tokens(tokens)
         for layer in self.model.layers:
             x = layer(x, angles, mask)

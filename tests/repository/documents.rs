@@ -79,7 +79,7 @@ fn cases_that_differ_between_the_engines_exist() {
     for (file, case) in named {
         let tests = read(&format!("tests/session/{file}.rs"));
         assert!(
-            tests.contains(&format!("\nfn {case}")),
+            tests.contains(&format!("\nfn {case}()")),
             "{file}::{case} is not a case"
         );
         count += 1;

@@ -39,6 +39,14 @@ fn every_layer_is_in_the_tables() {
     assert!(missing.is_empty(), "{PAGE} lacks {missing:?}");
 }
 
+#[test]
+fn what_is_absent_says_why() {
+    let page = read(PAGE);
+    let absent = page.lines().filter(|line| line.contains("| – |"));
+    let silent: Vec<&str> = absent.filter(|line| line.ends_with("| – | |")).collect();
+    assert!(silent.is_empty(), "{PAGE} does not say why: {silent:?}");
+}
+
 /// Returns the code spans in the second column of all tables.
 fn names_of_taper(page: &str) -> BTreeSet<&str> {
     let rows = page.lines().filter(|line| line.starts_with('|'));
@@ -48,7 +56,7 @@ fn names_of_taper(page: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-fn words(text: &str) -> BTreeSet<String> {
+pub(super) fn words(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(|c| !is_part(c)).map(str::to_owned).collect()
 }

@@ -4,7 +4,9 @@
 mod dependencies;
 mod documents;
 mod from_pytorch;
+mod pytorch_names;
 mod readme;
+mod security;
 mod versions;
 
 use std::path::{Path, PathBuf};

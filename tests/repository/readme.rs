@@ -1,4 +1,4 @@
-//! Each command of the README is run by a test, or listed with the reason why not.
+//! Each block of commands or code in the README is run by a test, or listed with the reason why not.
 
 use super::read;
 use std::collections::BTreeSet;
@@ -11,7 +11,10 @@ enum By {
     Nothing(&'static str),
 }
 
-const COMMANDS: [(&str, By); 16] = [
+const MANIFEST: &str =
+    "lines of a manifest; tests/export.rs builds projects that depend on a copy of the crate";
+
+const BLOCKS: [(&str, By); 20] = [
     (
         "cargo taper lab notebooks/01-welcome.ipynb",
         By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),
@@ -78,32 +81,39 @@ const COMMANDS: [(&str, By); 16] = [
             "cargo build --release --features mpi",
         ),
     ),
+    ("cd FOLDER", By::Nothing("leads into the exported folder")),
     (
         "mpirun -n 2 target/release/name",
         By::File("tests/distributed/run.py", "\"mpirun\", \"-n\""),
     ),
+    (
+        "// Input: 1, 28, 28\n// Labels: zero, one, two\nnet",
+        By::File("tests/publish.rs", "// Labels: ring, disc, square\\nnet"),
+    ),
+    ("[dependencies]", By::Nothing(MANIFEST)),
+    (
+        "taper = { path = \"path/to/taper\" }",
+        By::Nothing(MANIFEST),
+    ),
 ];
 
 #[test]
-fn each_command_of_the_readme_is_run_by_a_test() {
+fn each_block_of_the_readme_is_run_by_a_test() {
     let readme = read("README.md");
-    let blocks = readme.lines().filter_map(|line| line.strip_prefix("    "));
-    let commands = blocks.map(|line| line.split("  #").next().unwrap_or_default().trim());
-    // Cargo.toml's lines, and a change of the folder.
-    let is_command =
-        |line: &&str| !line.starts_with('[') && !line.contains(" = ") && !line.starts_with("cd ");
-    let found: BTreeSet<&str> = commands.filter(is_command).collect();
-    let listed: BTreeSet<&str> = COMMANDS.iter().map(|(command, _)| *command).collect();
-    assert_eq!(
-        found, listed,
-        "the README's commands and those of this test"
-    );
-    for (command, by) in COMMANDS {
+    let lines = readme.lines().filter_map(|line| line.strip_prefix("    "));
+    let commands = lines.map(|line| line.split("  #").next().unwrap_or_default().trim());
+    // Between two fences, after the line that names the language.
+    let fenced = readme.split("```").skip(1).step_by(2);
+    let fenced = fenced.map(|block| block.split_once('\n').map_or("", |(_, code)| code.trim()));
+    let found: BTreeSet<&str> = commands.chain(fenced).collect();
+    let listed: BTreeSet<&str> = BLOCKS.iter().map(|(block, _)| *block).collect();
+    assert_eq!(found, listed, "the README's blocks and those of this test");
+    for (block, by) in BLOCKS {
         match by {
             By::File(file, text) => {
-                assert!(read(file).contains(text), "{command}: {file} has no {text}")
+                assert!(read(file).contains(text), "{block}: {file} has no {text}")
             }
-            By::Nothing(reason) => assert!(!reason.is_empty(), "{command}"),
+            By::Nothing(reason) => assert!(!reason.is_empty(), "{block}"),
         }
     }
 }

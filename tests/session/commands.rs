@@ -65,10 +65,12 @@ fn a_restart_removes_only_the_variables() {
     assert_eq!(ran, [value("1")]);
 }
 
-/// Cargo's cache contains the packages of the tests' own lock file. One cell adds several of them.
+/// Cargo's cache contains the packages of the tests' own lock file. One cell adds several of them. Variables stay, also
+/// those of the user's own types.
 #[test]
 fn packages_are_added_and_used_in_one_cell() {
     let mut session = own_session();
+    session.run("#[derive(Debug)]\nstruct Own { x: i32 }\nlet own = vec![Own { x: 1 }];");
     let code = ":dep itoa = \"1\"\n:dep smallvec\nlet three: smallvec::SmallVec<[i32; 2]> = smallvec::smallvec![1, 2, 3];\nthree.len()";
     let ran = session.run(code);
     assert_eq!(ran.last(), Some(&value("3")), "{ran:?}");
@@ -83,8 +85,7 @@ fn packages_are_added_and_used_in_one_cell() {
         Some(&json!("error")),
         "{ran:?}"
     );
-    let ran = session.run("1 + 1");
-    assert_eq!(ran, [value("2")]);
+    assert_eq!(session.run("own[0].x + 1"), [value("2")]);
 }
 
 /// A package may enable features of Taper's dependencies. It is compiled beside those of Taper.
@@ -351,4 +352,49 @@ fn a_profile_shows_what_each_line_took() {
     assert_eq!(session.run("commands_kept.len() + 1"), [value("5")]);
     let wrong = session.run("%%profile\n");
     assert_eq!(wrong[0]["name"], "UsageError");
+}
+
+#[test]
+fn a_profile_of_a_model_shows_its_layers() {
+    let mut session = session();
+    session.run("let commands_net = seq![Linear::new(3, 4), ReLU, Linear::new(4, 1)];");
+    let source = "%%profile
+for _ in 0..3 {
+    let loss = commands_net.forward(&ones((5, 3))).sum_all();
+    loss.backward();
+}";
+    let ran = session.run(source);
+    assert_eq!(ran.len(), 2, "{ran:?}");
+    let text = ran[0]["data"]["text/plain"].as_str().expect("a text");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        rows[1][..6],
+        ["Linear", "(5,", "4)", "16", "3", "180"],
+        "{text}"
+    );
+    assert_eq!(rows[2][..6], ["ReLU", "(5,", "4)", "0", "3", "0"], "{text}");
+    assert_eq!(
+        rows[3][..6],
+        ["Linear", "(5,", "1)", "5", "3", "60"],
+        "{text}"
+    );
+    assert_eq!(rows[4][..2], ["total", "240"], "{text}");
+    let lines = &ran[1]["data"]["application/vnd.taper.profile+json"]["lines"];
+    assert_eq!(lines.as_array().map(Vec::len), Some(3), "{lines}");
+    let source = "seq![Linear::new(3, 50_000)].measured_summary((10, 3)).show_text()";
+    let ran = session.run(source);
+    let text = ran[0]["data"]["text/plain"].as_str().expect("a text");
+    assert!(text.contains("1.50 M"), "{text}");
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        // The output has 10 · 50,000 elements of 4 bytes.
+        assert!(text.contains("  2.0"), "{text}");
+    }
+    // Nothing is measured after it.
+    assert_eq!(
+        session.run("commands_net.forward(&ones((5, 3))).dims()[1]"),
+        [value("1")]
+    );
 }

@@ -6,6 +6,7 @@ mod common;
 mod crashes;
 mod displays;
 mod errors;
+mod faults;
 mod first_mistakes;
 mod input;
 mod marks;

@@ -1,6 +1,7 @@
 //! Set-up, with the real command, the real cargo and a small stand-in for the clone: killed at any
 //! moment, run twice at the same time, damaged afterwards, or with a missing requirement.
 
+mod faults;
 mod gpu;
 mod killed;
 mod missing;

@@ -1,6 +1,7 @@
 //! A requirement of set-up is missing, or in use by another process.
 
 use super::place::{Call, Place, programs_without, script};
+use super::stand_in::PYTHON;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -88,6 +89,36 @@ fn a_missing_requirement_is_reported_at_once_and_nothing_else_is_needed() {
         "nothing long has begun"
     );
     place.taper(["setup"]).run().succeeds();
+}
+
+#[test]
+fn the_variable_python_chooses_the_python_of_jupyterlab() {
+    let place = Place::ready();
+    let setup = |python: &str| {
+        let call = place.taper(["setup"]);
+        call.env("PYTHON", place.path().join(python)).run()
+    };
+    let installs = "Installing JupyterLab into Taper's own Python environment (Python 3.13.0).";
+    let other = PYTHON.replace("3.12.0", "3.13.0");
+    script(&place.path().join("other"), &other);
+    setup("other").succeeds().says(installs);
+    // The same one again, and none.
+    let again = setup("other").succeeds().text;
+    let without = place.taper(["setup"]).without("PYTHON").run().succeeds();
+    for said in [again, without.text] {
+        assert!(!said.contains("Installing JupyterLab"), "{said}");
+    }
+
+    // It never takes another one than the user has named.
+    setup("none")
+        .fails()
+        .says("The variable PYTHON names")
+        .says("which cannot be started");
+    script(&place.path().join("old"), "#!/bin/sh\necho 3.9.18\n");
+    setup("old")
+        .fails()
+        .says("which is Python 3.9.18")
+        .says("Python 3.10 or newer");
 }
 
 #[test]

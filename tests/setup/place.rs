@@ -109,7 +109,12 @@ impl Place {
 
     /// Returns a call of the real command, without the environment variables of the surrounding `cargo test`.
     pub(crate) fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
+        self.call(env!("CARGO_BIN_EXE_taper"), arguments)
+    }
+
+    /// Returns a call of a program in the environment of [`Place::taper`].
+    pub(crate) fn call<const N: usize>(&self, program: &str, arguments: [&str; N]) -> Call {
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             let is_of_cargo = name.starts_with("CARGO") && name != "CARGO_HOME";

@@ -29,7 +29,6 @@ fn write_home(home: &Path) {
         fs::write(home.join(file), text).expect("a file is written");
     }
     script(&home.join("python-stand-in"), PYTHON);
-    script(&home.join("pip-stand-in"), PIP);
 }
 
 const MANIFEST: &str = r#"[workspace]
@@ -153,19 +152,16 @@ pub fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
 }
 ";
 
-/// Called with `-c …`, it prints the version; with `-m venv FOLDER`, it creates an environment.
-const PYTHON: &str = r#"#!/bin/sh
+/// Called with `-c …`, it prints the version and its path; with `-m venv FOLDER`, it creates an environment, whose Python
+/// is a link to it. With `-m pip …` it installs a `jupyter` that does nothing, or, for the list that contains CUDA's
+/// compiler, the files of CUDA that set-up checks.
+pub(crate) const PYTHON: &str = r#"#!/bin/sh
 set -e
-case "$1" in
-    -c) echo 3.12.0 ;;
-    -m) mkdir -p "$3/bin" && cp "$(dirname "$0")/pip-stand-in" "$3/bin/python" ;;
+case "$1 $2" in
+    "-m venv") mkdir -p "$3/bin" && ln -s "$0" "$3/bin/python" && exit ;;
+    "-m pip") ;;
+    *) printf '3.12.0\n%s\n' "$0" && exit ;;
 esac
-"#;
-
-/// The environment's Python. It installs a `jupyter` that does nothing, or, for the list that contains
-/// CUDA's compiler, the files of CUDA that set-up checks.
-const PIP: &str = r#"#!/bin/sh
-set -e
 bin=$(dirname "$0")
 sleep 1
 for list; do :; done

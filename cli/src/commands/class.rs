@@ -7,14 +7,14 @@ use std::io::{IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use taper_host::{cache, checkout};
+use taper_host::{cache, checkout, toolchain};
 
 /// The file in the folder of a class with the answers.
 const ANSWERS: &str = "class.json";
 
 /// Prepare a folder for a class on this machine: JupyterHub, nbgrader and the compiled packages.
 ///
-/// What no option answers is asked in a terminal. A second call updates the class, and asks nothing that is answered.
+/// Asks in a terminal for each value that no option sets. A second call updates the class, and keeps earlier answers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The folder of the class, such as /opt/class
@@ -74,7 +74,8 @@ const QUESTIONS: [Question; 5] = [
         name: "address",
         text: "The address of the hub",
         default: "http://127.0.0.1:8000",
-        expected: "an address such as http://127.0.0.1:8000",
+        expected: "an address such as http://127.0.0.1:8000, not of the ports 8001 and 8081, which JupyterHub uses itself; a \
+                   server in front of it speaks HTTPS",
         is_answer: is_address,
     },
     Question {
@@ -103,6 +104,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "students use an installed Taper: build one with `packaging/wheel dist`, install it with pip, and run \
          `taper class` instead of `cargo taper class`"
     );
+    let rustc = &toolchain::get()?.rustc;
+    ensure!(
+        crate::setup::store::is_for_all(rustc),
+        "only you can run {}: `cp -r \"$(rustc --print sysroot)\" /opt/rust` copies Rust to where students can; then \
+         run the same command again with `PATH=/opt/rust/bin:$PATH`",
+        rustc.display()
+    );
     cache::make(&arguments.folder)?;
     let folder = arguments.folder.canonicalize()?;
     let answers = answers(arguments, &known(&folder)?)?;
@@ -120,9 +128,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .context("starting bash")?;
     ensure!(
         install.success(),
-        "the class is not complete: mend what is named above, then run the same command again"
+        "the class is not complete: fix the problems above, then run the same command again"
     );
     add_course(&folder, &packaging, &answers)?;
+    let environment = teacher_environment(&folder, &answers["course"], rustc);
+    let file = folder.join("teacher.sh");
+    cache::write_atomically(&file, environment.as_bytes())?;
+    allow(&file, 0o644)?;
     println!("{}", next_steps(&folder, &answers));
     Ok(ExitCode::SUCCESS)
 }
@@ -160,7 +172,7 @@ fn known(folder: &Path) -> Result<Answers> {
     }
 }
 
-/// Returns the answers: those of the options, of an earlier call, of the user at a terminal, or else the defaults.
+/// Returns the answers: from the options, an earlier call, or the user at a terminal, or else the defaults.
 fn answers(arguments: &Arguments, known: &Answers) -> Result<Answers> {
     let given = [
         &arguments.course,
@@ -217,11 +229,14 @@ fn is_name(text: &str) -> bool {
 }
 
 fn is_address(text: &str) -> bool {
-    let host = text
-        .strip_prefix("http://")
-        .or(text.strip_prefix("https://"));
+    let host = text.strip_prefix("http://");
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".-:[]/".contains(c);
-    host.is_some_and(|host| !host.is_empty() && host.chars().all(is_part))
+    // JupyterHub and its proxy speak to each other there.
+    let is_taken = |host: &str| {
+        let machine = host.split('/').next().unwrap_or_default();
+        machine.ends_with(":8001") || machine.ends_with(":8081")
+    };
+    host.is_some_and(|host| !host.is_empty() && host.chars().all(is_part) && !is_taken(host))
 }
 
 fn is_memory(text: &str) -> bool {
@@ -247,7 +262,7 @@ fn add_course(folder: &Path, packaging: &Path, answers: &Answers) -> Result<()> 
     let own = folder.join("course").join(course);
     for (path, mode) in [
         (&folder.join("etc"), 0o755),
-        // Anybody may add to it, and remove only what is his own: nbgrader needs that.
+        // Every user may add files, and remove only their own: nbgrader needs that.
         (&exchange, 0o1777),
         (&folder.join("course"), 0o755),
         (&own, 0o700),
@@ -258,21 +273,9 @@ fn add_course(folder: &Path, packaging: &Path, answers: &Answers) -> Result<()> 
     let shared = format!(
         "c = get_config()\nc.CourseDirectory.course_id = {course:?}\nc.Exchange.root = {exchange:?}\n"
     );
-    let environment = format!(
-        "# nbgrader's commands in the course: `source {folder}/teacher.sh`\n\
-         export PATH=\"{folder}/hub/bin:{folder}/nbgrader:$PATH\"\n\
-         export TAPER_STORE=\"{folder}/store\" JUPYTER_CONFIG_PATH=\"{folder}/etc\"\n\
-         cd \"{own}\" && mkdir -p source\n",
-        folder = folder.display(),
-        own = own.display()
-    );
-    for (name, text) in [
-        ("etc/nbgrader_config.py", shared),
-        ("teacher.sh", environment),
-    ] {
-        cache::write_atomically(&folder.join(name), text.as_bytes())?;
-        allow(&folder.join(name), 0o644)?;
-    }
+    let file = folder.join("etc/nbgrader_config.py");
+    cache::write_atomically(&file, shared.as_bytes())?;
+    allow(&file, 0o644)?;
     let configuration = own.join("nbgrader_config.py");
     fs::copy(
         packaging.join("nbgrader/nbgrader_config.py"),
@@ -285,6 +288,19 @@ fn add_course(folder: &Path, packaging: &Path, answers: &Answers) -> Result<()> 
         .status();
     ensure!(owned.context("starting chown")?.success(), "chown failed");
     Ok(())
+}
+
+/// Returns the script that sets what the teacher's commands need, and goes to the course.
+fn teacher_environment(folder: &Path, course: &str, rustc: &Path) -> String {
+    format!(
+        "# nbgrader's commands in the course, and JupyterLab: `source {folder}/teacher.sh`\n\
+         export PATH=\"{folder}/hub/bin:{folder}/nbgrader:{rust}:$PATH\"\n\
+         export TAPER_STORE=\"{folder}/store\" JUPYTER_CONFIG_PATH=\"{folder}/etc\"\n\
+         export JUPYTER_PATH=\"{folder}/store/share/jupyter\"\n\
+         cd \"{folder}/course/{course}\" && mkdir -p source\n",
+        folder = folder.display(),
+        rust = rustc.parent().unwrap_or(rustc).display(),
+    )
 }
 
 fn allow(path: &Path, mode: u32) -> Result<()> {
@@ -300,7 +316,7 @@ The class is ready.
 
 Try it:             taper class {folder} --check
 Start the hub:      {folder}/hub/bin/jupyterhub -f {folder}/jupyterhub_config.py
-Students:           users of the group {group}, at {address}
+Students:           users of the group {group}, with a password (`passwd NAME`), at {address}
 Assignments:        as {teacher}: source {folder}/teacher.sh
 
 Back up, so that nothing is lost with this machine:
@@ -348,7 +364,7 @@ mod tests {
         assert_eq!((&*answers["course"], &*answers["memory"]), ("now", "1G"));
         let steps = next_steps(Path::new("/opt/class"), &answers);
         for text in [
-            "users of the group everybody, at http://127.0.0.1:9000",
+            "users of the group everybody, with a password (`passwd NAME`), at http://127.0.0.1:9000",
             "as eve: source /opt/class/teacher.sh",
         ] {
             assert!(steps.contains(text), "{steps}");
@@ -370,7 +386,9 @@ mod tests {
             assert!(!is_name(answer), "{answer}");
         }
         assert!(!is_memory("0G") && !is_memory("G") && is_memory("512M"));
-        assert!(!is_address("ftp://a") && is_address("https://[::1]:443"));
+        // JupyterHub without a certificate would serve passwords in the clear at this address.
+        assert!(!is_address("https://a") && is_address("http://[::1]:443"));
+        assert!(!is_address("http://a:8001/b") && is_address("http://a:80/8001"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod diffs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_host::{cache, checkout, digest};
+use taper_notebook::Edition;
 
 /// The file, in the folder of the course, with the digests of all files that this command wrote. A file with
 /// another digest was edited.
 const WRITTEN: &str = ".taper-course.json";
+
+/// The file with the translated hints of the exercises, which the crate reads (`src/exercises/translation.rs`).
+const HINTS: &str = ".taper-hints.json";
+
+/// The language of the notebooks in the repository.
+const ENGLISH: &str = "en";
 
 /// The limit for a file in the student's folder, in bytes.
 const LIMIT: u64 = 256 << 20;
@@ -32,6 +39,9 @@ pub(crate) struct Arguments {
     /// Write the path of the crate into the chapters, as the stock kernel evcxr_jupyter needs it
     #[arg(long)]
     pub(crate) stock: bool,
+    /// The language of the texts, such as `zh` or `fr`; a folder keeps its language (default: `en`)
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<String>,
     /// Make the folder a git repository whose diffs of notebooks are readable: without outputs, cell by cell
     #[arg(long)]
     pub(crate) git: bool,
@@ -40,7 +50,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let home = checkout::folder()?;
     let path = arguments.stock.then_some(home.as_path());
-    let course = Course::read(&home.join("notebooks"), path)?;
+    let language = language(&arguments.folder, arguments.lang.as_deref())?;
+    let edition = match language.as_str() {
+        ENGLISH => None,
+        language => Some(Edition::load(&home.join("po"), language)?),
+    };
+    let course = Course::read(&home.join("notebooks"), path, edition.as_ref())?;
     let edited = course.write(&arguments.folder)?;
     let folder = arguments.folder.display();
     if !edited.is_empty() {
@@ -57,22 +72,56 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns the language of a folder; fails if it has another one than `wanted`.
+fn language(folder: &Path, wanted: Option<&str>) -> Result<String> {
+    let list = folder.join(WRITTEN);
+    let own = match list.exists() {
+        true => Some(Written::read(&list)?.language),
+        false => None,
+    };
+    match (own, wanted) {
+        (Some(own), Some(wanted)) if own != wanted => bail!(
+            "the course in {} is in the language `{own}`: choose another folder for `{wanted}`",
+            folder.display()
+        ),
+        (Some(language), _) => Ok(language),
+        (None, wanted) => Ok(wanted.unwrap_or(ENGLISH).to_owned()),
+    }
+}
+
 fn next_step(folder: &Path) -> String {
     let (taper, folder) = (checkout::command(), folder.display());
     format!("{taper} lab {folder}/01-welcome.ipynb")
 }
 
 /// The files of the course.
-struct Course(BTreeMap<PathBuf, Vec<u8>>);
+struct Course {
+    language: String,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
 
-/// For each file, the digests of all versions that this command wrote.
-#[derive(Default, Deserialize, Serialize)]
-struct Written(BTreeMap<PathBuf, BTreeSet<String>>);
+/// What this command wrote into a folder.
+#[derive(Deserialize, Serialize)]
+struct Written {
+    #[serde(default = "english")]
+    language: String,
+    /// For each file, the digests of all versions.
+    #[serde(flatten)]
+    files: BTreeMap<PathBuf, BTreeSet<String>>,
+}
+
+fn english() -> String {
+    ENGLISH.into()
+}
 
 impl Course {
     /// Reads the chapters; `stock` is the folder of the crate, if its path is to be written into them.
-    fn read(notebooks: &Path, stock: Option<&Path>) -> Result<Course> {
+    fn read(notebooks: &Path, stock: Option<&Path>, edition: Option<&Edition>) -> Result<Course> {
         let mut files = BTreeMap::new();
+        if let Some(edition) = edition {
+            let hints = serde_json::to_vec_pretty(&edition.texts("hints"))?;
+            files.insert(HINTS.into(), hints);
+        }
         for folder in ["", "solutions"].map(Path::new) {
             let from = notebooks.join(folder);
             let entries = fs::read_dir(&from);
@@ -82,7 +131,12 @@ impl Course {
                 let Some("ipynb" | "csv") = kind else {
                     continue;
                 };
-                let content = fs::read(&path)?;
+                let mut content = fs::read(&path)?;
+                if let (Some(edition), Some("ipynb")) = (edition, kind) {
+                    let name = folder.join(path.file_stem().context("it has a name")?);
+                    let text = String::from_utf8(content)?;
+                    content = edition.notebook(&name.to_string_lossy(), &text)?.into();
+                }
                 let content = match (stock, kind) {
                     (Some(home), Some("ipynb")) => with_path(&String::from_utf8(content)?, home)?,
                     _ => content,
@@ -91,7 +145,8 @@ impl Course {
                 files.insert(folder.join(name), content);
             }
         }
-        Ok(Course(files))
+        let language = edition.map_or(ENGLISH, Edition::language).to_owned();
+        Ok(Course { language, files })
     }
 
     /// Writes the files, except those that were edited; returns the edited ones. If a call is killed, the next
@@ -100,11 +155,16 @@ impl Course {
         cache::make(&folder.join("solutions"))?;
         let list = folder.join(WRITTEN);
         let mut written = Written::read(&list)?;
+        written.language.clone_from(&self.language);
         let (mut edited, mut stale) = (Vec::new(), Vec::new());
-        for (name, content) in &self.0 {
+        for (name, content) in &self.files {
             let new = digest::of(content);
-            let is_ours =
-                |digest: &String| written.0.get(name).is_some_and(|of| of.contains(digest));
+            let is_ours = |digest: &String| {
+                written
+                    .files
+                    .get(name)
+                    .is_some_and(|of| of.contains(digest))
+            };
             match found(&folder.join(name))? {
                 Some(digest) if digest == new => {}
                 Some(digest) if !is_ours(&digest) => {
@@ -113,7 +173,7 @@ impl Course {
                 }
                 _ => stale.push((name, content)),
             }
-            written.0.entry(name.clone()).or_default().insert(new);
+            written.files.entry(name.clone()).or_default().insert(new);
         }
         // Before the files: a file that a killed call has written is still known as ours.
         cache::write_atomically(&list, serde_json::to_string_pretty(&written)?.as_bytes())?;
@@ -127,7 +187,10 @@ impl Course {
 impl Written {
     fn read(list: &Path) -> Result<Written> {
         match cache::read_regular(list, LIMIT) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Written::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Written {
+                language: english(),
+                files: BTreeMap::new(),
+            }),
             Err(error) => Err(error).with_context(|| format!("reading {}", list.display())),
             text => serde_json::from_slice(&text?).with_context(|| {
                 format!(
@@ -178,10 +241,13 @@ mod tests {
 
     fn course(chapter: &str) -> Course {
         let file = |name: &str, text: &str| (PathBuf::from(name), text.as_bytes().to_vec());
-        Course(BTreeMap::from([
-            file("01-a.ipynb", chapter),
-            file("solutions/01-a.ipynb", "solution"),
-        ]))
+        Course {
+            language: english(),
+            files: BTreeMap::from([
+                file("01-a.ipynb", chapter),
+                file("solutions/01-a.ipynb", "solution"),
+            ]),
+        }
     }
 
     fn text(folder: &Path, name: &str) -> String {
@@ -207,6 +273,49 @@ mod tests {
         // Also back to the version before.
         course("old").write(folder).expect("it is written");
         assert_eq!(text(folder, "01-a.ipynb"), "old");
+    }
+
+    #[test]
+    fn a_folder_keeps_its_language() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let of = |wanted| language(folder, wanted).map_err(|error| error.to_string());
+        assert_eq!(of(None).as_deref(), Ok("en"));
+        assert_eq!(of(Some("fr")).as_deref(), Ok("fr"));
+        let mut french = course("bonjour");
+        french.language = "fr".into();
+        french.write(folder).expect("it is written");
+        assert_eq!(of(None).as_deref(), Ok("fr"));
+        let error = of(Some("zh")).expect_err("it is French");
+        assert!(
+            error.contains("in the language `fr`: choose another folder"),
+            "{error}"
+        );
+        // A list of an earlier version has no language.
+        let list = folder.join(WRITTEN);
+        let text = fs::read_to_string(&list)
+            .expect("a list")
+            .replace("\"language\": \"fr\",", "");
+        fs::write(&list, text).expect("the list");
+        assert_eq!(of(None).as_deref(), Ok("en"));
+    }
+
+    #[test]
+    fn a_translated_course_has_its_hints() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (po, notebooks) = (folder.path().join("po"), folder.path().join("notebooks"));
+        for folder in [&po.join("fr"), &notebooks.join("solutions")] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let head = "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\n";
+        let entry = "msgctxt \"a.1\"\nmsgid \"Add.\"\nmsgstr \"Additionnez.\"\n";
+        fs::write(po.join("fr/hints.po"), format!("{head}{entry}")).expect("a catalogue");
+        let edition = Edition::load(&po, "fr").expect("it is read");
+        let of = |edition| Course::read(&notebooks, None, edition).expect("it is read");
+        let course = of(Some(&edition));
+        let hints = &course.files[Path::new(HINTS)];
+        assert_eq!(hints, "{\n  \"Add.\": \"Additionnez.\"\n}".as_bytes());
+        assert!(of(None).files.is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use unicode_width::UnicodeWidthStr;
 
 /// Show which exercises you have solved, chapter by chapter.
 #[derive(Debug, clap::Args)]
@@ -33,9 +34,10 @@ struct Chapter {
 }
 
 fn chapters(folder: &Path) -> Result<Vec<Chapter>> {
-    let entries = folder
-        .read_dir()
-        .with_context(|| format!("there is no folder {}", folder.display()))?;
+    let entries = folder.read_dir().with_context(|| {
+        let folder = folder.display();
+        format!("there is no folder {folder}: name the folder of the chapters")
+    })?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "ipynb"));
     files.sort();
@@ -102,7 +104,7 @@ fn progress() -> Result<Map<String, Value>> {
 
 fn report(chapters: &[Chapter], progress: &Map<String, Value>) -> String {
     let is_solved = |name: &&String| progress.get(*name).is_some_and(|one| one["solved"] == true);
-    let width = chapters.iter().map(|one| one.title.chars().count()).max();
+    let width = chapters.iter().map(|one| one.title.width()).max();
     let width = width.unwrap_or(0);
     let (mut text, mut all, mut all_solved) = (String::new(), 0, 0);
     for Chapter { title, exercises } in chapters {
@@ -120,7 +122,8 @@ fn report(chapters: &[Chapter], progress: &Map<String, Value>) -> String {
             .map(|name| format!("  next: {name}"))
             .unwrap_or_default();
         text += &format!(
-            "{title:width$}  {solved} of {}  {marks}{next}\n",
+            "{title}{}  {solved} of {}  {marks}{next}\n",
+            " ".repeat(width - title.width()),
             exercises.len()
         );
         all += exercises.len();
@@ -166,7 +169,7 @@ mod tests {
         let exercises = ["a.1", "a.2", "a.3"].map(String::from).to_vec();
         let chapters = [
             Chapter {
-                title: "Tensors".into(),
+                title: "自动微分".into(),
                 exercises,
             },
             Chapter {
@@ -181,7 +184,7 @@ mod tests {
             "another.9": { "solved": true, "failures": 0 },
         });
         let text = report(&chapters, progress.as_object().expect("an object"));
-        let expected = "Tensors  1 of 3  ✓✗○  next: a.2\nModels   1 of 1  ✓\n\n\
+        let expected = "自动微分  1 of 3  ✓✗○  next: a.2\nModels    1 of 1  ✓\n\n\
                         2 of 4 exercises solved\n";
         assert_eq!(text, expected);
     }

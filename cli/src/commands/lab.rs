@@ -1,6 +1,7 @@
 //! `taper lab`: completes the set-up and becomes JupyterLab.
 
 use crate::setup;
+use crate::setup::jupyter::Jupyter;
 use anyhow::{Context, Result, bail};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,6 +22,9 @@ pub(crate) struct Arguments {
     /// The port on which JupyterLab listens (default: the first free one from 8888)
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    /// The language of JupyterLab's menus: `en`, `fr` or `zh` (default: the system's, if it is one of them)
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<String>,
     /// Use this `jupyter` instead of Taper's own
     #[arg(long, value_name = "PATH")]
     pub(crate) jupyter: Option<PathBuf>,
@@ -50,6 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "--MultiKernelManager.default_kernel_name={}",
         setup::kernelspec::NAME
     ));
+    if let Some(settings) = settings(&jupyter, arguments.lang.as_deref())? {
+        lab.arg(format!("--LabApp.app_settings_dir={}", settings.display()));
+    }
     // Only the address to open and problems are printed.
     lab.arg("--log-level=WARN");
     if arguments.no_browser {
@@ -72,10 +79,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Err(error).with_context(|| format!("starting {}", jupyter.program.display()))
 }
 
+/// Returns the folder with the settings for the user's language, or else the system's. If there is no language pack for
+/// the system's language, JupyterLab is in English.
+fn settings(jupyter: &Jupyter, named: Option<&str>) -> Result<Option<PathBuf>> {
+    match named {
+        Some(language) => jupyter.settings(language),
+        None => {
+            let variables = ["LC_ALL", "LC_MESSAGES", "LANG"].map(|name| std::env::var(name).ok());
+            Ok(jupyter
+                .settings(&system_language(variables))
+                .unwrap_or_default())
+        }
+    }
+}
+
+/// Returns the language in the first of the system's variables that is set: `zh` of `zh_CN.UTF-8`.
+fn system_language(variables: [Option<String>; 3]) -> String {
+    let first = variables
+        .into_iter()
+        .flatten()
+        .find(|value| !value.is_empty());
+    let locale = first.unwrap_or_default();
+    locale
+        .split(['_', '.', '@'])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 fn existing(notebook: &Path) -> Result<PathBuf> {
-    notebook
-        .canonicalize()
-        .with_context(|| format!("there is no notebook {}", notebook.display()))
+    notebook.canonicalize().with_context(|| {
+        format!(
+            "there is no notebook {}: check the path",
+            notebook.display()
+        )
+    })
 }
 
 /// Says how to get the chapters, where there is no notebook yet.
@@ -135,6 +173,18 @@ fn is_free(port: u16) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_language_is_that_of_the_first_variable_that_is_set() {
+        let of = |all: [&str; 3]| {
+            let set = |value: &str| (value != "-").then(|| value.to_owned());
+            system_language(all.map(set))
+        };
+        assert_eq!(of(["-", "", "zh_CN.UTF-8"]), "zh");
+        assert_eq!(of(["fr", "zh_CN", "C"]), "fr");
+        assert_eq!(of(["-", "-", "C.UTF-8"]), "C");
+        assert_eq!(of(["-", "-", "-"]), "");
+    }
 
     #[test]
     fn the_address_opens_the_notebook() {

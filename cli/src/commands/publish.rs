@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use taper_book::Publication;
+use taper_host::cache;
 
 /// Write a notebook as one page that needs no server.
 ///
@@ -39,8 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     for warning in &page.warnings {
         eprintln!("{warning}");
     }
-    fs::create_dir_all(&arguments.to)
-        .with_context(|| format!("creating {}", arguments.to.display()))?;
+    cache::make(&arguments.to)?;
     let file = arguments.to.join("index.html");
     fs::write(&file, &page.html).with_context(|| format!("writing {}", file.display()))?;
     println!("{}: {} KB", file.display(), page.html.len() / 1000);

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) allow_errors: bool,
 
-    /// Set a parameter of the notebook, as `lr=0.1`: a cell behind the one with the tag `parameters` sets it, as
+    /// Set a parameter of the notebook, as `lr=0.1`: a cell after the one with the tag `parameters` sets it, as
     /// papermill does. May be repeated.
     #[arg(short, long = "parameter", value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) parameters: Vec<(String, String)>,

@@ -1,5 +1,6 @@
 //! `taper setup`: decides on the device and sets up what is missing.
 
+use crate::setup::jupyter::Jupyter;
 use crate::setup::{self, store};
 use anyhow::Result;
 use std::path::PathBuf;
@@ -66,6 +67,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(store) = store {
         store::fill(&store, &mut progress)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.jupyter.is_none() {
+        Jupyter::choose()?;
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
     let next = match checkout::is_carried() {

@@ -3,7 +3,7 @@
 
 use super::examples::{Examples, check_label};
 use super::sets::{DataSet, Part};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 
 const TRAIN: [&str; 5] = [
@@ -30,6 +30,8 @@ pub(crate) fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples
 }
 
 fn read_file(path: &Path, image: usize, count: usize, into: &mut Examples) -> Result<()> {
+    // Opening a pipe would wait for its writer.
+    ensure!(path.is_file(), "there is no file {}", path.display());
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let expected = count * (1 + image);
     if bytes.len() != expected {

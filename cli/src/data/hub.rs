@@ -188,8 +188,10 @@ fn root_certificates() -> Result<RootCerts> {
     let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
         return Ok(RootCerts::WebPki);
     };
-    let pem = std::fs::read(&file)
-        .with_context(|| format!("reading SSL_CERT_FILE ({})", file.display()))?;
+    let pem = std::fs::read(&file).with_context(|| {
+        let file = file.display();
+        format!("cannot read {file}, which SSL_CERT_FILE names: correct the variable, or unset it")
+    })?;
     let certificates: Vec<Certificate> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),

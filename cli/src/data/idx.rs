@@ -31,7 +31,8 @@ fn find(folder: &Path, stem: &str, kind: &str) -> Result<PathBuf> {
         let name = format!("{stem}{dot}{kind}");
         [name.clone(), name + ".gz"]
     });
-    let found = names.map(|name| folder.join(name)).find(|f| f.exists());
+    // Opening a pipe would wait for its writer.
+    let found = names.map(|name| folder.join(name)).find(|f| f.is_file());
     found.with_context(|| {
         format!(
             "there is no {stem}-{kind}, nor {stem}-{kind}.gz, in {}",

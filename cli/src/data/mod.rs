@@ -18,7 +18,7 @@ pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 pub(crate) use hub::Hub;
 pub(crate) use sets::{ALL, DataSet, find};
 use sets::{Format, Part};
@@ -41,6 +41,13 @@ pub(crate) fn get(
     folder: &Path,
     progress: &mut dyn Progress,
 ) -> Result<()> {
+    if let Source::Folder(from) = source {
+        ensure!(
+            from.is_dir(),
+            "{} is not a folder: name the one with the published files",
+            from.display()
+        );
+    }
     let folder = folder.join(set.name);
     cache::make(&folder)?;
     let _lock = Lock::exclusive(&folder, progress)?;

@@ -22,10 +22,8 @@ const LAB_SETTINGS: &str = r#"{
 }
 "#;
 
-/// The style sheet that JupyterLab loads after its own, and the setting with which it does.
-const LAB_STYLE: &str = include_str!("lab.css");
-const LAB_STYLE_SETTING: &str = r#"{ "LabApp": { "custom_css": true } }
-"#;
+/// The languages of JupyterLab's packs in the environment, with its names for them.
+const LANGUAGES: [(&str, &str); 2] = [("fr", "fr_FR"), ("zh", "zh_CN")];
 
 /// The folder of the environment with the user's configuration.
 const USER_CONFIG: &str = "etc/jupyter-user";
@@ -43,6 +41,9 @@ const EXPORT_TEMPLATE_BASE: &str = r#"{ "base_template": "lab", "mimetypes": { "
 "#;
 const EXPORT_SETTINGS: &str = r#"{ "HTMLExporter": { "template_name": "taper" } }
 "#;
+
+/// The exports in JupyterLab's menu, without those that would fail.
+const EXPORTS: &str = include_str!("jupyter_server_config.py");
 
 #[derive(Debug)]
 pub(crate) struct Jupyter {
@@ -70,9 +71,17 @@ impl Jupyter {
         Ok(jupyter)
     }
 
-    /// Returns Taper's own Jupyter; installs it if it is missing or incomplete.
+    /// Returns Taper's own Jupyter; installs it if it is missing or incomplete. An older Taper may have left other
+    /// settings.
     pub(crate) fn private(progress: &mut dyn Progress) -> Result<Jupyter> {
-        Environment::ensure(&PACKAGES, configure, progress).map(Self::of)
+        let environment = Environment::ensure(&PACKAGES, progress)?;
+        configure(&environment.folder)?;
+        Ok(Self::of(environment))
+    }
+
+    /// Lets [`Jupyter::private`] install it again if the user names another Python.
+    pub(crate) fn choose() -> Result<()> {
+        Ok(Environment::choose(&PACKAGES)?)
     }
 
     /// Returns Taper's own Jupyter, if it is complete.
@@ -101,6 +110,25 @@ impl Jupyter {
             .context("this Jupyter names no data folder")
     }
 
+    /// Returns the folder with the settings for JupyterLab in a language; `None` for English.
+    pub(crate) fn settings(&self, language: &str) -> Result<Option<PathBuf>> {
+        let mut known = LANGUAGES.map(|(language, _)| language).into_iter();
+        match &self.private {
+            _ if language == "en" => Ok(None),
+            Some(folder) if known.any(|known| known == language) => {
+                Ok(Some(folder.join(language_settings(language))))
+            }
+            Some(_) => bail!(
+                "JupyterLab has no pack for the language `{language}` here; there are: en, {}",
+                LANGUAGES.map(|(language, _)| language).join(", ")
+            ),
+            None => bail!(
+                "--lang is for Taper's own JupyterLab. Choose the language of {} in its menu Settings.",
+                self.program.display()
+            ),
+        }
+    }
+
     /// Returns a command that starts this Jupyter. Taper's own does not read the configuration of another.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -112,32 +140,71 @@ impl Jupyter {
     }
 }
 
-/// Writes our settings into the new environment: JupyterLab's, and those of exports to HTML from the command
+/// Returns the folder of the environment with JupyterLab's settings for a language.
+fn language_settings(language: &str) -> PathBuf {
+    Path::new("share/taper/lab-settings").join(language)
+}
+
+/// Writes our settings into the environment, unless they are there: JupyterLab's, and those of exports from the command
 /// line and from the menu.
 fn configure(folder: &Path) -> Result<()> {
     let write = |folder: PathBuf, name: &str, text: &str| -> Result<()> {
+        let file = folder.join(name);
+        if std::fs::read(&file).is_ok_and(|old| old == text.as_bytes()) {
+            return Ok(());
+        }
         cache::make(&folder)?;
-        Ok(std::fs::write(folder.join(name), text)?)
+        Ok(cache::write_atomically(&file, text.as_bytes())?)
     };
     write(
         folder.join("share/jupyter/lab/settings"),
         "overrides.json",
         LAB_SETTINGS,
     )?;
-    write(
-        folder.join(USER_CONFIG).join("custom"),
-        "custom.css",
-        LAB_STYLE,
-    )?;
+    for (language, locale) in LANGUAGES {
+        let setting = format!(
+            r#"{{ "@jupyterlab/translation-extension:plugin": {{ "locale": "{locale}" }},"#
+        );
+        let settings = LAB_SETTINGS.replacen('{', &setting, 1);
+        write(
+            folder.join(language_settings(language)),
+            "overrides.json",
+            &settings,
+        )?;
+    }
     let template = folder.join("share/jupyter/nbconvert/templates/taper");
     write(template.clone(), "index.html.j2", EXPORT_TEMPLATE)?;
     write(template, "conf.json", EXPORT_TEMPLATE_BASE)?;
     let config = folder.join("etc/jupyter");
-    write(config.clone(), "jupyter_lab_config.json", LAB_STYLE_SETTING)?;
     write(
         config.clone(),
         "jupyter_nbconvert_config.json",
         EXPORT_SETTINGS,
     )?;
-    write(config, "jupyter_server_config.json", EXPORT_SETTINGS)
+    write(
+        config.clone(),
+        "jupyter_server_config.json",
+        EXPORT_SETTINGS,
+    )?;
+    write(config, "jupyter_server_config.py", EXPORTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_an_older_version_are_replaced() {
+        let environment = tempfile::tempdir().expect("a folder");
+        configure(environment.path()).expect("they are written");
+        let settings = environment.path().join("share/jupyter/lab/settings");
+        let file = settings.join("overrides.json");
+        std::fs::write(&file, "{}").expect("it is written");
+        configure(environment.path()).expect("they are written");
+        assert_eq!(
+            std::fs::read_to_string(&file).expect("it is there"),
+            LAB_SETTINGS
+        );
+        assert_eq!(std::fs::read_dir(&settings).expect("a folder").count(), 1);
+    }
 }

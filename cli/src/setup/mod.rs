@@ -25,7 +25,7 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
     };
     let data_folder = jupyter.data_folder()?;
     kernelspec::install(&data_folder)?;
-    labextension::install(&data_folder)?;
+    labextension::install(&data_folder, progress)?;
     gpu::settings(&checkout::folder()?, progress)?;
     Image::ensure(&taper_session::image_key()?, progress)?;
     // A kernel that a desktop starts has another PATH, and needs the image that was just built.

@@ -34,7 +34,7 @@ pub(crate) fn fill(store: &Path, progress: &mut dyn Progress) -> Result<()> {
     toolchain.remember()?;
     let jupyter = store.join("share/jupyter");
     kernelspec::install_for_all(store, &jupyter)?;
-    labextension::install(&jupyter)?;
+    labextension::install(&jupyter, progress)?;
     make_readable(store)?;
     if !is_for_all(&toolchain.rustc) {
         progress.line(&format!(
@@ -73,7 +73,7 @@ fn make_readable(path: &Path) -> Result<()> {
 }
 
 /// Returns whether others may execute a program and enter all folders above it.
-fn is_for_all(program: &Path) -> bool {
+pub(crate) fn is_for_all(program: &Path) -> bool {
     let is_open =
         |path: &Path| fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
     program.ancestors().all(is_open)

@@ -1,5 +1,5 @@
-//! Trust in the chapters: JupyterLab shows the stored figures of a notebook only if it is signed, and the chapters come
-//! from elsewhere. Those that are as Taper has written them are signed before JupyterLab starts.
+//! Trust in the chapters: JupyterLab shows the stored figures of a notebook only if it is signed, and the chapters
+//! were not run on this machine. Chapters that no user has edited are signed before JupyterLab starts.
 
 use super::jupyter::Jupyter;
 use anyhow::{Context, Result};

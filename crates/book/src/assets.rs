@@ -7,8 +7,9 @@
 
 use crate::builder::Content;
 use crate::error::Error;
+use crate::finish::Finish;
 use crate::paths::copy_tree;
-use crate::{documentation, finish, protocol, search};
+use crate::{documentation, edition, protocol, search};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,16 +24,18 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     let context: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
     let own = protocol::field(&context, "destination")?;
     let pages = PathBuf::from(own).with_file_name("html");
-    let rendered = protocol::render(&context, &context["book"])?;
+    let edition = edition::load(&context)?;
+    let book = edition::translated(edition.as_ref(), &context["book"])?;
+    let rendered = protocol::render(&context, &book, edition.as_ref())?;
     search::replace(&pages, &rendered.book)?;
-    finish::pages(&pages, &rendered.book.notebooks)?;
+    Finish::new(&context, &rendered.book).pages(&pages)?;
     for (_, page) in rendered.pages {
         for (name, content) in page.files {
             write(&pages.join(name), &content)?;
         }
     }
     let documentation = documentation::folder()?;
-    if documentation.exists() {
+    if documentation.exists() && edition::language(&context).is_none() {
         copy_tree(&documentation, &pages.join("api"), &|_| true)?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::chapter::{Chapter, Source};
 use crate::error::{ChapterError, Error};
+use crate::labels::Labels;
 use crate::paths::normalize;
 use crate::url::encode;
 use std::collections::HashMap;
@@ -13,6 +14,10 @@ pub(crate) struct Book {
     pub(crate) chapters: Vec<Chapter>,
     /// The folder of the notebooks.
     pub(crate) notebooks: PathBuf,
+    /// The path from the folder of these pages to the folder of the English pages.
+    pub(crate) root: &'static str,
+    /// The book's own words in its language.
+    pub(crate) labels: Labels,
 }
 
 impl Book {
@@ -33,6 +38,7 @@ impl Book {
         Ok(Book {
             chapters,
             notebooks,
+            ..Book::default()
         })
     }
 

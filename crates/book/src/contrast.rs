@@ -1,5 +1,5 @@
 //! Checks that every colour of text in the book's theme can be read on its background, in both themes, and terminal
-//! output in Taper's JupyterLab.
+//! output in JupyterLab's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn terminal_output_can_be_read_in_jupyterlab() {
     let light = [[255; 3], [0xf5; 3], [0xff, 0xdd, 0xdd]];
     for (is_light, backgrounds) in [("true", light), ("false", dark)] {
         let theme = format!("body[data-jp-theme-light=\"{is_light}\"]");
-        let colours = colours("cli/src/setup/lab.css", &theme);
+        let colours = colours("packaging/lab/style/terminal.css", &theme);
         assert_eq!(colours.len(), 8, "{theme}");
         for (name, colour) in colours {
             let least = backgrounds

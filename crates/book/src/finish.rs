@@ -1,55 +1,105 @@
-//! What mdBook's pages lack: a footer with the version of Taper from which they are built, and, if a page has formulae,
-//! their style sheet.
+//! Adds to mdBook's pages: a footer with the version of Taper from which they are built, the style sheet for formulae
+//! if a page has any, the addresses of the same page in other languages, and mdBook's own words in the book's language.
 
+use crate::book::Book;
+use crate::compact;
+use crate::edition;
 use crate::error::Error;
+use crate::labels::Labels;
+use crate::url::encode;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Finishes all pages in a folder, after mdBook's search has read them.
-pub(crate) fn pages(folder: &Path, sources: &Path) -> Result<(), Error> {
-    let footer = format!("<footer class=\"version\">{}</footer>\n", version(sources));
-    pages_below(folder, "", &footer)
+/// What is added to the pages.
+#[derive(Default)]
+pub(crate) struct Finish {
+    footer: String,
+    /// The path to the English pages, and each edition's folder there with its language.
+    root: &'static str,
+    editions: Vec<(String, String)>,
+    labels: Labels,
 }
 
-/// Finishes the pages in a folder, from which the path `up` leads to the folder of all pages.
-fn pages_below(folder: &Path, up: &str, footer: &str) -> Result<(), Error> {
-    for entry in fs::read_dir(folder)
-        .map_err(Error::io("reading", folder))?
-        .flatten()
-    {
-        let path = entry.path();
-        if path.is_dir() {
-            pages_below(&path, &format!("../{up}"), footer)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "html")
-        {
-            let page = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-            if let Some(page) = finished(&page, up, footer) {
-                fs::write(&path, page).map_err(Error::io("writing", &path))?;
-            }
+impl Finish {
+    pub(crate) fn new(context: &Value, book: &Book) -> Finish {
+        Finish {
+            footer: footer(&book.notebooks, &book.labels),
+            root: book.root,
+            editions: edition::all(context),
+            labels: book.labels.clone(),
         }
     }
-    Ok(())
+
+    /// Finishes all pages in a folder, after mdBook's search has read them, and the style sheets and scripts.
+    pub(crate) fn pages(&self, folder: &Path) -> Result<(), Error> {
+        for name in ["book.js", "searcher.js"] {
+            let path = folder.join(name);
+            if !self.labels.are_english() && path.exists() {
+                let script = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+                let script = self.labels.script(&script);
+                fs::write(&path, script).map_err(Error::io("writing", &path))?;
+            }
+        }
+        self.pages_below(folder, "")
+    }
+
+    /// Finishes the pages in a folder, whose path from the folder of all pages is `below`.
+    fn pages_below(&self, folder: &Path, below: &str) -> Result<(), Error> {
+        for entry in fs::read_dir(folder)
+            .map_err(Error::io("reading", folder))?
+            .flatten()
+        {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = format!("{below}{}", name.to_string_lossy());
+            if path.is_dir() {
+                self.pages_below(&path, &format!("{name}/"))?;
+            } else if name.ends_with(".html") {
+                let page = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+                if let Some(page) = self.finished(&page, &name) {
+                    fs::write(&path, page).map_err(Error::io("writing", &path))?;
+                }
+            } else if compact::is_for(&name) {
+                let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+                fs::write(&path, compact::compact(&text)).map_err(Error::io("writing", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the finished page, if it has a text; `name` is its path from the folder of all pages.
+    fn finished(&self, page: &str, name: &str) -> Option<String> {
+        let up = "../".repeat(name.matches('/').count());
+        let (before, after) = page.rsplit_once("</main>")?;
+        let page = format!("{before}{}</main>{after}", self.footer);
+        let mut head = String::new();
+        if page.contains("class=\"katex") {
+            head += &format!("<link rel=\"stylesheet\" href=\"{up}fonts/katex.css\">\n");
+        }
+        for (folder, language) in &self.editions {
+            let address = format!("{up}{}{folder}{}", self.root, encode(name));
+            head +=
+                &format!("<link rel=\"alternate\" hreflang=\"{language}\" href=\"{address}\">\n");
+        }
+        head += &self.labels.for_scripts();
+        let page = page.replacen("</head>", &format!("{head}</head>"), 1);
+        Some(self.labels.page(&page))
+    }
 }
 
-/// Returns the finished page, if it has a text.
-fn finished(page: &str, up: &str, footer: &str) -> Option<String> {
-    let (before, after) = page.rsplit_once("</main>")?;
-    let page = format!("{before}{footer}</main>{after}");
-    if !page.contains("class=\"katex") {
-        return Some(page);
-    }
-    let style = format!("<link rel=\"stylesheet\" href=\"{up}fonts/katex.css\">\n</head>");
-    Some(page.replacen("</head>", &style, 1))
+fn footer(sources: &Path, labels: &Labels) -> String {
+    let version = version(sources, labels);
+    format!("<footer class=\"version\">{version}</footer>\n")
 }
 
 /// Returns the version, with the commit of the sources if they are a clone: `Taper 0.1.0, f8cae02 of 2026-11-25`.
-fn version(sources: &Path) -> String {
+fn version(sources: &Path, labels: &Labels) -> String {
     let version = concat!("Taper ", env!("CARGO_PKG_VERSION"));
     let mut git = Command::new("git");
-    git.args(["log", "-1", "--format=%h of %cs"])
+    let of = labels.get("{commit} of {date}");
+    let format = of.replace("{commit}", "%h").replace("{date}", "%cs");
+    git.args(["log", "-1", &format!("--format={format}")])
         .current_dir(sources);
     let output = git.output().ok().filter(|output| output.status.success());
     match output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()) {
@@ -71,7 +121,11 @@ mod tests {
             fs::write(page(name), "<main>\nText\n</main>\n<nav></nav>").expect("a page");
         }
         fs::write(page("toc.html"), "<ol></ol>").expect("a page");
-        pages(folder.path(), folder.path()).expect("they are written");
+        let finish = Finish {
+            footer: footer(folder.path(), &Labels::default()),
+            ..Finish::default()
+        };
+        finish.pages(folder.path()).expect("they are written");
         let version = concat!("Taper ", env!("CARGO_PKG_VERSION"));
         let expected = format!(
             "<main>\nText\n<footer class=\"version\">{version}</footer>\n</main>\n<nav></nav>"
@@ -89,11 +143,24 @@ mod tests {
         let page = |text: &str| format!("<head></head><main>{text}</main>");
         let formula = page("<span class=\"katex\">x</span>");
         let expected = "<head><link rel=\"stylesheet\" href=\"../fonts/katex.css\">\n</head>";
-        assert!(
-            finished(&formula, "../", "")
-                .expect("a page")
-                .starts_with(expected)
-        );
-        assert_eq!(finished(&page("x"), "", ""), Some(page("x")));
+        let finished = |page: &str, name: &str| Finish::default().finished(page, name);
+        let with_style = finished(&formula, "solutions/a.html").expect("a page");
+        assert!(with_style.starts_with(expected), "{with_style}");
+        assert_eq!(finished(&page("x"), "a.html"), Some(page("x")));
+    }
+
+    #[test]
+    fn a_page_names_its_translations() {
+        let finish = Finish {
+            root: "../",
+            editions: [("", "en"), ("zh/", "zh")]
+                .map(|(a, b)| (a.into(), b.into()))
+                .into(),
+            ..Finish::default()
+        };
+        let page = finish.finished("<head></head><main></main>", "solutions/a.html");
+        let expected = "<head><link rel=\"alternate\" hreflang=\"en\" href=\"../../solutions/a.html\">\n\
+                        <link rel=\"alternate\" hreflang=\"zh\" href=\"../../zh/solutions/a.html\">\n</head><main></main>";
+        assert_eq!(page.as_deref(), Some(expected));
     }
 }

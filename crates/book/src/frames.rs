@@ -63,7 +63,7 @@ impl Slider {
     }
 }
 
-/// Returns a value with at most four digits behind those that it begins with.
+/// Returns a value rounded to five significant digits.
 fn short(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()

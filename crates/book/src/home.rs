@@ -96,7 +96,8 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     let chapter = rendered.book.chapters.iter().find(is_meant)?;
     let (_, Page { cover, .. }) = rendered.pages.iter().find(|(p, _)| *p == chapter.page)?;
     let introduction = &chapter.cells.first()?.source;
-    let time = minutes(introduction).map(|minutes| format!("{minutes} minutes"));
+    let unit = rendered.book.labels.get("{} minutes");
+    let time = minutes(introduction, unit).map(|minutes| unit.replace("{}", minutes));
     let question = question(introduction).or_else(|| first_sentence(introduction));
     let question = plain_text(&parse(question.unwrap_or_default()));
     let number = chapter.number.as_ref();
@@ -136,24 +137,40 @@ fn from_home(figure: &str, page: &str) -> String {
     }
 }
 
-/// Returns the minutes in "takes about 40 minutes".
-fn minutes(introduction: &str) -> Option<u32> {
-    let (_, rest) = introduction.split_once("takes about ")?;
-    rest.split_once(" minutes")?.0.parse().ok()
+/// Splits an introduction before "**You need** …". In all languages this and what the chapter teaches are its last
+/// paragraphs that begin in bold.
+fn split_at_needed(introduction: &str) -> Option<(&str, &str)> {
+    let bold: Vec<usize> = introduction
+        .match_indices("\n\n**")
+        .map(|(at, _)| at)
+        .collect();
+    let at = bold.get(bold.len().saturating_sub(2))?;
+    Some(introduction.split_at(*at))
+}
+
+/// Returns the minutes that a chapter takes, which are before "minutes" in what it needs; `unit` is `{} minutes` in the
+/// language of the book.
+fn minutes<'a>(introduction: &'a str, unit: &str) -> Option<&'a str> {
+    let (_, needed) = split_at_needed(introduction)?;
+    let (before, _) = needed.split_once(unit.replace("{}", "").trim())?;
+    let before = before.trim_end();
+    let number = before.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    (number != before).then(|| &before[number.len()..])
 }
 
 /// Returns the last questions before "**You need**", with the sentence before them.
 fn question(introduction: &str) -> Option<&str> {
-    let (before, _) = introduction.split_once("**You need**")?;
+    const MARKS: [char; 2] = ['?', '？'];
+    let (before, _) = split_at_needed(introduction)?;
     let paragraph = before
         .split("\n\n")
-        .filter(|text| text.contains('?'))
+        .filter(|text| text.contains(MARKS))
         .last()?;
     let sentences = sentences(paragraph);
     let last = sentences
         .iter()
-        .rposition(|sentence| sentence.ends_with('?'))?;
-    let is_question = |sentence: &&&str| sentence.ends_with('?');
+        .rposition(|sentence| sentence.ends_with(MARKS))?;
+    let is_question = |sentence: &&&str| sentence.ends_with(MARKS);
     let questions = sentences[..=last]
         .iter()
         .rev()
@@ -174,14 +191,14 @@ fn first_sentence(introduction: &str) -> Option<&str> {
     sentences(paragraph).first().copied()
 }
 
-/// Splits a paragraph after each full stop and question mark before a space; "1.5" and "library.md" have none.
+/// Splits a paragraph after each full stop and question mark before a space; "1.5" and "library.md" have none. Those of
+/// Chinese need no space.
 fn sentences(paragraph: &str) -> Vec<&str> {
-    let ends = paragraph.match_indices(['.', '?']).map(|(at, _)| at + 1);
+    let marks = paragraph.match_indices(['.', '?', '。', '？']);
+    let ends = marks.map(|(at, mark)| at + mark.len());
     let is_end = |at: &usize| {
-        paragraph[*at..]
-            .chars()
-            .next()
-            .is_none_or(char::is_whitespace)
+        let next = paragraph[*at..].chars().next();
+        next.is_none_or(char::is_whitespace) || paragraph[..*at].ends_with(['。', '？'])
     };
     let mut begin = 0;
     let cut = |end| paragraph[std::mem::replace(&mut begin, end)..end].trim();
@@ -204,7 +221,13 @@ fn stages(rendered: &Rendered, cell: &str) -> String {
     };
     let html: String = split(&printed).into_iter().map(stage).collect();
     page::without_blank_lines(&format!(
-        "<div class=\"stages\" tabindex=\"0\" role=\"group\" aria-label=\"What a network writes while it learns\">\n{html}</div>\n"
+        "<div class=\"stages\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">\n{html}</div>\n",
+        escape(
+            rendered
+                .book
+                .labels
+                .get("What a network writes while it learns")
+        )
     ))
 }
 
@@ -242,12 +265,21 @@ mod tests {
     #[test]
     fn an_introduction_has_a_question_and_a_time() {
         let text = "# T\n\nA tensor. It is an array. How do you create it?\n\n**You need** nothing. It takes about 40 minutes. Ready?";
-        assert_eq!(minutes(text), Some(40));
+        assert_eq!(minutes(text, "{} minutes"), Some("40"));
         assert_eq!(
             question(text),
             Some("It is an array. How do you create it?")
         );
-        assert_eq!((minutes("# T"), question("# T")), (None, None));
+        assert_eq!(
+            (minutes("# T", "{} minutes"), question("# T")),
+            (None, None)
+        );
+        let text = "# 题\n\n**张量**是 1.5 维数组。怎样创建它？为什么？\n\n**你需要**先读。本章大约需要 30 分钟。\n\n**学完**";
+        assert_eq!(minutes(text, "{} 分钟"), Some("30"));
+        assert_eq!(
+            question(text),
+            Some("**张量**是 1.5 维数组。怎样创建它？为什么？")
+        );
     }
 
     #[test]

@@ -29,11 +29,11 @@ pub(crate) fn div(class: &str, html: &str) -> String {
     format!("<div class=\"{class}\">{html}</div>\n")
 }
 
-/// Returns a figure with its number and its caption, which is HTML.
-pub(crate) fn figure(content: &str, number: &str, caption: &str) -> String {
+/// Returns a figure with its label, such as `Figure 2.1.`, and its caption, which is HTML.
+pub(crate) fn figure(content: &str, label: &str, caption: &str) -> String {
     format!(
         "<figure>\n{content}<figcaption>\
-         <b class=\"figure-number\">Figure {}.</b> {caption}</figcaption>\n</figure>\n",
-        escape(number)
+         <b class=\"figure-number\">{}</b> {caption}</figcaption>\n</figure>\n",
+        escape(label)
     )
 }

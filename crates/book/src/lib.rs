@@ -26,14 +26,17 @@
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
 //!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
 //! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
-//!    lets `finish` add to the pages what mdBook leaves out.
+//!    lets `finish` add to the pages what mdBook leaves out, and `compact` shorten its style sheets and scripts.
 //!
 //! [`write_pdf`] prints the whole book, [`write_epub`] converts its pages. [`Publication`] is one notebook as a page
 //! that needs no server (`publish`). [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
+//! [`build()`] calls mdBook for each language. `edition` translates mdBook's JSON before all this, if the book is built in
+//! another language than English, and `labels` has the book's own words.
+//!
 //! # Addresses
 //!
-//! The file of a chapter begins with its number (`24-gpus.ipynb`), its page does not (`gpus.html`), so
+//! The file of a chapter begins with its number (`31-gpus.ipynb`), its page does not (`gpus.html`), so
 //! addresses stay the same when a chapter is inserted before it. Links between notebooks name files, as
 //! JupyterLab needs; the book translates them.
 
@@ -44,9 +47,11 @@ mod book;
 mod builder;
 mod cell;
 mod chapter;
+mod compact;
 #[cfg(test)]
 mod contrast;
 mod documentation;
+mod edition;
 mod epub;
 mod error;
 mod finish;
@@ -55,6 +60,7 @@ mod highlight;
 mod home;
 mod html;
 mod image;
+mod labels;
 mod lexer;
 mod links;
 mod markdown;
@@ -81,8 +87,10 @@ mod tests;
 
 pub use assets::write_files;
 pub use documentation::document;
+pub use edition::build;
 pub use epub::write_epub;
 pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
+pub use labels::labels;
 pub use pdf::write_pdf;
 pub use protocol::preprocess;
 pub use publish::{Publication, Published};

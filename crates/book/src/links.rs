@@ -2,7 +2,8 @@
 //!
 //! `other.ipynb` is a chapter, `#Heading-text` or `other.ipynb#Heading-text` a section of it, and
 //! `#cell-id=name` a cell. A link whose text is `chapter` or `figure` gets the number of the chapter or
-//! figure to which it points: `[figure](#cell-id=loss)` becomes "figure 4.2".
+//! figure to which it points: `[figure](#cell-id=loss)` becomes "figure 4.2". In a translation, the catalogue `labels` has
+//! these words.
 
 use crate::book::Book;
 use crate::cell::Cell;
@@ -47,16 +48,22 @@ pub(crate) fn resolve(
         page.ok_or_else(|| CellError::MissingPage { path: path.clone() })?
     };
     let link = link.to_owned();
-    let number = match text {
-        "chapter" | "Chapter" => match &target.number {
+    let is_one_of = |words: [&str; 2]| {
+        let mut words = words.into_iter();
+        words.any(|word| text == word || text == book.labels.get(word))
+    };
+    let number = if is_one_of(["chapter", "Chapter"]) {
+        match &target.number {
             Some(number) => Some(number.clone()),
             None => return Err(CellError::NoNumber { link }),
-        },
-        "figure" | "Figure" => match target.figure(&anchor) {
+        }
+    } else if is_one_of(["figure", "Figure"]) {
+        match target.figure(&anchor) {
             Some(number) => Some(number),
             None => return Err(CellError::NoFigure { link }),
-        },
-        _ => None,
+        }
+    } else {
+        None
     };
     if !anchor.is_empty() && !target.has_anchor(&anchor) {
         let similar = target.similar_anchor(&anchor);

@@ -245,7 +245,8 @@ impl<'p, 'b> Prose<'p, 'b> {
         match self.figures.next() {
             Some(number) => {
                 let caption = render_line(title, self.builder);
-                figure(&image, number, &caption)
+                let label = self.builder.book.labels.with("Figure {}.", number);
+                figure(&image, &label, &caption)
             }
             None => image,
         }

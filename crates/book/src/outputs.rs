@@ -29,7 +29,7 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
     let caption = caption.as_deref();
     let mut html = render_all(cell, outputs, caption, builder);
     if let Some(other) = other {
-        let outputs = render_all(cell, &other.outputs, caption, builder) + OWN_CARD;
+        let outputs = render_all(cell, &other.outputs, caption, builder) + &own_card(builder);
         html = machine(OWN_MACHINE, &html) + &machine(&other.machine, &outputs);
         html = format!("<div class=\"machines\">\n{html}</div>\n");
     }
@@ -38,7 +38,8 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
     }
     if let (Some(caption), Some(number)) = (caption, cell.figures.first()) {
         let caption = markdown::render_line(caption, builder);
-        html = figure(&html, number, &caption);
+        let label = builder.book.labels.with("Figure {}.", number);
+        html = figure(&html, &label, &caption);
     }
     let scroll = if cell.tags.scroll { " scroll" } else { "" };
     format!("<div class=\"outputs{scroll}\">\n{html}</div>\n")
@@ -47,9 +48,11 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
 /// The name of the machine that produced the outputs in a notebook, which has no GPU.
 const OWN_MACHINE: &str = "CPU";
 
-/// The hint how readers add the outputs of their own GPU.
-const OWN_CARD: &str = "<p class=\"machine-own\">Add the outputs of your own GPU: \
-    <code>cargo taper gpu-check</code></p>\n";
+/// Returns the hint how readers add the outputs of their own GPU.
+fn own_card(builder: &PageBuilder) -> String {
+    let text = builder.book.labels.get("Add the outputs of your own GPU:");
+    format!("<p class=\"machine-own\">{text} <code>cargo taper gpu-check</code></p>\n")
+}
 
 /// Encloses the outputs of one machine; `taper.js` shows those of several machines as tabs.
 fn machine(name: &str, outputs: &str) -> String {
@@ -192,7 +195,7 @@ fn image(
             let own = own.or(caption).map(str::to_owned);
             let description = own
                 .or_else(|| data.get("text/plain").map(cell::text))
-                .unwrap_or_else(|| "what the code above draws".into());
+                .unwrap_or_else(|| builder.book.labels.get("what the code above draws").into());
             let image = builder.image(image, &ansi::strip(&description));
             Some(enclose("picture", &image))
         }

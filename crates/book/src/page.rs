@@ -13,7 +13,7 @@ use crate::{highlight, markdown, outputs};
 /// Renders a chapter of the book.
 pub(crate) fn render(chapter: &Chapter, book: &Book, api: Option<&Api>, toolbar: &Toolbar) -> Page {
     let own = chapter.cells.iter().flat_map(Cell::definitions).collect();
-    let links = Links::new(api, own, format!("{}api/", chapter.up()));
+    let links = Links::new(api, own, format!("{}{}api/", chapter.up(), book.root));
     let mut builder = PageBuilder::new(book, chapter, links);
     let mut html = String::new();
     for cell in chapter.cells.iter().filter(|cell| cell.is_shown()) {
@@ -32,12 +32,14 @@ pub(crate) fn render_cell(cell: &Cell, builder: &mut PageBuilder) -> String {
         Kind::Code { .. } => {
             let code = render_code(cell, builder);
             let outputs = outputs::render(cell, builder);
-            let outputs = folded(cell.tags.output, "Show output", &outputs);
+            let summary = builder.book.labels.get("Show output");
+            let outputs = folded(cell.tags.output, summary, &outputs);
             ("code", code + &outputs)
         }
         Kind::Raw => ("markdown", String::new()),
     };
-    let content = folded(cell.tags.cell, "Show cell", &content);
+    let summary = builder.book.labels.get("Show cell");
+    let content = folded(cell.tags.cell, summary, &content);
     format!(
         "<div class=\"cell {kind}\" id=\"{}\">\n{content}</div>\n",
         escape(&cell.anchor())
@@ -50,7 +52,7 @@ fn render_code(cell: &Cell, builder: &PageBuilder) -> String {
     }
     let code = highlight::cell(&cell.source, &builder.links);
     let code = format!("<pre class=\"input\"><code class=\"nohighlight\">{code}</code></pre>\n");
-    folded(cell.tags.input, "Show code", &code)
+    folded(cell.tags.input, builder.book.labels.get("Show code"), &code)
 }
 
 fn folded(visibility: Visibility, summary: &str, html: &str) -> String {

@@ -7,13 +7,15 @@ use crate::builder::Content;
 use crate::chapter::Source;
 use crate::error::Error;
 use crate::home::Rendered;
+use crate::labels::Labels;
 use crate::numbers::Given;
 use crate::toolbar::Toolbar;
-use crate::{documentation, home, numbers, page};
+use crate::{documentation, edition, home, numbers, page};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
+use taper_notebook::Edition;
 
 /// Renders the notebooks among the chapters. The input is what mdBook sends to a preprocessor; the
 /// output is the book for mdBook.
@@ -29,7 +31,9 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
     if documentation::find().is_none() {
         eprintln!("Names are not linked yet: `cargo taper book build` documents them.");
     }
-    let rendered = render(context, book)?;
+    let edition = edition::load(context)?;
+    let book = &edition::translated(edition.as_ref(), book)?;
+    let rendered = render(context, book, edition.as_ref())?;
     let mut pages = rendered.book.chapters.iter().zip(&rendered.pages);
     let mut changed = book.clone();
     for_each_chapter(&mut changed["items"], &mut |chapter| {
@@ -46,7 +50,11 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
 }
 
 /// Renders all notebooks.
-pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
+pub(crate) fn render(
+    context: &Value,
+    book: &Value,
+    edition: Option<&Edition>,
+) -> Result<Rendered, Error> {
     let root = Path::new(field(context, "root")?);
     let settings = &context["config"]["preprocessor"]["taper"];
     let folder = root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"));
@@ -54,7 +62,9 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     collect(&book["items"], &folder, &mut sources);
     number_solutions(&mut sources);
     let notebooks = root.join(settings["notebooks"].as_str().unwrap_or("../notebooks"));
-    let book = Book::read(&notebooks, &sources)?;
+    let mut book = Book::read(&notebooks, &sources)?;
+    book.root = edition::root(context);
+    book.labels = edition.map(Labels::of).unwrap_or_default();
     let given = Given::read(&root.join(settings["given"].as_str().unwrap_or("given.txt")))?;
     let toolbar = Toolbar::new(settings, &book.notebooks);
     let api = documentation::find();
@@ -62,7 +72,10 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     for (chapter, source) in book.chapters.iter().zip(&sources) {
         let mut page = page::render(chapter, &book, api.as_ref(), &toolbar);
         problems.append(&mut page.problems);
-        problems.extend(numbers::check(&book, chapter, &given));
+        // Units are English words. A translation has the values and links of its source, which is checked.
+        if edition.is_none() {
+            problems.extend(numbers::check(&book, chapter, &given));
+        }
         let notebook = Content::Bytes(source.content.into());
         page.files
             .push((format!("{}.ipynb", chapter.page), notebook));

@@ -4,6 +4,7 @@
 use crate::book::Book;
 use crate::chapter::Chapter;
 use crate::html::escape;
+use crate::labels::Labels;
 use crate::url::{decode, encode};
 use serde_json::Value;
 use std::path::Path;
@@ -43,22 +44,24 @@ impl Toolbar {
     pub(crate) fn render(&self, chapter: &Chapter, book: &Book) -> String {
         let notebook = encode(&format!("{}/{}.ipynb", self.folder, chapter.path));
         let mut links = Vec::new();
-        links.extend(self.lab.as_ref().map(|lab| self.in_lab(lab, &notebook)));
-        links.push(download(chapter));
+        let labels = &book.labels;
+        let in_lab = |lab: &String| self.in_lab(lab, &notebook, labels);
+        links.extend(self.lab.as_ref().map(in_lab));
+        links.push(download(chapter, labels));
         links.extend(counterpart(chapter, book));
         if let Some(repository) = &self.repository {
             links.push(link(
                 &format!("{repository}/edit/main/{notebook}"),
-                "Edit",
-                "on GitHub",
+                labels.get("Edit"),
+                labels.get("on GitHub"),
             ));
             if let Some(name) = repository.strip_prefix("https://github.com/") {
                 let address =
                     format!("https://mybinder.org/v2/gh/{name}/HEAD?urlpath=lab/tree/{notebook}");
                 links.push(link(
                     &address,
-                    "Binder",
-                    "runs in the browser, nothing to install",
+                    labels.get("Binder"),
+                    labels.get("runs in the browser, nothing to install"),
                 ));
             }
         }
@@ -67,12 +70,12 @@ impl Toolbar {
 
     /// Returns the link that opens a notebook in JupyterLab. If that is on the machine of the reader, the link is
     /// hidden until `run.js` shows it in a book that this machine serves.
-    fn in_lab(&self, lab: &str, notebook: &str) -> String {
+    fn in_lab(&self, lab: &str, notebook: &str, labels: &Labels) -> String {
         let address = format!("{lab}/lab/tree/{notebook}");
         let link = link(
             &address,
-            "Open in JupyterLab",
-            &format!("needs `cargo taper lab {}`", decode(notebook)),
+            labels.get("Open in JupyterLab"),
+            &labels.with("needs `cargo taper lab {}`", &decode(notebook)),
         );
         match is_local(lab) {
             true => link.replacen("<a ", "<a class=\"local\" hidden ", 1),
@@ -92,7 +95,7 @@ fn is_local(address: &str) -> bool {
 
 /// Returns the link that downloads the notebook. The file beside the page has the page's name; the browser saves it
 /// under the notebook's name.
-fn download(chapter: &Chapter) -> String {
+fn download(chapter: &Chapter, labels: &Labels) -> String {
     let (_, page) = chapter.folder_and_name();
     let (file, name) = (format!("{page}.ipynb"), chapter.file_name());
     let name = match file == name {
@@ -100,7 +103,8 @@ fn download(chapter: &Chapter) -> String {
         false => format!("=\"{}\"", escape(&name)),
     };
     let file = escape(&encode(&file));
-    format!("<a href=\"{file}\" download{name}>Download notebook</a>")
+    let label = labels.get("Download notebook");
+    format!("<a href=\"{file}\" download{name}>{label}</a>")
 }
 
 /// Returns the link from a chapter to its solutions, or from solutions to their chapter.
@@ -114,6 +118,7 @@ fn counterpart(chapter: &Chapter, book: &Book) -> Option<String> {
         ),
     };
     let other = book.chapters.iter().find(|other| other.page == page)?;
+    let (text, title) = (book.labels.get(text), book.labels.get(title));
     Some(link(&book.href(chapter, other), text, title))
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) items: Items,
     /// Variables whose type changes.
     pub(crate) lost: Vec<String>,
+    /// Variables that the cell's functions, constants and statics hide, because they have the same name.
+    hidden: Vec<String>,
     /// Earlier variables that the cell mentions.
     pub(crate) used: Vec<String>,
     /// The calls that are written into a cell that is profiled.
@@ -88,7 +90,7 @@ impl Engine {
     }
 
     /// Evaluates a cell as [`evaluate`](Engine::evaluate) does, and measures its lines: [`Event::Profile`]. Functions and
-    /// closures of the cell are measured too; those of earlier cells count for the line that calls them.
+    /// closures of the cell are measured too; functions of earlier cells count for the line that calls them.
     pub fn profile(&mut self, source: &str, listen: &mut dyn FnMut(Event)) -> Outcome {
         let is_profiled = true;
         let input = Input {
@@ -154,7 +156,12 @@ impl Engine {
             library: compiled.library.clone(),
             arguments: input.arguments.to_vec(),
             is_global: plan.items.defines_statics(),
-            forget: [plan.lost.clone(), std::mem::take(&mut self.forgotten)].concat(),
+            forget: [
+                plan.lost.clone(),
+                plan.hidden.clone(),
+                std::mem::take(&mut self.forgotten),
+            ]
+            .concat(),
         };
         let (ran, failure) = self.run(&request, listen)?;
         match ran {
@@ -206,8 +213,14 @@ impl Engine {
             Some(cell) => cell.mentions.clone(),
             None => words::of(source),
         };
+        let values: HashSet<&str> = cell.iter().flat_map(Parsed::values).collect();
+        let is_hidden = |variable: &&Variable| values.contains(&*variable.name);
+        let hidden = self.variables.iter().filter(is_hidden);
+        let hidden: Vec<String> = hidden.map(|it| it.name.clone()).collect();
         let is_used = |variable: &&Variable| {
-            mentions.contains(&variable.name) && !lost.contains(&variable.name)
+            mentions.contains(&variable.name)
+                && !lost.contains(&variable.name)
+                && !is_hidden(variable)
         };
         let used: Vec<&Variable> = self.variables.iter().filter(is_used).collect();
         let kinds = used.iter().flat_map(|it| words::in_text(&it.kind));
@@ -226,6 +239,7 @@ impl Engine {
             cell,
             items,
             lost,
+            hidden,
         }
     }
 
@@ -369,7 +383,7 @@ impl Engine {
         self.items.set_loaded();
         self.paths
             .retain(|name, _| !self.items.names().contains(&**name));
-        for name in &plan.lost {
+        for name in plan.lost.iter().chain(&plan.hidden) {
             self.variables.remove(name);
         }
         let Compiled {

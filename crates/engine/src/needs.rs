@@ -46,7 +46,7 @@ pub fn needed(cells: &[CellSource], index: usize) -> Vec<usize> {
             .defined
             .union(&names.changed)
             .any(|it| wanted.contains(it));
-        // What it defines comes from no cell above, even if that defines it too.
+        // A name that it defines does not come from a cell above, even if that cell defines it too.
         if is_needed {
             wanted.retain(|name| !names.defined.contains(name));
         }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// The measured lines of a cell that has run. The times of all lines together are [`nanoseconds`](Profile::nanoseconds),
-/// but for what belongs to no line.
+/// The measured lines of a cell that has run. The times of the lines add up to [`nanoseconds`](Profile::nanoseconds),
+/// except for code that belongs to no line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// The lines that were reached, in order.
@@ -85,7 +85,7 @@ impl Profile {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Allocations {
-    // The fields are those of the same type in `../profile.rs`.
+    // `../profile.rs` has the same type, with the same fields.
     is_counting: AtomicU64,
     count: AtomicU64,
     bytes: AtomicU64,

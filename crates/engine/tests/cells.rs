@@ -60,6 +60,33 @@ fn variables_are_kept_changed_moved_and_shadowed() {
 }
 
 #[test]
+fn a_function_or_constant_hides_an_earlier_variable() {
+    check_each(&[
+        ("let area = 3.0;\nlet side = String::from(\"a\");", ""),
+        (
+            "fn area(width: i32) -> i32 { width * width }\narea(2)",
+            "= 4",
+        ),
+        ("[1, 2].map(area)", "= [1, 4]"),
+        ("fn side() -> i32 { 7 }", ""),
+        ("area(side())", "= 49"),
+        ("let side = \"b\";", ""),
+        ("side", "= \"b\""),
+        // A cell that does not compile changes nothing.
+        (
+            "fn side() -> i32 { \"text\" }",
+            "error at 8:1:20: mismatched types",
+        ),
+        ("side", "= \"b\""),
+        // Within a cell a variable hides the function, as in Rust.
+        ("let side = 5;\nfn side() {}\nside", "= 5"),
+        ("side + 1", "= 6"),
+        ("const side: i32 = 8;", ""),
+        ("side", "= 8"),
+    ]);
+}
+
+#[test]
 fn types_of_all_kinds_are_found_again() {
     check_each(&[
         ("mod geo { pub struct Q(pub i32); }\nlet q = geo::Q(3);", ""),

@@ -134,6 +134,8 @@ pub struct Variable {
     pub kind: String,
     /// The value in a line of text; empty if it is unknown.
     pub value: String,
+    /// The value as Rust's `{:?}` writes it, perhaps cut and then with `…` at its end; empty if it is unknown.
+    pub content: String,
 }
 
 /// Completions, which replace a part of the code.

@@ -71,9 +71,9 @@ pub fn unpack(compressed: impl Read, folder: &Path, limit: u64) -> Result<()> {
     cache::make(folder)?;
     let mut left = limit;
     let mut archive = Archive::new(GzDecoder::new(compressed));
-    for entry in archive.entries().on_file("unpack into", folder)? {
-        let mut entry = entry.on_file("unpack into", folder)?;
-        let name = entry.path().on_file("unpack into", folder)?.into_owned();
+    for entry in archive.entries().map_err(Error::DamagedArchive)? {
+        let mut entry = entry.map_err(Error::DamagedArchive)?;
+        let name = entry.path().map_err(Error::DamagedArchive)?.into_owned();
         let is_below = name.components().all(|c| matches!(c, Component::Normal(_)));
         if entry.header().entry_type() != EntryType::Regular || !is_below {
             return Err(Error::UnsafeArchive(name));
@@ -85,12 +85,23 @@ pub fn unpack(compressed: impl Read, folder: &Path, limit: u64) -> Result<()> {
         cache::make(path.parent().unwrap_or(folder))?;
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let mut file = file.on_file("create", &path)?;
-        io::copy(&mut entry, &mut file).on_file("write", &path)?;
+        copy(&mut entry, &mut file, &path)?;
         let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
         let mode = Permissions::from_mode(if is_program { 0o755 } else { 0o644 });
         file.set_permissions(mode).on_file("write", &path)?;
     }
     Ok(())
+}
+
+/// Copies an entry into the file at `path`. Says whether the archive or the disk is the reason of an error.
+fn copy(entry: &mut impl Read, file: &mut File, path: &Path) -> Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match entry.read(&mut buffer).map_err(Error::DamagedArchive)? {
+            0 => return Ok(()),
+            count => file.write_all(&buffer[..count]).on_file("write", path)?,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +175,7 @@ mod tests {
         packer.add(a, &folder.path().join(a)).expect("it is added");
         let packed = packer.finish().expect("an archive");
         let half = &packed[..packed.len() / 2];
-        assert!(unpack(half, &folder.path().join("to"), u64::MAX).is_err());
+        let error = unpack(half, &folder.path().join("to"), u64::MAX).expect_err("it is damaged");
+        assert!(matches!(error, Error::DamagedArchive(_)), "{error}");
     }
 }

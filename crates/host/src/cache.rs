@@ -13,7 +13,7 @@ pub const VARIABLE: &str = "TAPER_CACHE";
 
 /// Returns the cache folder; creates it if it does not exist.
 pub fn folder() -> Result<PathBuf> {
-    let folder = match std::env::var_os(VARIABLE) {
+    let folder = match std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),
         None => dirs::cache_dir().ok_or(Error::NoCacheFolder)?.join("taper"),
     };

@@ -41,7 +41,8 @@ pub fn command() -> &'static str {
 /// Returns the folder that contains the crate `taper` and the notebooks. The first call in an installed program
 /// unpacks them into the cache.
 pub fn folder() -> Result<PathBuf> {
-    let folder = match (std::env::var_os(VARIABLE), CARRIED.get()) {
+    let named = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
+    let folder = match (named, CARRIED.get()) {
         (Some(folder), _) => PathBuf::from(folder),
         // Never the folder of the build: on another machine it may belong to any user.
         (None, Some(carried)) => unpacked(carried, &store::find(&carried.folder())?)?,

@@ -63,6 +63,9 @@ pub enum Error {
         "the archive contains {0:?}: expected only files below the folder into which it is unpacked"
     )]
     UnsafeArchive(PathBuf),
+    /// An archive cannot be read to its end.
+    #[error("the archive is damaged or incomplete: copy or download it again")]
+    DamagedArchive(#[source] io::Error),
     /// An archive contains more than its limit.
     #[error("the archive contains more than {0} bytes, the limit for what it should contain")]
     LargeArchive(u64),
@@ -165,6 +168,20 @@ pub enum Error {
     )]
     NoPython {
         /// The first Python that was found, with its version, which is too old; `None` if none was found.
+        found: Option<String>,
+        /// The oldest version that works.
+        needed: Version,
+    },
+    /// The Python that the user names cannot be used.
+    #[error(
+        "The variable PYTHON names {name:?}, {}; JupyterLab needs Python {}.{} or newer. Set it to another one, or unset it.",
+        found.as_ref().map_or("which cannot be started".to_owned(), |found| format!("which is Python {found}")),
+        needed.0, needed.1
+    )]
+    NamedPython {
+        /// The value of the variable.
+        name: String,
+        /// Its version; `None` if it cannot be started.
         found: Option<String>,
         /// The oldest version that works.
         needed: Version,

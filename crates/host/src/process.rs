@@ -82,7 +82,7 @@ pub fn when_parent_ends(then: impl FnOnce() + Send + 'static) {
         then();
     });
 }
-/// Duplicates a descriptor for this program's own use, with a number so high that a cell hardly closes it by mistake.
+/// Duplicates a descriptor for this program's own use, with a high number, so that cells rarely close it by mistake.
 ///
 /// # Errors
 ///
@@ -94,8 +94,8 @@ pub fn duplicate(stream: impl AsFd) -> std::io::Result<OwnedFd> {
     Ok(duplicate?)
 }
 
-/// Makes this thread, and what it starts, as nice as this: 19 gets only the time that nothing else uses. Where the priority
-/// is that of the whole process, nothing happens.
+/// Sets the niceness of this thread and of what it starts: with 19, it gets only the time that nothing else uses. Does
+/// nothing on systems where the priority belongs to the whole process.
 pub fn let_others_go_first(niceness: i32) {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, niceness);

@@ -19,7 +19,7 @@ pub(crate) const SIGNATURE_SCHEME: &str = "hmac-sha256";
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The connection file is not JSON, or a field is missing or has another type.
-    #[error("{} is not a connection file", path.display())]
+    #[error("{} is not a connection file: Jupyter writes it when it starts the kernel", path.display())]
     ParseConnectionFile {
         /// The file.
         path: PathBuf,

@@ -70,6 +70,7 @@ pub(super) fn execute(
         (Ok(evaluator), _) => {
             if cell.store_history && !cell.silent {
                 evaluator.begin_cell(&marks::cell(request, evaluation.count));
+                marks::keep(&shared, request, evaluation.count);
                 marks::progress(&shared, request, "compiling");
             }
             caught(|| evaluator.execute(&cell.code, &mut front)).flatten()

@@ -35,7 +35,7 @@
 //! 5. `outbox` is the only task that sends, one message after the other, so a cell's outputs arrive
 //!    before its reply and its `idle` without any sleep. `publisher` has a queue for each front end, so
 //!    that no front end waits for another (`zmtp` is its protocol). The outbox joins small pieces of text,
-//!    and limits how often displays are updated (`throttle`).
+//!    limits how often displays are updated (`throttle`), and keeps what a page has missed that is opened later (`kept`).
 //!
 //! A `request` publishes `busy` when it begins; when it is dropped, it publishes `idle` and replies
 //! with an error if there was no reply. So each request gets exactly one reply and one `idle`, also an
@@ -62,6 +62,7 @@ mod expressions;
 mod history;
 mod inbox;
 mod introspect;
+mod kept;
 mod lifecycle;
 mod listener;
 mod marks;

@@ -44,11 +44,18 @@ fn needed(evaluation: &mut Evaluation, data: &Map<String, Value>, cell: &str) ->
     found.unwrap_or_else(|| vec![cell.to_owned()])
 }
 
+/// Keeps the outputs of a cell for a page that is opened again, if pages can show them.
+pub(super) fn keep(shared: &Shared, request: &Request, number: usize) {
+    if let Some(cell) = id_of(request)
+        && !shared.stale.ids().is_empty()
+    {
+        request.keep(cell, number);
+    }
+}
+
 /// Sends to all front ends that show it how far a cell is: `compiling` or `running`.
 pub(super) fn progress(shared: &Shared, request: &Request, how_far: &str) {
-    let Some(cell) = request.metadata().get("cellId").and_then(Value::as_str) else {
-        return;
-    };
+    let Some(cell) = id_of(request) else { return };
     for comm_id in shared.stale.ids() {
         let data = Map::from_iter([(how_far.to_owned(), json!(cell))]);
         request.publish(CommMsg { comm_id, data });
@@ -65,9 +72,12 @@ pub(super) fn publish(evaluation: &mut Evaluation, request: &Request) {
 
 /// Returns the name of the cell that a request runs.
 pub(super) fn cell(request: &Request, number: usize) -> CellName {
-    let id = request.metadata().get("cellId").and_then(Value::as_str);
-    let id = id.map(str::to_owned);
+    let id = id_of(request).map(str::to_owned);
     CellName { id, number }
+}
+
+fn id_of(request: &Request) -> Option<&str> {
+    request.metadata().get("cellId").and_then(Value::as_str)
 }
 
 fn send(evaluation: &mut Evaluation, request: &Request, comms: Vec<CommId>) {

@@ -1,5 +1,6 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
+use super::kept::Kept;
 use super::outgoing::{Outgoing, deliver};
 use super::publisher::Event;
 use super::shared::Shared;
@@ -40,6 +41,7 @@ pub(super) struct Outbox {
     shared: Arc<Shared>,
     text: Option<Pending>,
     updates: UpdateThrottle,
+    kept: Kept,
     /// Whether the first status, `starting`, has been sent.
     announced: bool,
     /// Whether the last status of the evaluation thread that front ends received is `busy`.
@@ -60,6 +62,7 @@ impl Outbox {
             shared,
             text: None,
             updates: UpdateThrottle::default(),
+            kept: Kept::default(),
             announced: false,
             busy: false,
         }
@@ -126,6 +129,7 @@ impl Outbox {
     }
 
     async fn publish(&mut self, message: JupyterMessage) {
+        self.kept.note(&message);
         let topic = message.header.msg_type.clone();
         let message = message.with_zmq_identities(vec![topic.into_bytes().into()]);
         deliver(&mut self.iopub, message).await;
@@ -181,6 +185,19 @@ impl Outbox {
                 // The cell must not wait for the answer to a question that was not sent.
                 if !deliver(&mut self.stdin, message).await {
                     self.shared.prompts.cancel();
+                }
+            }
+            Outgoing::Keep {
+                request,
+                cell,
+                number,
+            } => self.kept.begin(cell, number, request),
+            Outgoing::Received { cell } => self.kept.received(&cell),
+            Outgoing::Restore { cause, comm_id } => {
+                // What the page receives next is not among them.
+                self.flush().await;
+                if let Some(message) = self.kept.message(comm_id) {
+                    self.publish(message.as_child_of(&cause)).await;
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Outgoing messages, and the queues through which they reach the sockets.
 
-use jupyter_protocol::JupyterMessage;
+use jupyter_protocol::{CommId, JupyterMessage};
 use jupyter_zmq_client::Connection;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
@@ -18,6 +18,21 @@ pub(super) enum Outgoing {
     },
     Reply(JupyterMessage),
     Question(JupyterMessage),
+    /// From now on the outputs of a request, which runs the cell with this id and number, are kept.
+    Keep {
+        request: String,
+        cell: String,
+        number: usize,
+    },
+    /// A page has shown the outputs of a cell.
+    Received {
+        cell: String,
+    },
+    /// A page has opened a comm, and receives the kept outputs.
+    Restore {
+        cause: Arc<JupyterMessage>,
+        comm_id: CommId,
+    },
 }
 
 /// A queue to the outbox; messages in one queue stay in order.

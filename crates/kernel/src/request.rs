@@ -67,6 +67,15 @@ impl Request {
         question.as_child_of(&self.message)
     }
 
+    /// Keeps the outputs from now on, as outputs of the cell with this id and number.
+    pub(super) fn keep(&self, cell: &str, number: usize) {
+        self.outbox.send(Outgoing::Keep {
+            request: self.message.header.msg_id.clone(),
+            cell: cell.to_owned(),
+            number,
+        });
+    }
+
     /// Sends a question.
     pub(super) fn ask(&self, question: JupyterMessage) {
         self.outbox.send(Outgoing::Question(question));

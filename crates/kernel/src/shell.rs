@@ -3,12 +3,12 @@
 use super::answers::answer;
 use super::evaluation_thread::Job;
 use super::inbox::Inbox;
-use super::outgoing::OutboxSender;
+use super::outgoing::{OutboxSender, Outgoing};
 use super::request::Request;
 use super::router::Reader;
 use super::shared::Shared;
 use super::stale;
-use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
+use jupyter_protocol::{CommMsg, JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -22,6 +22,7 @@ pub(super) async fn run(
 ) {
     while let Some(message) = inbox.receive(&mut requests).await {
         let message = Arc::new(message);
+        keep_or_restore(&message, &outbox, &shared);
         if !needs_evaluator(&message, &shared) {
             answer(Request::begin(message, outbox.clone()), &shared);
             continue;
@@ -35,6 +36,29 @@ pub(super) async fn run(
     shared.stop();
 }
 
+/// Handles at once the comm messages of a page that is opened while a cell runs.
+fn keep_or_restore(message: &Arc<JupyterMessage>, outbox: &OutboxSender, shared: &Shared) {
+    match &message.content {
+        JupyterMessageContent::CommOpen(open) if open.target_name == stale::TARGET => {
+            shared.stale.open(&open.comm_id);
+            let (cause, comm_id) = (message.clone(), open.comm_id.clone());
+            outbox.send(Outgoing::Restore { cause, comm_id });
+        }
+        JupyterMessageContent::CommMsg(message) if shared.stale.contains(&message.comm_id) => {
+            if let Some(cell) = received(message) {
+                let cell = cell.to_owned();
+                outbox.send(Outgoing::Received { cell });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the id of the cell whose outputs a page has shown, if a message says so.
+fn received(message: &CommMsg) -> Option<&str> {
+    message.data.get("received")?.as_str()
+}
+
 /// Returns whether a request waits for the evaluator. A console asks at each line whether the code is
 /// complete: while the evaluator is busy, "unknown" at once is better than the right answer later.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
@@ -44,9 +68,10 @@ fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
         | JupyterMessageContent::InspectRequest(_) => true,
         JupyterMessageContent::IsCompleteRequest(_) => shared.idle(),
         JupyterMessageContent::CommOpen(open) => open.target_name == stale::TARGET,
-        JupyterMessageContent::CommMsg(message) => {
-            shared.stale.contains(&message.comm_id) || shared.widgets.update(message)
-        }
+        JupyterMessageContent::CommMsg(message) => match shared.stale.contains(&message.comm_id) {
+            true => received(message).is_none(),
+            false => shared.widgets.update(message),
+        },
         _ => false,
     }
 }

@@ -20,6 +20,8 @@
 //! sources of all cells: `{"needed": "id", "sources": [["id", "source"], …]}`. The answer goes to its comm alone, and
 //! is `{"needed": ["id", …]}`, in the order in which they should run.
 //!
+//! `kept.rs` has the messages with which a page gets the outputs that it has missed.
+//!
 //! While a cell is evaluated, the kernel sends `{"compiling": "id"}`, then `{"running": "id"}`.
 
 use jupyter_protocol::CommId;

@@ -39,6 +39,10 @@
 //! programs into a folder together with the crate `taper`, so that the folder can be copied to another
 //! machine. A program prints a log; [`log_evaluator`] returns an evaluator that replays the log, so that
 //! [`run()`] and [`test()`] work with it as with a session.
+//!
+//! # Translation
+//!
+//! [`Edition`] replaces the text of a notebook by its translation from a catalogue in `po` (`translation`).
 
 mod commands;
 mod compare;
@@ -53,6 +57,7 @@ mod machine_outputs;
 mod parameters;
 mod plain;
 mod signals;
+mod translation;
 
 #[cfg(test)]
 mod testing;
@@ -71,3 +76,4 @@ pub use export::log::{ErrorOf, log_evaluator};
 pub use export::program::Program;
 pub use export::project::{write_jobs, write_project};
 pub use machine_outputs::MachineOutputs;
+pub use translation::{Edition, EditionError, Unit, has_words, notebook_units, page_units};

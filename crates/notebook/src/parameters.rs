@@ -1,5 +1,5 @@
-//! Parameters of a run, as papermill defines them: a cell with the tag `parameters` has defaults, and a cell that is put
-//! behind it sets others.
+//! Parameters of a run, as papermill defines them: a cell with the tag `parameters` has defaults, and a cell that is
+//! added after it sets other values.
 
 use crate::document::notebook::{CodeCell, Notebook};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use std::ops::Range;
 use syn::visit::{self, Visit};
 use syn::{Expr, Lit, Local, Pat, Stmt};
 
-/// The tags of the cell with the defaults, and of the cell that sets others; it is also this cell's id.
+/// The tags of the cell with the defaults and of the cell that is added. The second tag is also the id of its cell.
 const DEFAULTS: &str = "parameters";
 const SET: &str = "injected-parameters";
 

@@ -71,11 +71,14 @@ pub enum Error {
     #[error("the packages are not compiled yet, or not all: run `taper setup`, then export again")]
     NoImage,
     /// A file is not an exported image.
-    #[error("{0} is not an image that `taper image export` wrote")]
+    #[error(
+        "{0} is not an image that `taper image export` wrote: copy or download it again, and compare its SHA-256"
+    )]
     NotAnImage(PathBuf),
     /// A file has another SHA-256 than expected.
     #[error(
-        "expected the SHA-256 {expected}, found {found}: the file is damaged, or not the expected one"
+        "expected the SHA-256 {expected}, found {found}: the file is damaged, or not the expected one. Copy or \
+         download it again."
     )]
     OtherDigest {
         /// The SHA-256 that the user named.

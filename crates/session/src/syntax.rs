@@ -4,7 +4,7 @@ use ra_ap_syntax::ast::{self, AstNode, HasModuleItem};
 use ra_ap_syntax::{Edition, SourceFile, TextRange};
 use std::ops::Range;
 
-/// What stands before the cell, so that it is the body of a function.
+/// The text before the cell, which makes it the body of a function.
 const BEFORE: &str = "fn cell() {\n";
 
 /// A parsed cell.
@@ -26,7 +26,7 @@ impl Syntax {
         }
     }
 
-    /// Returns the statements and items, but for an expression at the end.
+    /// Returns the statements and items, without an expression at the end.
     pub(crate) fn statements(&self) -> impl Iterator<Item = ast::Stmt> {
         self.body.iter().flat_map(ast::BlockExpr::statements)
     }

@@ -1,7 +1,9 @@
-import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
+import { Cell } from '@jupyterlab/cells';
+import { KernelError, Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
 import { JSONObject, PromiseDelegate } from '@lumino/coreutils';
 import { ISignal, Signal } from '@lumino/signaling';
+import { IKept, restore } from './restore';
 
 /** The target of the comm. The kernel's file `stale.rs` describes the messages. */
 const TARGET = 'taper.stale';
@@ -23,6 +25,7 @@ export class Connection {
     const session = _panel.sessionContext;
     session.kernelChanged.connect(this._restart, this);
     session.statusChanged.connect(this._onStatus, this);
+    NotebookActions.executed.connect(this._onExecuted, this);
     void _panel.context.ready.then(() => {
       _panel.content.model?.cells.changed.connect(this._onCells, this);
       void this._connect();
@@ -111,6 +114,22 @@ export class Connection {
     }
   }
 
+  /** Tells the kernel that all outputs of a cell are here. If not, it keeps them for the next page. */
+  private _onExecuted(
+    _: unknown,
+    { notebook, cell, success, error }: { notebook: Notebook; cell: Cell; success: boolean; error?: KernelError | null }
+  ): void {
+    if (notebook === this._panel.content && (success || error?.errorName)) {
+      this._confirm(cell.model.id);
+    }
+  }
+
+  private _confirm(id: string): void {
+    if (this._comm && !this._comm.isDisposed) {
+      this._comm.send({ received: id });
+    }
+  }
+
   private _onCells(): void {
     window.clearTimeout(this._timer);
     this._timer = window.setTimeout(() => {
@@ -131,6 +150,11 @@ export class Connection {
     if ('needed' in data) {
       this._needed?.resolve(data.needed as string[]);
       this._needed = null;
+      return;
+    }
+    if ('outputs' in data) {
+      const kept = data.outputs as unknown as IKept[];
+      restore(this._panel, this._asked!, kept, id => this._confirm(id));
       return;
     }
     if ('stale' in data) {

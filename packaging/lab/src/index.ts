@@ -4,6 +4,8 @@
  * - `connection.ts` asks the kernel;
  * - `marks.ts` shows which cells are stale and which one is compiled;
  * - `profile.ts` shows what the lines of a cell took;
+ * - `restore.ts` shows the outputs that a cell had while its notebook was closed;
+ * - `help.ts` shows the commands of the kernel;
  * - this file adds the commands.
  */
 
@@ -12,11 +14,13 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { runIcon } from '@jupyterlab/ui-components';
 import { Connection } from './connection';
+import { showHelp } from './help';
 import { Marks } from './marks';
 import { showProfiles } from './profile';
 
 const RUN_STALE = 'taper:run-stale';
 const RUN_NEEDED = 'taper:run-needed';
+const HELP = 'taper:help';
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'taper-lab:plugin',
@@ -58,14 +62,24 @@ function activate(
     isVisible: () => current() !== null,
     execute: () => run(current(), runNeeded)
   });
+  commands.addCommand(HELP, {
+    label: 'Commands of Taper',
+    caption: 'Show the commands of the kernel, and where the documentation is',
+    isVisible: () => current() !== null,
+    execute: () => run(current(), ({ panel }) => showHelp(panel))
+  });
   for (const command of [RUN_STALE, RUN_NEEDED]) {
     palette?.addItem({ command, category: 'Notebook Operations' });
   }
+  palette?.addItem({ command: HELP, category: 'Help' });
   // The toolbars, the menu and the shortcuts are in the schema.
 
   const refresh = () => {
     commands.notifyCommandChanged(RUN_STALE);
     commands.notifyCommandChanged(RUN_NEEDED);
+    commands.notifyCommandChanged(HELP);
+    // For the panel of the debugger, which shows the variables of the current notebook.
+    document.body.classList.toggle('taper-mod-current', current() !== null);
   };
   const add = (panel: NotebookPanel) => {
     if (connections.has(panel)) {
@@ -74,7 +88,15 @@ function activate(
     const connection = new Connection(panel);
     connections.set(panel, connection);
     const marks = new Marks(panel, connection, () => void run({ panel, connection }, runStale));
-    void panel.context.ready.then(() => marks.update());
+    // A new notebook gets its language when its first kernel has started.
+    const language = () => {
+      panel.toggleClass('taper-mod-rust', panel.model?.defaultKernelLanguage === 'rust');
+    };
+    void panel.context.ready.then(() => {
+      language();
+      panel.model?.metadataChanged.connect(language);
+      marks.update();
+    });
     connection.changed.connect(refresh);
     showProfiles(panel);
   };

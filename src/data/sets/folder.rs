@@ -1,4 +1,4 @@
-//! Images on disk, in one folder per class.
+//! Images on disk, in one folder per class or by a list of files.
 
 use crate::data::dataset::{check_indices, stack};
 use crate::data::transforms::{ToTensor, Transform};
@@ -10,12 +10,12 @@ use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::Device;
 use rayon::prelude::*;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Images in one folder per class, in the layout of PyTorch's `ImageFolder`.
+/// Images in one folder per class, in the layout of PyTorch's `ImageFolder`, or by a list of [files](Self::from_files).
 ///
 /// ```text
 /// train/healthy/01.png     the class is the folder's name;
@@ -99,6 +99,53 @@ impl ImageFolder {
             found.classes.push(name.to_string_lossy().into_owned());
         }
         Ok(found)
+    }
+
+    /// Lists images by their files and the name of the class of each; classes are numbered in the order of their names. The
+    /// files are not read.
+    ///
+    /// # Errors
+    /// If there are no files, or there are not as many classes.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("file,tree\na/1.png,oak\nb/7.png,elm\n")?;
+    /// let data = ImageFolder::from_files(&table.texts("file")?, &table.texts("tree")?)?;
+    /// assert_eq!(data.classes(), ["elm", "oak"]);
+    /// assert_eq!(data.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_files(files: &[impl AsRef<Path>], classes: &[impl AsRef<str>]) -> Result<Self> {
+        let mut files = files.iter().map(AsRef::as_ref);
+        Self::of_files(&mut files, &mut classes.iter().map(AsRef::as_ref))
+    }
+
+    fn of_files(
+        files: &mut dyn Iterator<Item = &Path>,
+        classes: &mut dyn Iterator<Item = &str>,
+    ) -> Result<Self> {
+        let files: Vec<PathBuf> = files.map(Path::to_owned).collect();
+        let own: Vec<&str> = classes.collect();
+        if files.is_empty() || files.len() != own.len() {
+            return Err(error::argument(
+                "ImageFolder::from_files",
+                "files, and a class for each",
+                format_args!("{} files and {} classes", files.len(), own.len()),
+                "Pass two lists of the same length",
+            ));
+        }
+        let classes = Vec::from_iter(BTreeSet::from_iter(own.iter().copied()));
+        let number = |class| classes.binary_search(&class).unwrap_or_default() as u32;
+        let numbers = own.into_iter().map(number);
+        let files: Vec<(PathBuf, u32)> = files.into_iter().zip(numbers).collect();
+        let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
+        Ok(ImageFolder {
+            root: PathBuf::from("a list"),
+            classes: classes.into(),
+            files: files.into(),
+            transform: Arc::new(ToTensor),
+        })
     }
 
     /// Adds the images of a folder and of the folders in it; only once if symbolic links lead to it again.

@@ -185,3 +185,45 @@ fn one_hot_columns_have_different_names() {
     assert_eq!(table.values("roof_missing").unwrap(), [1.0, 0.0]);
     assert_eq!(table.values("roof_missing_2").unwrap(), [0.0, 1.0]);
 }
+
+#[test]
+fn json_lines_are_rows() {
+    let text = "\u{feff}{\"b\": 1, \"a\": \"x, \\\"y\\\"\"}\r\n\n{\"c\": true, \"b\": \"2.5\"}\n{\"b\": null, \"c\": {\"d\": [1]}}";
+    let table = DataFrame::from_json_lines(text).unwrap();
+    assert_eq!(
+        (table.columns(), table.num_rows()),
+        (vec!["a", "b", "c"], 3)
+    );
+    assert_eq!(table.texts("a").unwrap(), ["x, \"y\"", "", ""]);
+    assert_eq!(
+        table.fill_missing(0.0).values("b").unwrap(),
+        [1.0, 2.5, 0.0]
+    );
+    assert_eq!(table.texts("c").unwrap(), ["", "true", "{\"d\":[1]}"]);
+    let empty = DataFrame::from_json_lines("\n").unwrap();
+    assert_eq!((empty.columns().len(), empty.num_rows()), (0, 0));
+}
+
+#[test]
+fn lines_that_are_not_objects_are_refused() {
+    let refusal = |text: &str| {
+        let message = DataFrame::from_json_lines(text).unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{message}");
+        message
+    };
+    for line in [
+        "[1, 2]",
+        "3",
+        "{\"x\": 1",
+        "{\"x\": NaN}",
+        "{\"x\": 1} {\"x\": 2}",
+    ] {
+        let message = refusal(&format!("{{\"x\": 0}}\n{line}\n"));
+        assert!(
+            message.starts_with("the table: expected a JSON object in line 2, found "),
+            "{message}"
+        );
+    }
+    let sparse: String = (0..2000).map(|i| format!("{{\"{i}\": 1}}\n")).collect();
+    assert!(refusal(&sparse).contains("expected objects with the same names"));
+}

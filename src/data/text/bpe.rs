@@ -96,7 +96,7 @@ impl BpeTokenizer {
         Ok(Self::of(tokenizer))
     }
 
-    /// Adds special tokens, such as `"<|end|>"`, behind the others: where a text contains one, it is this token.
+    /// Adds special tokens, such as `"<|end|>"`, after the others: where a text contains one, it becomes this token.
     ///
     /// # Errors
     /// If one of them is empty.

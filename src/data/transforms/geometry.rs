@@ -1,6 +1,7 @@
 //! Steps that move pixels.
 
-use super::{ImageBytes, Transform, no_pixels};
+use super::targets::Crop;
+use super::{ImageBytes, Targets, Transform, no_pixels};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::{check_size, random_unit};
@@ -75,7 +76,11 @@ impl Resize {
 }
 
 impl Transform for Resize {
-    fn apply(&self, input: &Tensor) -> Result<Tensor> {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        self.apply_with(image, &mut Targets::default())
+    }
+
+    fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("Resize", input)?;
         let (height, width, channels) = (image.height, image.width, image.channels);
         let (new_height, new_width) = self.target(height, width);
@@ -88,6 +93,7 @@ impl Transform for Resize {
         // Two copies in `f32` are made on the way.
         let largest = [new_height.max(height), new_width.max(width), channels];
         check_size("Resize", &largest, 2 * size_of::<f32>(), &Device::Cpu)?;
+        targets.resize(input, [new_height, new_width])?;
         let samples: Vec<f32> = image.bytes.iter().copied().map(f32::from).collect();
         // First along the rows, whose elements are pixels, then along the columns, whose elements are rows.
         let wide = resample(&samples, height, width, channels, new_width);
@@ -167,6 +173,10 @@ impl CenterCrop {
 
 impl Transform for CenterCrop {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        self.apply_with(image, &mut Targets::default())
+    }
+
+    fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("CenterCrop", image)?;
         let size = self.size;
         if size == 0 {
@@ -180,8 +190,14 @@ impl Transform for CenterCrop {
                 format_args!("Put Resize::new({size}) before it"),
             ));
         }
-        let rows = image.narrow(0, half(height - size), size);
-        Ok(rows.narrow(1, half(width - size), size).contiguous())
+        let start = [half(height - size), half(width - size)];
+        let crop = Crop {
+            start,
+            size,
+            padding: 0,
+        };
+        targets.crop(image, crop)?;
+        Ok(crop.of(image))
     }
 }
 
@@ -243,11 +259,16 @@ impl RandomHorizontalFlip {
 }
 
 impl Transform for RandomHorizontalFlip {
-    fn apply(&self, input: &Tensor) -> Result<Tensor> {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        self.apply_with(image, &mut Targets::default())
+    }
+
+    fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("RandomHorizontalFlip", input)?;
         if random_unit() >= self.p {
             return Ok(input.clone());
         }
+        targets.flip(input)?;
         let channels = image.channels;
         let rows = image.bytes.chunks(image.width * channels);
         let mirrored = rows.flat_map(|row| row.chunks(channels).rev().flatten().copied());

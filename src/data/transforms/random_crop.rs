@@ -1,6 +1,7 @@
 //! Random crops of an image.
 
-use super::{ImageBytes, Transform, no_pixels};
+use super::targets::Crop;
+use super::{ImageBytes, Targets, Transform, no_pixels};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
@@ -58,6 +59,10 @@ impl RandomCrop {
 
 impl Transform for RandomCrop {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        self.apply_with(image, &mut Targets::default())
+    }
+
+    fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("RandomCrop", image)?;
         let (size, padding) = (self.size, self.padding);
         if size == 0 {
@@ -84,14 +89,17 @@ impl Transform for RandomCrop {
                 format_args!("Put Resize::new({size}) before it, or add .padding(…)"),
             ));
         }
-        let mut cropped = image.clone();
-        for (dim, length) in [height, width].into_iter().enumerate() {
-            let padded = cropped.pad_with_zeros(dim, padding, padding);
+        let start = [height, width].map(|length| {
             let places = length + border - size + 1;
-            let start = (random_unit() * places as f64) as usize;
-            cropped = padded.narrow(dim, start.min(places - 1), size);
-        }
-        Ok(cropped.contiguous())
+            ((random_unit() * places as f64) as usize).min(places - 1)
+        });
+        let crop = Crop {
+            start,
+            size,
+            padding,
+        };
+        targets.crop(image, crop)?;
+        Ok(crop.of(image))
     }
 }
 

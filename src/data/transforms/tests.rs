@@ -172,3 +172,93 @@ fn steps_in_the_wrong_order_are_explained() {
     assert!(message(Normalize::new([0.5; 3], [1.0; 3]), &ramp(3, 3)).contains("after ToTensor"));
     assert!(Resize::new(0).apply(&ramp(2, 2)).is_err());
 }
+
+/// Boxes and classes of pixels that mark the same rectangle go on marking it.
+#[test]
+fn boxes_and_masks_move_with_the_pixels() {
+    let image = ramp(20, 24);
+    let marked = |y: usize, x: usize| (6..12).contains(&y) && (4..14).contains(&x);
+    let mask: Vec<u8> = (0..20 * 24)
+        .map(|i| marked(i / 24, i % 24).into())
+        .collect();
+    let mask = Tensor::from_vec(mask, (20, 24));
+    let steps: [Box<dyn Transform>; 7] = [
+        Box::new(RandomHorizontalFlip::new().p(1.0)),
+        Box::new(RandomHorizontalFlip::new()),
+        Box::new(CenterCrop::new(10)),
+        Box::new(RandomCrop::new(16).padding(3)),
+        Box::new(Resize::exact(40, 12)),
+        Box::new(crate::compose![
+            RandomCrop::new(14),
+            RandomHorizontalFlip::new(),
+            Resize::new(28),
+            ToTensor
+        ]),
+        Box::new(ColorJitter::new().brightness(0.5)),
+    ];
+    for (number, step) in steps.iter().enumerate() {
+        for seed in 0..20 {
+            let boxes = tensor(&[[4.0, 6.0, 14.0, 12.0], [0.0, 0.0, 24.0, 20.0]]);
+            let mut targets = Targets {
+                boxes: Some(boxes),
+                mask: Some(mask.clone()),
+            };
+            let new = with_seed(seed, || step.apply_with(&image, &mut targets)).unwrap();
+            let alone = with_seed(seed, || step.apply(&image)).unwrap();
+            assert_eq!(
+                new.to_dtype(DType::F32).to_vec::<f32>(),
+                alone.to_dtype(DType::F32).to_vec::<f32>()
+            );
+            let boxes: Vec<Vec<f32>> = targets.boxes.unwrap().to_vec2();
+            let expected = |y: usize, x: usize| {
+                let inside =
+                    |at: usize, low: f32, high: f32| (low..high).contains(&(at as f32 + 0.25));
+                u8::from(inside(x, boxes[0][0], boxes[0][2]) && inside(y, boxes[0][1], boxes[0][3]))
+            };
+            let mask: Vec<Vec<u8>> = targets.mask.unwrap().to_vec2();
+            for (y, row) in mask.iter().enumerate() {
+                for (x, value) in row.iter().enumerate() {
+                    assert_eq!(
+                        *value,
+                        expected(y, x),
+                        "step {number}, seed {seed}, {y} {x}, {boxes:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_box_outside_of_the_crop_is_empty() {
+    let mut targets = Targets {
+        boxes: Some(tensor(&[[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 9.0, 20.0]])),
+        mask: None,
+    };
+    CenterCrop::new(10)
+        .apply_with(&ramp(20, 20), &mut targets)
+        .unwrap();
+    let boxes = targets.boxes.unwrap().to_vec2::<f32>();
+    assert_eq!(boxes, [[0.0; 4], [0.0, 0.0, 4.0, 10.0]]);
+}
+
+#[test]
+fn targets_that_do_not_fit_the_image_are_refused() {
+    let flip = RandomHorizontalFlip::new().p(1.0);
+    for (boxes, mask, expected) in [
+        (Some(tensor(&[1.0, 2.0, 3.0, 4.0])), None, "boxes (n, 4)"),
+        (Some(tensor(&[[1i64, 2, 3, 4]])), None, "floating-point"),
+        (
+            None,
+            Some(crate::tensor::zeros((20, 4))),
+            "height and width, [4, 20], found shape [20, 4]",
+        ),
+    ] {
+        let error = flip
+            .apply_with(&ramp(4, 20), &mut Targets { boxes, mask })
+            .unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 2, "{error}");
+    }
+}

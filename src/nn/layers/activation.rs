@@ -1,13 +1,15 @@
 //! Activation functions, element by element, and softmax.
 
 use crate::error::OrRaise;
+use crate::nn::part::Part;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
 use crate::tensor::Tensor;
 
-macro_rules! activation {
-    ($(#[$doc:meta])* $name:ident, |$input:ident| $output:expr) => {
+/// Defines layers without parameters, each with the function that it applies.
+macro_rules! activations {
+    ($($(#[$doc:meta])* $name:ident: $function:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Default, Parameters)]
         pub struct $name;
@@ -15,14 +17,19 @@ macro_rules! activation {
         impl Layer for $name {
             $crate::nn::layer::boxed_here!();
 
-            fn forward(&self, $input: &Tensor) -> Tensor {
-                seen(self, $output)
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let function: fn(&Tensor) -> Tensor = $function;
+                seen(self, function(input))
+            }
+
+            fn part(&self) -> Part {
+                Part::of_activation(stringify!($name))
             }
         }
-    };
+    )*};
 }
 
-activation!(
+activations! {
     /// The rectified linear unit: `max(x, 0)`. Any shape; the output has the same shape.
     ///
     /// ```
@@ -31,11 +38,8 @@ activation!(
     /// let y = ReLU.forward(&tensor(&[-2.0, 3.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 3.0]);
     /// ```
-    ReLU,
-    |input| ops::relu(input)
-);
+    ReLU: ops::relu;
 
-activation!(
     /// The sigmoid function, with values between 0 and 1: `1 / (1 + exp(-x))`. Any shape; the output has
     /// the same shape.
     ///
@@ -45,11 +49,8 @@ activation!(
     /// let y = Sigmoid.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.5]);
     /// ```
-    Sigmoid,
-    |input| ops::sigmoid(input)
-);
+    Sigmoid: ops::sigmoid;
 
-activation!(
     /// The hyperbolic tangent, with values between -1 and 1. Any shape; the output has the same shape.
     ///
     /// ```
@@ -58,11 +59,8 @@ activation!(
     /// let y = Tanh.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
-    Tanh,
-    |input| ops::tanh(input)
-);
+    Tanh: ops::tanh;
 
-activation!(
     /// The Gaussian error linear unit: `x` times the probability that a standard normal variable is less
     /// than `x`. From Hendrycks and Gimpel, 2016. Any shape; the output has the same shape.
     ///
@@ -72,11 +70,19 @@ activation!(
     /// let y = GELU.forward(&tensor(&[0.0, 10.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
-    GELU,
-    |input| ops::gelu(input)
-);
+    GELU: ops::gelu;
 
-activation!(
+    /// [`GELU`] with a hyperbolic tangent in place of the normal distribution, as in GPT-2: PyTorch's
+    /// `GELU(approximate="tanh")`. Any shape; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = GELUTanh.forward(&tensor(&[0.0, 10.0]));
+    /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
+    /// ```
+    GELUTanh: ops::gelu_tanh;
+
     /// The sigmoid linear unit: `x · sigmoid(x)`, also called Swish. Any shape; the output has the same
     /// shape.
     ///
@@ -86,11 +92,8 @@ activation!(
     /// let y = SiLU.forward(&tensor(&[0.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0]);
     /// ```
-    SiLU,
-    |input| ops::silu(input)
-);
+    SiLU: ops::silu;
 
-activation!(
     /// `x` times a line that rises from 0 at -3 to 1 at 3: [`SiLU`] without an exponential. From Howard et al., 2019. Any
     /// shape; the output has the same shape.
     ///
@@ -100,11 +103,8 @@ activation!(
     /// let y = Hardswish.forward(&tensor(&[-4.0, 0.0, 4.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.0, 4.0]);
     /// ```
-    Hardswish,
-    |input| ops::hardswish(input)
-);
+    Hardswish: ops::hardswish;
 
-activation!(
     /// `x · tanh(softplus(x))`. From Misra, 2019. Any shape; the output has the same shape.
     ///
     /// ```
@@ -113,11 +113,8 @@ activation!(
     /// let y = Mish.forward(&tensor(&[0.0, 30.0]));
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 30.0]);
     /// ```
-    Mish,
-    |input| ops::mish(input)
-);
+    Mish: ops::mish;
 
-activation!(
     /// A gated linear unit with SiLU: the first half of the features, through SiLU, times the second half, as in the
     /// feed-forward part of Llama. From Shazeer, 2020.
     ///
@@ -130,14 +127,11 @@ activation!(
     /// let block = seq![Linear::new(4, 2 * 16).bias(false), SwiGLU, Linear::new(16, 4).bias(false)];
     /// assert_eq!(block.forward(&ones((3, 4))).dims(), [3, 4]);
     /// ```
-    SwiGLU,
-    |input| {
+    SwiGLU: |input| {
         let y = ops::swiglu_as(&check::name(&SwiGLU), input.raw());
         y.or_raise().into()
-    }
-);
+    };
 
-activation!(
     /// Turns logits into probabilities, which sum to 1 along the last dimension. From d2l's chapter
     /// *Softmax Regression*. Any shape with at least one dimension; the output has the same shape.
     ///
@@ -150,12 +144,11 @@ activation!(
     /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]]));
     /// assert_eq!(y.to_vec2::<f32>(), [[0.5, 0.5]]);
     /// ```
-    Softmax,
-    |input| {
+    Softmax: |input| {
         let y = ops::softmax_as(&check::name(&Softmax), input.raw(), (-1).into());
         y.or_raise().into()
-    }
-);
+    };
+}
 
 #[cfg(test)]
 mod tests {
@@ -165,8 +158,8 @@ mod tests {
     #[test]
     fn no_activation_hides_a_nan() {
         let x = tensor(&[f64::NAN]);
-        let layers: [&dyn Layer; 8] = [
-            &ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Hardswish, &Mish, &Softmax,
+        let layers: [&dyn Layer; 9] = [
+            &ReLU, &Sigmoid, &Tanh, &GELU, &GELUTanh, &SiLU, &Hardswish, &Mish, &Softmax,
         ];
         for layer in layers {
             let y = layer.forward(&x).to_vec1::<f32>();

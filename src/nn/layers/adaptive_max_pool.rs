@@ -4,7 +4,7 @@ use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
-use crate::ops::{self, Pair, Pool2dSpec};
+use crate::ops::{self, OutputSize, Pair, Pool2dSpec};
 use crate::tensor::Tensor;
 
 /// Takes the maximum of patches that cover the image, so that the output has the given size whatever the size of the
@@ -12,8 +12,8 @@ use crate::tensor::Tensor;
 /// gradient.
 ///
 /// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and the width.
-/// The batch may be missing.
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and the width,
+/// where `None` keeps the size of the input. The batch may be missing.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -25,7 +25,7 @@ use crate::tensor::Tensor;
 #[derive(Clone, Copy, Parameters)]
 #[describe(output_size = self.size)]
 pub struct AdaptiveMaxPool2d {
-    size: Pair,
+    size: OutputSize,
 }
 
 impl AdaptiveMaxPool2d {
@@ -42,29 +42,45 @@ impl AdaptiveMaxPool2d {
     /// ```
     #[inline]
     #[track_caller]
-    pub fn new(size: impl Into<Pair>) -> Self {
+    pub fn new(size: impl Into<OutputSize>) -> Self {
         Self::of_size(size.into())
     }
 
     #[track_caller]
-    fn of_size(size: Pair) -> Self {
+    fn of_size(size: OutputSize) -> Self {
         check::positive("AdaptiveMaxPool2d", &[("size", size.least())]);
         Self { size }
     }
+}
 
-    /// Returns the maxima of patches of different sizes.
-    fn uneven(&self, x: &Tensor) -> Tensor {
-        let [rows, columns] = [0, 1].map(|i| patches(x.dim(2 + i), self.size.both()[i]));
-        let mut maxima = vec![];
-        for (top, height) in rows {
-            for (left, width) in &columns {
-                let patch = x.narrow(2, top, height).narrow(3, *left, *width);
-                maxima.push(patch.flatten(2, 3).max(2)); // (batch, channels)
-            }
+/// Returns the maxima of patches that cover images `(batch, channels, height, width)`.
+pub(super) fn maxima(layer: &dyn Parameters, x: &Tensor, size: Pair) -> Tensor {
+    let (height, width) = (x.dim(2), x.dim(3));
+    let [rows, columns] = size.both();
+    let shape = [x.dim(0), x.dim(1), rows, columns];
+    ops::check::output(&check::name(layer), &shape, x.raw()).or_raise();
+    match height.is_multiple_of(rows) && width.is_multiple_of(columns) {
+        true => {
+            let spec = Pool2dSpec::new((height / rows, width / columns));
+            let y = ops::max_pool2d_as(&check::name(layer), x.raw(), spec);
+            y.or_raise().into()
         }
-        let [height, width] = self.size.both();
-        Tensor::stack(&maxima, 2).reshape((x.dim(0), x.dim(1), height, width))
+        false => uneven(x, size),
     }
+}
+
+/// Returns the maxima of patches of different sizes.
+fn uneven(x: &Tensor, size: Pair) -> Tensor {
+    let [rows, columns] = [0, 1].map(|i| patches(x.dim(2 + i), size.both()[i]));
+    let mut maxima = vec![];
+    for (top, height) in rows {
+        for (left, width) in &columns {
+            let patch = x.narrow(2, top, height).narrow(3, *left, *width);
+            maxima.push(patch.flatten(2, 3).max(2)); // (batch, channels)
+        }
+    }
+    let [height, width] = size.both();
+    Tensor::stack(&maxima, 2).reshape((x.dim(0), x.dim(1), height, width))
 }
 
 /// Returns where the patches of a dimension begin, and their sizes.
@@ -88,15 +104,7 @@ impl Layer for AdaptiveMaxPool2d {
             let expected = "Its images must have at least one pixel";
             raise(check::refused(self, input, expected))
         }
-        let [rows, columns] = self.size.both();
-        let y = match height.is_multiple_of(rows) && width.is_multiple_of(columns) {
-            true => {
-                let spec = Pool2dSpec::new((height / rows, width / columns));
-                let y = ops::max_pool2d_as(&check::name(self), input.raw(), spec);
-                y.or_raise().into()
-            }
-            false => self.uneven(input),
-        };
+        let y = maxima(self, input, self.size.of(height, width));
         seen(self, y)
     }
 }

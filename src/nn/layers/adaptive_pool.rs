@@ -3,7 +3,7 @@
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
-use crate::ops::{self, Pair};
+use crate::ops::{self, OutputSize};
 use crate::tensor::Tensor;
 
 /// Averages over patches that cover the image, so that the output has the given size whatever the
@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and
-/// the width.
+/// the width, where `None` keeps the size of the input.
 ///
 /// From d2l's chapter *Network in Network (NiN)*, where it returns one value for each channel.
 ///
@@ -25,7 +25,7 @@ use crate::tensor::Tensor;
 #[derive(Clone, Copy, Parameters)]
 #[describe(output_size = self.size)]
 pub struct AdaptiveAvgPool2d {
-    size: Pair,
+    size: OutputSize,
 }
 
 impl AdaptiveAvgPool2d {
@@ -37,7 +37,7 @@ impl AdaptiveAvgPool2d {
     /// let y = AdaptiveAvgPool2d::new(3).forward(&zeros((1, 2, 7, 5)));
     /// assert_eq!(y.dims(), [1, 2, 3, 3]);
     /// ```
-    pub fn new(size: impl Into<Pair>) -> Self {
+    pub fn new(size: impl Into<OutputSize>) -> Self {
         let size = size.into();
         Self { size }
     }

@@ -1,88 +1,14 @@
 //! Batch normalisation.
 
-use crate::error::{OrRaise, raise};
+mod norm;
+
+use crate::error::raise;
 use crate::nn::layers::lazy::lazy_form;
-use crate::nn::spec::Spec;
-use crate::nn::summary::{self, seen};
-use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
-use crate::ops::{self, BatchNormOutput};
-use crate::tensor::{Tensor, default_device, ones, tensor, zeros};
-use candle_core::{DType, Device};
-
-const EPS: f64 = 1e-5;
-const MOMENTUM: f64 = 0.1;
-
-/// The parameters, buffers and settings of a batch normalisation of features or of images, which differ
-/// only in the shapes of their inputs.
-#[derive(Parameters)]
-#[describe(self.weight.size(0))]
-struct Norm {
-    weight: Parameter,
-    bias: Parameter,
-    running_mean: Buffer,
-    running_var: Buffer,
-    num_batches_tracked: Buffer,
-    mode: Mode,
-    eps: f64,
-    momentum: Option<f64>,
-}
-
-impl Norm {
-    fn lazy() -> Self {
-        let features = Spec::f32(&[None]);
-        let count = Spec::new(&[], DType::I64);
-        Self {
-            weight: Parameter::lazy_as(features.clone()),
-            bias: Parameter::lazy_as(features.clone()),
-            running_mean: Buffer::lazy_as(features.clone()),
-            running_var: Buffer::lazy_as(features),
-            num_batches_tracked: Buffer::lazy_as(count),
-            mode: Mode::new(),
-            eps: EPS,
-            momentum: Some(MOMENTUM),
-        }
-    }
-
-    fn init(&self, features: usize, device: &Device) {
-        self.weight.init(device, || ones(features));
-        self.bias.init(device, || zeros(features));
-        self.running_mean.init(device, || zeros(features));
-        self.running_var.init(device, || ones(features));
-        self.num_batches_tracked.init(device, || tensor(0));
-    }
-
-    /// Normalises `(batch, features, …)`.
-    #[track_caller]
-    fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Tensor {
-        let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
-        let running = match self.mode.is_training() && !summary::is_recording() {
-            true => None,
-            false => Some((self.running_mean.tensor(), self.running_var.tensor())),
-        };
-        let statistics = { running.as_ref() }.map(|(mean, var)| (mean.raw(), var.raw()));
-        let (name, x) = (check::name(layer), x.raw());
-        let output = ops::batch_norm(&name, x, weight.raw(), bias.raw(), statistics, self.eps);
-        let output = output.or_raise();
-        if running.is_none() {
-            self.track(&output);
-        }
-        seen(layer, output.y.into())
-    }
-
-    /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`.
-    fn track(&self, batch: &BatchNormOutput) {
-        let (mean, var) = (Tensor::from(&batch.mean), Tensor::from(&batch.var));
-        let unbiased = var * (batch.values as f64 / (batch.values - 1) as f64);
-        let count = self.num_batches_tracked.tensor() + 1;
-        let momentum = self.momentum.unwrap_or_else(|| 1.0 / count.item());
-        for (running, new) in [(&self.running_mean, mean), (&self.running_var, unbiased)] {
-            let old = running.tensor();
-            let new = new.to_dtype(old.dtype());
-            running.set(&(old * (1.0 - momentum) + new * momentum));
-        }
-        self.num_batches_tracked.set(&count);
-    }
-}
+use crate::nn::part::Part;
+use crate::nn::{Layer, Parameters, check};
+use crate::tensor::{Tensor, default_device};
+use candle_core::Device;
+use norm::Norm;
 
 macro_rules! batch_norm {
     ($(#[$doc:meta])* $name:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
@@ -150,6 +76,44 @@ macro_rules! batch_norm {
                 self
             }
 
+            /// Sets whether there is a learned scale and shift, as by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).affine(false).num_parameters(), 0);")]
+            /// ```
+            pub fn affine(mut self, affine: bool) -> Self {
+                self.norm.set_affine(affine, affine);
+                self
+            }
+
+            /// Sets whether there is a learned shift, as by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).bias(false).num_parameters(), 8);")]
+            /// ```
+            pub fn bias(mut self, bias: bool) -> Self {
+                self.norm.set_affine(self.norm.has_weight(), bias);
+                self
+            }
+
+            /// Sets whether training batches update running statistics, which evaluation uses, as by default; without
+            /// them, evaluation uses the statistics of its batch, too.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let norm = ", stringify!($name), "::new(8).track_running_stats(false);")]
+            /// assert_eq!(norm.state_dict().len(), 2);
+            /// ```
+            pub fn track_running_stats(mut self, track: bool) -> Self {
+                self.norm.set_tracking(track);
+                self
+            }
+
             #[track_caller]
             fn init(&self, features: usize, device: &Device) {
                 check::positive(stringify!($name), &[($unit, features)]);
@@ -157,7 +121,7 @@ macro_rules! batch_norm {
             }
 
             fn is_initialized(&self) -> bool {
-                self.norm.weight.is_initialized()
+                self.norm.is_initialized()
             }
 
             /// Returns the input's number of features. Panics if the layer cannot take its shape.
@@ -176,6 +140,10 @@ macro_rules! batch_norm {
             fn forward(&self, input: &Tensor) -> Tensor {
                 Self::features_of(self, input);
                 self.norm.forward(self, input)
+            }
+
+            fn part(&self) -> Part {
+                self.norm.part()
             }
         }
     };
@@ -218,6 +186,21 @@ batch_norm!(
     BatchNorm2d, "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
 );
 
+batch_norm!(
+    /// Batch normalisation of volumes; otherwise as [`BatchNorm2d`].
+    ///
+    /// # Shapes
+    /// `(batch, channels, depth, height, width)`; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = BatchNorm3d::new(3);
+    /// let y = norm.forward(&rand((2, 3, 4, 4, 4))); // (2, 3, 4, 4, 4)
+    /// ```
+    BatchNorm3d, "channels", [_, _, _, _, _], "Expected volumes (batch, channels, depth, height, width)"
+);
+
 /// A [`BatchNorm1d`] that takes its number of features from the first input.
 ///
 /// # Shapes
@@ -246,6 +229,21 @@ pub struct LazyBatchNorm1d {
 /// ```
 pub struct LazyBatchNorm2d {
     layer: BatchNorm2d,
+}
+
+/// A [`BatchNorm3d`] that takes its number of channels from the first input.
+///
+/// # Shapes
+/// As for [`BatchNorm3d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![Conv3d::new(1, 8, 3), LazyBatchNorm3d::new(), ReLU];
+/// let y = net.forward(&ones((4, 1, 8, 8, 8))); // (4, 8, 6, 6, 6)
+/// ```
+pub struct LazyBatchNorm3d {
+    layer: BatchNorm3d,
 }
 
 macro_rules! lazy_norm {
@@ -288,6 +286,17 @@ macro_rules! lazy_norm {
                 self.layer = self.layer.momentum(momentum);
                 self
             }
+
+            setters! {
+                #[doc = concat!("Sets whether there is a scale and shift; see [`", stringify!($inner), "::affine`].")]
+                pub fn affine(self, affine: bool): self.layer = self.layer.affine(affine);
+
+                #[doc = concat!("Sets whether there is a learned shift; see [`", stringify!($inner), "::bias`].")]
+                pub fn bias(self, bias: bool): self.layer = self.layer.bias(bias);
+
+                #[doc = concat!("Sets whether there are running statistics; see [`", stringify!($inner), "::track_running_stats`].")]
+                pub fn track_running_stats(self, track: bool): self.layer = self.layer.track_running_stats(track);
+            }
         }
 
         impl Layer for $lazy {
@@ -300,6 +309,10 @@ macro_rules! lazy_norm {
                 }
                 self.layer.forward(input)
             }
+
+            fn part(&self) -> Part {
+                self.layer.part()
+            }
         }
 
         lazy_form!($lazy { layer });
@@ -308,12 +321,15 @@ macro_rules! lazy_norm {
 
 lazy_norm!(LazyBatchNorm1d, BatchNorm1d);
 lazy_norm!(LazyBatchNorm2d, BatchNorm2d);
+lazy_norm!(LazyBatchNorm3d, BatchNorm3d);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::nn::tests::message_of;
+    use crate::nn::{ParametersExt, check_shapes};
+    use crate::tensor::{randn, zeros};
 
     #[test]
     fn wrong_inputs_are_explained() {
@@ -330,6 +346,37 @@ mod tests {
             "{message}"
         );
         assert!(attempt(|| BatchNorm2d::new(0)).is_err());
+    }
+
+    #[test]
+    fn a_layer_without_parameters_and_statistics_keeps_its_size() {
+        let layer = |features| BatchNorm2d::new(features).affine(false);
+        let norm = layer(3).track_running_stats(false);
+        let text = "BatchNorm2d(3, affine=false, track_running_stats=false)";
+        assert_eq!(
+            (norm.describe().as_str(), norm.state_dict().len()),
+            (text, 0)
+        );
+        let x = randn((2, 3, 4, 4)) + 5.0;
+        let trained = norm.forward(&x);
+        norm.set_training(false);
+        assert_eq!(norm.forward(&x).to_vec::<f32>(), trained.to_vec::<f32>());
+        assert!(trained.mean(..).item().abs() < 1e-5);
+        assert_eq!(
+            check_shapes(&norm, (2, 3, 4, 4)).output_shape(),
+            [2, 3, 4, 4]
+        );
+        assert!(attempt(|| norm.forward(&zeros((2, 4, 4, 4)))).is_err());
+
+        let norm = layer(3).affine(true).bias(false);
+        assert_eq!(norm.describe(), "BatchNorm2d(3, bias=false)");
+        let norm = norm.track_running_stats(false).track_running_stats(true);
+        assert_eq!(norm.bias(true).describe(), "BatchNorm2d(3)");
+        let lazy = LazyBatchNorm2d::new()
+            .affine(false)
+            .track_running_stats(false);
+        assert_eq!(lazy.forward(&x).to_vec::<f32>(), trained.to_vec::<f32>());
+        assert!(attempt(|| lazy.forward(&zeros((2, 4, 4, 4)))).is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 /// From He et al., 2015, and d2l's chapter *Residual Networks (ResNet)*.
 ///
 /// # Shapes
-/// Those of the body, whose output must have the shape of its input, or of the shortcut's output.
+/// The same as for the body. Its output must have the shape of its input, or of the shortcut's output.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -84,7 +84,7 @@ impl Layer for Residual {
 /// From d2l's chapter *Multi-Branch Networks (GoogLeNet)*.
 ///
 /// # Shapes
-/// Those of the branches, whose outputs may differ in the size of that dimension only.
+/// The same as for the branches. Their outputs may differ only in the size of that dimension.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -273,7 +273,7 @@ mod tests {
     use crate::nn::{GRU, LSTM, ParametersExt, RNN, ReLU};
     use crate::tensor::randn;
 
-    /// Sets the parameters of a cell to those of a layer.
+    /// Copies the parameters of a layer to a cell.
     fn copied(layer: &dyn Parameters, cell: &dyn Parameters) {
         for (name, parameter) in cell.named_parameters() {
             parameter.set(&layer.parameter(&format!("{name}_l0")).tensor());

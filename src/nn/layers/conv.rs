@@ -130,8 +130,33 @@ padding_mode!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::ParametersExt;
     use crate::nn::tests::message_of;
-    use crate::tensor::zeros;
+    use crate::tensor::{ones, tensor, zeros};
+
+    #[test]
+    fn padding_same_keeps_the_size() {
+        let layer = || Conv1d::new(1, 1, 2).bias(false).padding_same();
+        let x = tensor(&[[[1.0, 2.0, 3.0]]]);
+        let y = |layer: Conv1d| {
+            layer.parameter("weight").set(&ones((1, 1, 2)));
+            layer.forward(&x).to_vec::<f32>()
+        };
+        assert_eq!(y(layer()), [3.0, 5.0, 3.0]);
+        assert_eq!(
+            y(layer().padding_mode(PaddingMode::Circular)),
+            [3.0, 5.0, 4.0]
+        );
+        assert_eq!(y(layer().padding(0)), [3.0, 5.0]);
+        assert_eq!(
+            layer().describe(),
+            "Conv1d(1, 1, kernel_size=2, stride=1, padding=\"same\", bias=false)"
+        );
+        let error = message_of(|| layer().stride(2).forward(&x));
+        assert!(error.contains("a stride of 1"), "{error}");
+        let layer = Conv2d::new(1, 1, (4, 3)).dilation((1, 2)).padding_same();
+        assert_eq!(layer.forward(&zeros((1, 1, 5, 1))).dims(), [1, 1, 5, 1]);
+    }
 
     #[test]
     fn a_wrong_image_is_explained() {

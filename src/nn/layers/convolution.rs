@@ -1,6 +1,7 @@
 //! What all convolutions share: their parameters, with PyTorch's names, and their settings.
 
 use crate::error::{OrRaise, Result, explain, raise};
+use crate::nn::part::{Kind, Part};
 use crate::nn::spec::Spec;
 use crate::nn::summary::output_of;
 use crate::nn::{Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
@@ -61,6 +62,11 @@ impl Convolution {
 
     fn lazy_bias(&self) -> Parameter {
         Parameter::lazy_as(Spec::f32(&[Some(self.out_channels)]))
+    }
+
+    /// Sets the padding on each side.
+    pub(super) fn set_padding(&mut self, padding: Pair) {
+        self.spec = self.spec.padding(padding);
     }
 
     /// Removes the bias, or adds one with random values.
@@ -159,7 +165,8 @@ impl Convolution {
         );
         let (weight, bias) = (weight.raw(), bias.as_ref().map(Tensor::raw));
         let added = self.output_padding;
-        let (x, spec) = ops::padded(&name, x.raw(), self.spec, self.padding_mode).or_raise();
+        let (x, spec) =
+            ops::padded(&name, x.raw(), weight, self.spec, self.padding_mode).or_raise();
         let y = match (self.of_images, self.transposed) {
             (true, false) => ops::conv2d_as(&name, &x, weight, bias, spec),
             (false, false) => ops::conv1d_as(&name, &x, weight, bias, spec),
@@ -167,6 +174,19 @@ impl Convolution {
             (false, true) => ops::conv_transpose1d(&name, &x, weight, bias, spec, added),
         };
         output_of(layer, y)
+    }
+
+    /// Returns what is computed, if it is a plain convolution of images.
+    pub(super) fn part(&self) -> Part {
+        if !self.of_images || self.transposed || !self.is_initialized() {
+            return Part::default();
+        }
+        Part(Some(Kind::Convolution {
+            weight: self.weight.tensor(),
+            bias: { self.bias.as_ref() }.map(Parameter::tensor),
+            spec: self.spec,
+            padding_mode: self.padding_mode,
+        }))
     }
 }
 
@@ -193,7 +213,10 @@ impl Parameters for Convolution {
                 }
             };
             let [padding, added] = [spec.padding, self.output_padding].map(size);
-            unusual("padding", &padding, padding != 0.into());
+            match spec.same {
+                true => unusual("padding", &"same".to_owned(), true),
+                false => unusual("padding", &padding, padding != 0.into()),
+            }
             unusual("output_padding", &added, added != 0.into());
             let dilation = size(spec.dilation);
             unusual("dilation", &dilation, dilation != 1.into());
@@ -314,6 +337,10 @@ macro_rules! convolution {
             fn forward(&self, input: &Tensor) -> Tensor {
                 self.conv.forward(self, input)
             }
+
+            fn part(&self) -> $crate::nn::part::Part {
+                self.conv.part()
+            }
         }
 
         impl Layer for $lazy {
@@ -325,6 +352,10 @@ macro_rules! convolution {
                     conv.init(conv.channels(self, input), input.device());
                 }
                 self.layer.forward(input)
+            }
+
+            fn part(&self) -> $crate::nn::part::Part {
+                self.layer.part()
             }
         }
 
@@ -364,7 +395,7 @@ macro_rules! convolution {
             #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $padded, ");")]
             /// ```
             pub fn padding(mut self, padding: $($size)+) -> Self {
-                self.$($conv).+.spec.padding = $margin(padding);
+                self.$($conv).+.set_padding($margin(padding));
                 self
             }
 
@@ -398,10 +429,25 @@ macro_rules! convolution {
 }
 pub(super) use convolution;
 
-/// Implements `padding_mode`, for convolutions that are not transposed.
+/// Implements `padding_same` and `padding_mode`, for convolutions that are not transposed.
 macro_rules! padding_mode {
     ($name:ident, [$($conv:ident).+], $new:expr, $x:literal, $y:literal) => {
         impl $name {
+            /// Pads so that the output has the size of the input, whatever the kernel and its dilation: PyTorch's
+            /// `padding="same"`. For an even kernel there is one element more at the end than at the start. An input panics
+            /// if the stride is not 1.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".dilation(2).padding_same();")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
+            /// ```
+            pub fn padding_same(mut self) -> Self {
+                self.$($conv).+.spec.same = true;
+                self
+            }
+
             /// Sets the values of the padding; zeros by default.
             ///
             /// ```

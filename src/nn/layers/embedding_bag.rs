@@ -58,7 +58,7 @@ impl BagMode {
         }
     }
 
-    /// Reduces the vectors of bags, `(…, tokens, length)`, to one each. That of an empty bag is 0.
+    /// Reduces the vectors of bags, `(…, tokens, length)`, to one vector for each bag: zeros for an empty bag.
     fn reduce(self, vectors: &Tensor) -> Tensor {
         match self {
             Self::Mean if vectors.dim(-2) > 0 => vectors.mean(-2),

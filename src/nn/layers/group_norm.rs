@@ -2,6 +2,7 @@
 
 use crate::error::{explain, raise};
 use crate::nn::layer::boxed_here;
+use crate::nn::layers::layer_norm::value_or;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
@@ -23,11 +24,18 @@ use crate::tensor::{Tensor, ones, zeros};
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
 /// ```
 #[derive(Parameters)]
-#[describe(self.num_groups, self.weight.size(0), eps = self.eps)]
+#[describe(
+    self.num_groups,
+    self.num_channels,
+    eps = self.eps,
+    affine = self.weight.is_none().then_some(false),
+    bias = (self.weight.is_some() && self.bias.is_none()).then_some(false)
+)]
 pub struct GroupNorm {
-    weight: Parameter,
-    bias: Parameter,
+    weight: Option<Parameter>,
+    bias: Option<Parameter>,
     num_groups: usize,
+    num_channels: usize,
     eps: f64,
 }
 
@@ -54,9 +62,10 @@ impl GroupNorm {
             ))
         }
         Self {
-            weight: Parameter::new(&ones(num_channels)),
-            bias: Parameter::new(&zeros(num_channels)),
+            weight: Some(Parameter::new(&ones(num_channels))),
+            bias: Some(Parameter::new(&zeros(num_channels))),
             num_groups,
+            num_channels,
             eps: 1e-5,
         }
     }
@@ -72,13 +81,42 @@ impl GroupNorm {
         self.eps = eps;
         self
     }
+
+    /// Sets whether the channels have a learned scale and shift, as by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(GroupNorm::new(4, 8).affine(false).num_parameters(), 0);
+    /// ```
+    pub fn affine(mut self, affine: bool) -> Self {
+        if affine != self.weight.is_some() {
+            self.weight = affine.then(|| Parameter::new(&ones(self.num_channels)));
+        }
+        self.bias(affine)
+    }
+
+    /// Sets whether the channels have a learned shift, as by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(GroupNorm::new(4, 8).bias(false).num_parameters(), 8);
+    /// ```
+    pub fn bias(mut self, bias: bool) -> Self {
+        if bias != self.bias.is_some() {
+            self.bias = bias.then(|| Parameter::new(&zeros(self.num_channels)));
+        }
+        self
+    }
 }
 
 impl Layer for GroupNorm {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (weight, bias) = (self.weight.tensor(), self.bias.tensor());
+        let weight = value_or(&self.weight, 1.0, self.num_channels, input);
+        let bias = value_or(&self.bias, 0.0, self.num_channels, input);
         let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());
         let name = check::name(self);
         let y = ops::group_norm_as(&name, x, self.num_groups, weight, bias, self.eps);

@@ -3,7 +3,7 @@
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::{Linear, RotaryEmbedding};
-use crate::nn::summary::seen;
+use crate::nn::summary::{seen, so_far};
 use crate::nn::{Layer, Parameters, ParametersExt, check};
 use crate::ops::{self, Angles, AttentionMask, Heads};
 use crate::tensor::{Tensor, remember};
@@ -234,6 +234,7 @@ impl Layer for GroupedQueryAttention {
                 self.attend([q, counted(k), counted(v)], &mask)
             }
         };
+        so_far(self);
         seen(self, self.o_proj.forward(&y))
     }
 }

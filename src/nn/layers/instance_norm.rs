@@ -15,7 +15,12 @@ macro_rules! instance_norm {
         /// From Ulyanov, Vedaldi and Lempitsky, 2016. Training and evaluation do not differ: there are no running
         /// statistics.
         #[derive(Parameters)]
-        #[describe(self.num_features, eps = self.eps, affine = self.weight.is_some())]
+        #[describe(
+            self.num_features,
+            eps = self.eps,
+            affine = self.weight.is_some(),
+            bias = (self.weight.is_some() && self.bias.is_none()).then_some(false)
+        )]
         pub struct $name {
             weight: Option<Parameter>,
             bias: Option<Parameter>,
@@ -56,6 +61,21 @@ macro_rules! instance_norm {
             pub fn affine(mut self, affine: bool) -> Self {
                 self.weight = affine.then(|| Parameter::new(&ones(self.num_features)));
                 self.bias = affine.then(|| Parameter::new(&zeros(self.num_features)));
+                self
+            }
+
+            /// Sets whether an affine layer has a shift, as by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let norm = ", stringify!($name), "::new(4).affine(true).bias(false);")]
+            /// assert_eq!(norm.num_parameters(), 4);
+            /// ```
+            #[track_caller]
+            pub fn bias(mut self, bias: bool) -> Self {
+                let added = bias && self.weight.is_some();
+                self.bias = added.then(|| Parameter::new(&zeros(self.num_features)));
                 self
             }
 

@@ -1,12 +1,14 @@
 //! Layer normalisation.
 
+use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::output_of;
+use crate::nn::summary::{output_of, seen};
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, ones, zeros};
+use crate::tensor::{Raw, Tensor, ones, zeros};
+use candle_core::{Result, Shape};
 
-/// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, then a
+/// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, or the last few, then a
 /// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
 ///
 /// # Shapes
@@ -20,30 +22,43 @@ use crate::tensor::{Tensor, ones, zeros};
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
 /// ```
 #[derive(Parameters)]
-#[describe(self.weight.size(0))]
+#[describe(
+    (self.shape.rank() == 1).then(|| self.shape.elem_count()),
+    (self.shape.rank() > 1).then(|| self.shape.clone()),
+    elementwise_affine = self.weight.is_none().then_some(false)
+)]
 pub struct LayerNorm {
-    weight: Parameter,
+    weight: Option<Parameter>,
     bias: Option<Parameter>,
+    shape: Shape,
     eps: f64,
 }
 
 impl LayerNorm {
-    /// Creates a layer for this many features, on the default device.
+    /// Creates a layer for this many features, on the default device; or for the shape of the last dimensions.
     ///
     /// # Panics
-    /// If `features` is 0.
+    /// If a size is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// assert_eq!(LayerNorm::new(8).num_parameters(), 16);
+    /// assert_eq!(LayerNorm::new((4, 8)).num_parameters(), 64);
     /// ```
+    #[inline]
     #[track_caller]
-    pub fn new(features: usize) -> Self {
-        check::positive("LayerNorm", &[("features", features)]);
+    pub fn new(shape: impl Into<Shape>) -> Self {
+        Self::of_shape(shape.into())
+    }
+
+    #[track_caller]
+    fn of_shape(shape: Shape) -> Self {
+        check_features("LayerNorm", &shape);
         Self {
-            weight: Parameter::new(&ones(features)),
-            bias: Some(Parameter::new(&zeros(features))),
+            weight: Some(Parameter::new(&ones(shape.clone()))),
+            bias: Some(Parameter::new(&zeros(shape.clone()))),
+            shape,
             eps: 1e-5,
         }
     }
@@ -76,25 +91,81 @@ impl LayerNorm {
     /// Removes the bias, or adds one of zeros.
     pub(super) fn set_bias(&mut self, bias: bool) {
         if bias != self.bias.is_some() {
-            self.bias = bias.then(|| Parameter::new(&self.weight.tensor().zeros_like()));
+            let zeros = || match &self.weight {
+                Some(weight) => weight.tensor().zeros_like(),
+                None => zeros(self.shape.clone()),
+            };
+            self.bias = bias.then(|| Parameter::new(&zeros()));
         }
     }
+
+    /// Sets whether the features have a learned scale and shift, as by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LayerNorm::new(8).elementwise_affine(false).num_parameters(), 0);
+    /// ```
+    pub fn elementwise_affine(mut self, affine: bool) -> Self {
+        if affine != self.weight.is_some() {
+            self.weight = affine.then(|| Parameter::new(&ones(self.shape.clone())));
+        }
+        self.bias(affine)
+    }
+}
+
+/// Checks the shape of the dimensions that a layer normalises.
+#[track_caller]
+pub(super) fn check_features(layer: &str, shape: &Shape) {
+    let least = shape.dims().iter().copied().min();
+    check::positive(layer, &[("features", least.unwrap_or(0))]);
+}
+
+/// Returns the values of a parameter, or constants where a layer has none.
+pub(super) fn value_or(
+    parameter: &Option<Parameter>,
+    value: f64,
+    features: usize,
+    x: &Tensor,
+) -> Tensor {
+    let constant = || Raw::full(value, features, x.device())?.to_dtype(x.dtype());
+    match parameter {
+        Some(parameter) if parameter.shape().rank() == 1 => parameter.tensor(),
+        Some(parameter) => parameter.tensor().flatten_all(),
+        None => constant().or_raise().into(),
+    }
+}
+
+/// Normalises the last dimensions, which have this shape, as the rows of a matrix.
+pub(super) fn normalized(
+    layer: &dyn Parameters,
+    x: &Tensor,
+    shape: &Shape,
+    normalize: impl FnOnce(&Raw) -> Result<Raw>,
+) -> Tensor {
+    if shape.rank() == 1 {
+        return output_of(layer, normalize(x.raw()));
+    }
+    if !x.dims().ends_with(shape.dims()) {
+        let expected = format!("Its last dimensions must be {:?}", shape.dims());
+        raise(check::refused(layer, x, expected))
+    }
+    let rows = x.flatten_from(x.rank() - shape.rank());
+    let y = Tensor::from(normalize(rows.raw()).or_raise());
+    seen(layer, y.reshape(x.shape()))
 }
 
 impl Layer for LayerNorm {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let weight = self.weight.tensor();
-        let bias = self
-            .bias
-            .as_ref()
-            .map_or_else(|| weight.zeros_like(), Parameter::tensor);
-        let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());
-        output_of(
-            self,
-            ops::layer_norm_as(&check::name(self), x, weight, bias, self.eps),
-        )
+        let features = self.shape.elem_count();
+        let weight = value_or(&self.weight, 1.0, features, input);
+        let bias = value_or(&self.bias, 0.0, features, input);
+        let (weight, bias) = (weight.raw(), bias.raw());
+        normalized(self, input, &self.shape, |x| {
+            ops::layer_norm_as(&check::name(self), x, weight, bias, self.eps)
+        })
     }
 }
 
@@ -112,5 +183,12 @@ mod tests {
             "LayerNorm(3) cannot take an input of shape [2, 4]\nIts last dimension must be 3"
         );
         assert!(attempt(|| LayerNorm::new(0)).is_err());
+        assert!(attempt(|| LayerNorm::new(())).is_err());
+        let norm = LayerNorm::new((2, 3)).elementwise_affine(false);
+        assert_eq!(
+            message_of(|| norm.forward(&zeros((2, 4)))),
+            "LayerNorm([2, 3], elementwise_affine=false) cannot take an input of shape [2, 4]\n\
+             Its last dimensions must be [2, 3]"
+        );
     }
 }

@@ -16,7 +16,8 @@ use crate::tensor::Tensor;
 ///
 /// # Shapes
 /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; each of the states `h` and
-/// `c` is `(num_layers · directions, batch, hidden_size)`. The batch may be missing. In `seq!` the initial state is zero.
+/// `c` is `(num_layers · directions, batch, hidden_size)`. With a [`proj_size`](Self::proj_size), the output and `h` have
+/// this size in place of `hidden_size`. The batch may be missing. In `seq!` the initial state is zero.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,6 +35,25 @@ pub struct LSTM {
 recurrent_settings!(LSTM, Cell::Lstm);
 
 impl LSTM {
+    /// Sets a size below `hidden_size` to which a weight maps the output `h` of each step; 0, as by default, means none.
+    /// The weights are initialised again. From Sak et al., 2014.
+    ///
+    /// # Panics
+    /// If `proj_size` is not below `hidden_size`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let lstm = LSTM::new(3, 8).proj_size(4);
+    /// let (y, (h, c)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4), (1, 2, 8)
+    /// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 8][..]));
+    /// ```
+    #[track_caller]
+    pub fn proj_size(self, proj_size: usize) -> Self {
+        let layers = self.layers.proj_size(proj_size);
+        Self { layers }
+    }
+
     /// Returns the outputs of all steps, and the state `(h, c)` after the last step. `state` is the initial
     /// state; `None` means zeros.
     ///
@@ -96,13 +116,31 @@ impl LSTM {
     ) -> (Tensor, (Tensor, Tensor)) {
         if let Some((h, c)) = state {
             ops::check::same_place(&check::name(self), c.raw(), h.raw()).or_raise();
-            if h.dims() != c.dims() {
-                let expected = "The states h and c must have the same shape";
+            let fits = match self.layers.proj_size {
+                Some(width) => h.rank() == c.rank() && h.dims().last() == Some(&width),
+                None => h.dims() == c.dims(),
+            };
+            if !fits {
+                let expected = match self.layers.proj_size {
+                    Some(_) => "The state h must have proj_size features, c hidden_size",
+                    None => "The states h and c must have the same shape",
+                };
                 raise(check::refused(self, c, expected))
             }
         }
-        let state = state.map(|(h, c)| Tensor::stack(&[h, c], 0));
+        let state = state.map(|(h, c)| match self.layers.proj_size {
+            // Both have the same size in the layers below.
+            Some(width) => {
+                let missing = c.dim(-1).saturating_sub(width);
+                Tensor::stack(&[&h.pad_with_zeros(-1, 0, missing), c], 0)
+            }
+            None => Tensor::stack(&[h, c], 0),
+        });
         let (y, state) = self.layers.forward(self, x, lengths, state);
-        (y, (state.i(0), state.i(1)))
+        let h = match self.layers.proj_size {
+            Some(width) => state.i(0).narrow(-1, 0, width),
+            None => state.i(0),
+        };
+        (y, (h, state.i(1)))
     }
 }

@@ -1,7 +1,7 @@
 //! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the forward pass through
 //! layers and directions.
 
-use crate::error::{OrRaise, Result, explain, raise};
+use crate::error::{OrRaise, Result, argument, explain, raise};
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
@@ -15,6 +15,8 @@ pub(super) struct Recurrent {
     input_size: usize,
     hidden_size: usize,
     num_layers: usize,
+    /// The size of the output after a projection; `None` without one.
+    pub(super) proj_size: Option<usize>,
     bias: bool,
     pub(super) batch_first: bool,
     dropout: f64,
@@ -29,6 +31,8 @@ struct Weights {
     ih: Parameter,
     hh: Parameter,
     bias: Option<[Parameter; 2]>,
+    /// The projection of the output.
+    hr: Option<Parameter>,
 }
 
 impl Recurrent {
@@ -47,6 +51,7 @@ impl Recurrent {
             input_size,
             hidden_size,
             num_layers: 1,
+            proj_size: None,
             bias: true,
             batch_first: false,
             dropout: 0.0,
@@ -61,6 +66,17 @@ impl Recurrent {
     pub(super) fn num_layers(mut self, num_layers: usize) -> Self {
         check::positive(self.name, &[("num_layers", num_layers)]);
         self.num_layers = num_layers;
+        self.initialized()
+    }
+
+    #[track_caller]
+    pub(super) fn proj_size(mut self, proj_size: usize) -> Self {
+        if proj_size >= self.hidden_size {
+            let expected = format!("a proj_size below the hidden_size {}", self.hidden_size);
+            let advice = "0 means that the output is not projected";
+            raise(argument(self.name, expected, proj_size, advice))
+        }
+        self.proj_size = (proj_size > 0).then_some(proj_size);
         self.initialized()
     }
 
@@ -101,17 +117,19 @@ impl Recurrent {
         let all = [self.num_layers, self.directions(), rows, widest];
         check_size(self.name, &all, size_of::<f32>(), &Device::Cpu).or_raise();
         let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape));
+        let outputs = self.proj_size.unwrap_or(self.hidden_size);
         self.weights.clear();
         for layer in 0..self.num_layers {
             let inputs = match layer {
                 0 => self.input_size,
-                _ => self.hidden_size * self.directions(),
+                _ => outputs * self.directions(),
             };
             for _ in 0..self.directions() {
                 self.weights.push(Weights {
                     ih: new(&[rows, inputs]),
-                    hh: new(&[rows, self.hidden_size]),
+                    hh: new(&[rows, outputs]),
                     bias: self.bias.then(|| [new(&[rows]), new(&[rows])]),
+                    hr: { self.proj_size }.map(|size| new(&[size, self.hidden_size])),
                 });
             }
         }
@@ -166,6 +184,7 @@ impl Recurrent {
                     cell: self.cell,
                     reverse: direction == 1,
                     valid: valid.clone(),
+                    projection: weights.hr.as_ref().map(|hr| hr.tensor().into()),
                 };
                 let state = states.narrow(1, last.len(), 1).squeeze(1); // (states, batch, hidden)
                 let (y, state) = weights.run(layer, &recurrence, &x, &state).or_raise();
@@ -281,6 +300,10 @@ impl Weights {
         let (ih, hh) = (self.ih.tensor(), self.hh.tensor());
         let gates = ops::linear_as(&name, x.raw(), ih.raw(), of_input)?; // (steps, batch, gates · hidden)
         let (y, state) = ops::rnn(&name, recurrence, &gates, hh.raw(), of_state, state.raw())?;
+        let y = match &recurrence.projection {
+            Some(projection) => y.narrow(2, 0, projection.dim(0)?)?,
+            None => y,
+        };
         Ok((y.into(), state.into()))
     }
 }
@@ -298,6 +321,7 @@ impl Parameters for Recurrent {
             };
             unusual("nonlinearity", &"relu", self.cell == Cell::Relu);
             unusual("num_layers", &self.num_layers, self.num_layers != 1);
+            unusual("proj_size", &self.proj_size, self.proj_size.is_some());
             unusual("bias", &self.bias, !self.bias);
             unusual("batch_first", &self.batch_first, self.batch_first);
             unusual("dropout", &self.dropout, self.dropout != 0.0);
@@ -315,6 +339,9 @@ impl Parameters for Recurrent {
                 visit("bias_ih", ih);
                 visit("bias_hh", hh);
             }
+            if let Some(hr) = &weights.hr {
+                visit("weight_hr", hr);
+            }
         }
         self.mode.visit(visitor);
     }
@@ -323,7 +350,8 @@ impl Parameters for Recurrent {
         self.weights.iter_mut().try_for_each(|weights| {
             weights.ih.visit_mut(visitor)?;
             weights.hh.visit_mut(visitor)?;
-            weights.bias.visit_mut(visitor)
+            weights.bias.visit_mut(visitor)?;
+            weights.hr.visit_mut(visitor)
         })
     }
 
@@ -332,6 +360,7 @@ impl Parameters for Recurrent {
             ih: weights.ih.shallow_copy(),
             hh: weights.hh.shallow_copy(),
             bias: weights.bias.shallow_copy(),
+            hr: weights.hr.shallow_copy(),
         };
         Self {
             weights: self.weights.iter().map(copy).collect(),

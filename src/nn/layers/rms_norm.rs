@@ -1,14 +1,14 @@
 //! Normalisation by the root mean square.
 
+use super::layer_norm::{check_features, normalized, value_or};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, ones};
-use candle_core::DType;
+use candle_core::{DType, Shape};
 
-/// Divides each example by its root mean square over the last dimension, then multiplies each feature by a
-/// learned scale. From Zhang and Sennrich, 2019.
+/// Divides each example by its root mean square over the last dimension, or the last few, then multiplies each feature by
+/// a learned scale. From Zhang and Sennrich, 2019.
 ///
 /// # Shapes
 /// `(…, features)`; the output has the same shape.
@@ -21,28 +21,41 @@ use candle_core::DType;
 /// assert!((y.to_vec2::<f32>()[0][1] - 1.4).abs() < 1e-6); // 7 / √25
 /// ```
 #[derive(Parameters)]
-#[describe(self.weight.size(0), eps = self.eps)]
+#[describe(
+    (self.shape.rank() == 1).then(|| self.shape.elem_count()),
+    (self.shape.rank() > 1).then(|| self.shape.clone()),
+    eps = self.eps,
+    elementwise_affine = self.weight.is_none().then_some(false)
+)]
 pub struct RMSNorm {
-    weight: Parameter,
+    weight: Option<Parameter>,
+    shape: Shape,
     eps: Option<f64>,
 }
 
 impl RMSNorm {
-    /// Creates a layer for this many features, on the default device.
+    /// Creates a layer for this many features, on the default device; or for the shape of the last dimensions.
     ///
     /// # Panics
-    /// If `features` is 0.
+    /// If a size is 0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// assert_eq!(RMSNorm::new(8).num_parameters(), 8);
     /// ```
+    #[inline]
     #[track_caller]
-    pub fn new(features: usize) -> Self {
-        check::positive("RMSNorm", &[("features", features)]);
-        let weight = Parameter::new(&ones(features));
-        Self { weight, eps: None }
+    pub fn new(shape: impl Into<Shape>) -> Self {
+        Self::of_shape(shape.into())
+    }
+
+    #[track_caller]
+    fn of_shape(shape: Shape) -> Self {
+        check_features("RMSNorm", &shape);
+        let weight = Some(Parameter::new(&ones(shape.clone())));
+        let eps = None;
+        Self { weight, shape, eps }
     }
 
     /// Sets the value that is added to the mean square; by default the machine epsilon of the type in which
@@ -57,6 +70,20 @@ impl RMSNorm {
         self.eps = Some(eps);
         self
     }
+
+    /// Sets whether the features have a learned scale, as by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(RMSNorm::new(8).elementwise_affine(false).num_parameters(), 0);
+    /// ```
+    pub fn elementwise_affine(mut self, affine: bool) -> Self {
+        if affine != self.weight.is_some() {
+            self.weight = affine.then(|| Parameter::new(&ones(self.shape.clone())));
+        }
+        self
+    }
 }
 
 impl Layer for RMSNorm {
@@ -67,11 +94,10 @@ impl Layer for RMSNorm {
             DType::F64 => f64::EPSILON,
             _ => f32::EPSILON.into(),
         });
-        let weight = self.weight.tensor();
-        output_of(
-            self,
-            ops::rms_norm_as(&check::name(self), input.raw(), weight.raw(), eps),
-        )
+        let weight = value_or(&self.weight, 1.0, self.shape.elem_count(), input);
+        normalized(self, input, &self.shape, |x| {
+            ops::rms_norm_as(&check::name(self), x, weight.raw(), eps)
+        })
     }
 }
 

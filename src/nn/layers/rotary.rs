@@ -89,8 +89,8 @@ impl RotaryEmbedding {
     }
 
     /// Slows the angles down, as Llama 3 does for sequences that are `factor` times longer than the `original` length of
-    /// the training: those that turn less than once in `original / low` steps, and partly those that turn less than once
-    /// in `original / high`.
+    /// the training. Angles that turn less than once in `original / low` steps are slowed down fully, other angles that
+    /// turn less than once in `original / high` steps partly.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -107,7 +107,7 @@ impl RotaryEmbedding {
         self
     }
 
-    /// Returns the angles of the next steps, which follow those of a [`KvCache`](crate::nn::KvCache).
+    /// Returns the angles of the next steps, which follow the steps in a [`KvCache`](crate::nn::KvCache).
     pub(super) fn angles(&self, steps: usize) -> Angles {
         Angles::new(&self.frequencies, past_steps(), steps)
     }

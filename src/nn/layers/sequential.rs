@@ -1,6 +1,7 @@
 //! Layers one after the other.
 
 use crate::nn::chain::Running;
+use crate::nn::fused;
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::watched;
 use crate::nn::{IntoLayer, Layer, Parameters};
@@ -99,10 +100,13 @@ impl Layer for Sequential {
 
     fn forward(&self, input: &Tensor) -> Tensor {
         let running = Running::begin(&self.layers, input);
-        let mut value = input.clone();
-        for layer in &self.layers {
-            value = watched(&**layer, &value);
-            running.passed(&value);
+        let (mut value, mut rest) = (input.clone(), &self.layers[..]);
+        while let [layer, ..] = rest {
+            let (output, count) =
+                fused::forward(rest, &value).unwrap_or_else(|| (watched(&**layer, &value), 1));
+            value = output;
+            (0..count).for_each(|_| running.passed(&value));
+            rest = &rest[count..];
         }
         value
     }

@@ -13,7 +13,7 @@ use crate::tensor::{Tensor, no_grad, randn, with_device};
 /// `weight_v`. At first the weight does not change.
 ///
 /// # Shapes
-/// Those of the layer.
+/// The same as for the layer.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -85,11 +85,11 @@ impl Layer for WeightNorm {
 /// et al., 2018, for the discriminator of a GAN.
 ///
 /// The singular value is estimated by a step of power iteration in each forward pass in training mode, from the vectors
-/// of the last. The layer must have a parameter named `weight`; names are those of PyTorch's `utils.spectral_norm`:
+/// of the last pass. The layer must have a parameter named `weight`. Names are as in PyTorch's `utils.spectral_norm`:
 /// `weight_orig`, and the buffers `weight_u` and `weight_v`.
 ///
 /// # Shapes
-/// Those of the layer.
+/// The same as for the layer.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -20,7 +20,7 @@ impl Parameter {
         *self.write() = State::Quantized(values);
     }
 
-    /// Returns the values as a constant, also those of a few bits.
+    /// Returns the values as a constant, also if they are quantized.
     pub(in crate::nn) fn base_values(&self) -> Result<Raw> {
         match self.quantized() {
             Some(values) => Ok(values.tensor()?),

@@ -1,6 +1,8 @@
 use super::*;
 use crate::nn::tests::message_of;
+use crate::notebook::Show;
 use crate::tensor::{full, zeros};
+use candle_core::DType;
 
 const CPU: Device = Device::Cpu;
 

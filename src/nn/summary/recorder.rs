@@ -5,8 +5,10 @@
 //! thread-local variable, which is set during one forward pass, and each layer reports its output with
 //! [`seen`].
 
-use crate::error::{Error, OrRaise, Result, attempt};
-use crate::nn::{Layer, Parameters, state, state_of};
+use super::clock;
+use super::row::Row;
+use crate::error::{OrRaise, Result, attempt};
+use crate::nn::{Layer, Parameters, state_of};
 use crate::plot::Chain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Shape};
@@ -21,30 +23,12 @@ thread_local! {
 
 /// What a forward pass on made-up values has shown.
 pub(in crate::nn) struct Recording {
+    /// The made-up values.
+    pub(super) input: Option<Tensor>,
     pub(in crate::nn) output: Result<Tensor>,
     pub(in crate::nn) rows: Vec<Row>,
     /// The chain in which a layer has refused its input, if the layer is part of one.
     pub(in crate::nn) rest: Option<Chain>,
-}
-
-/// A line of a summary.
-#[derive(Clone, PartialEq)]
-pub(in crate::nn) struct Row {
-    pub(in crate::nn) layer: String,
-    pub(in crate::nn) output: Vec<usize>,
-    pub(super) parameters: usize,
-}
-
-impl Row {
-    pub(super) fn of(layer: &dyn Parameters, output: &Tensor) -> Self {
-        let description = layer.describe();
-        let name = description.split('(').next().unwrap_or_default();
-        Self {
-            layer: name.to_owned(),
-            output: output.dims().to_vec(),
-            parameters: state::count(&state_of(layer)),
-        }
-    }
 }
 
 /// Runs the model on zeros of this shape, of the type and on the device of its parameters.
@@ -56,7 +40,12 @@ pub(in crate::nn) fn trial(model: &dyn Layer, input: &Shape) -> Recording {
         Some(values) => (values.device(), values.dtype()),
         None => (&Device::Cpu, DType::F32),
     };
-    let run = |dtype| record(model, Raw::zeros(input, dtype, device));
+    let run = |dtype| {
+        let zeros = Raw::zeros(input, dtype, device).map(Tensor::from);
+        let input = zeros.as_ref().ok().cloned();
+        let recording = record(|| model.forward(&zeros.or_raise()));
+        Recording { input, ..recording }
+    };
     let recording = run(dtype);
     if recording.output.is_err() && recording.rows.is_empty() {
         // The first layer may take integers, as an embedding does.
@@ -68,8 +57,8 @@ pub(in crate::nn) fn trial(model: &dyn Layer, input: &Shape) -> Recording {
     recording
 }
 
-/// Runs the model, and returns its output and a row for each layer that reported its output.
-fn record(model: &dyn Layer, input: candle_core::Result<Raw>) -> Recording {
+/// Runs a model, and returns its output and a row for each layer that reported its output.
+pub(super) fn record(run: impl FnOnce() -> Tensor) -> Recording {
     /// Restores the rows of an outer recording when it is dropped, also after a panic.
     struct Restore(Option<Vec<Row>>);
     impl Drop for Restore {
@@ -78,10 +67,10 @@ fn record(model: &dyn Layer, input: candle_core::Result<Raw>) -> Recording {
         }
     }
     let _restore = Restore(ROWS.replace(Some(Vec::new())));
-    let input = input.map_err(Error::from);
     REST.take();
-    let output = input.and_then(|input| attempt(|| model.forward(&input.into())));
+    let output = attempt(run);
     Recording {
+        input: None,
         output,
         rows: ROWS.take().unwrap_or_default(),
         rest: REST.take(),
@@ -104,11 +93,12 @@ pub(in crate::nn) fn is_recording() -> bool {
     ROWS.with_borrow(Option::is_some)
 }
 
-/// Reports a layer's output to the summary, if one is being made, and returns it.
+/// Reports a layer's output to the summary or the measurement, if one is being made, and returns it.
 pub(in crate::nn) fn seen(layer: &dyn Parameters, output: Tensor) -> Tensor {
+    clock::passed(layer, &output);
     ROWS.with_borrow_mut(|rows| {
         if let Some(rows) = rows {
-            rows.push(Row::of(layer, &output));
+            rows.push(Row::of(layer, output.dims()));
         }
     });
     output

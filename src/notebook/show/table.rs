@@ -1,5 +1,6 @@
 //! Tables, as text and as HTML.
 
+use crate::notebook::columns::columns;
 use crate::notebook::escape::Escaped;
 
 /// The maximum number of rows of a table that is shown whole.
@@ -66,15 +67,18 @@ impl Table {
     pub(crate) fn text(&self, right: &[usize]) -> String {
         let rows = self.shown();
         let width = |column: usize| {
-            let cells = rows.iter().map(|row| row[column].chars().count());
+            let cells = rows.iter().map(|row| columns(&row[column]));
             cells.max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
         let lines = rows.iter().map(|row| {
             let cells = row.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(i, (cell, width))| match right.contains(&i) {
-                true => format!("{cell:>width$}"),
-                false => format!("{cell:<width$}"),
+            let cells = cells.map(|(i, (cell, width))| {
+                let space = " ".repeat(width - columns(cell));
+                match right.contains(&i) {
+                    true => space + cell,
+                    false => format!("{cell}{space}"),
+                }
             });
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         });

@@ -72,8 +72,8 @@ fn with_frames(
     MimeBundle::from(data)
 }
 
-/// Returns how many positions each slider gets: of several sliders, all combinations are shown, at most four times as
-/// many as there would be of one.
+/// Returns how many positions each slider gets. All combinations of several sliders are shown, at most four times as
+/// many as the positions of a single slider.
 fn for_each(count: usize, sliders: usize) -> usize {
     match sliders {
         0 | 1 => count,

@@ -100,6 +100,54 @@ impl Function for Gelu {
 }
 
 #[derive(Clone, Copy)]
+pub(super) struct GeluTanh;
+
+impl GeluTanh {
+    /// `√(8 / π)`: `(1 + tanh(z)) / 2` is the sigmoid function of `2 z`.
+    pub(super) const SLOPE: f64 = 1.595_769_121_605_730_8;
+    pub(super) const CUBIC: f64 = 0.044715;
+
+    /// Returns `x`, or the bound of a range outside of which the sigmoid function is 0 or 1.
+    #[inline(always)]
+    fn near<T: Element>(x: T) -> T {
+        let x = if x > T::of(20.0) { T::of(20.0) } else { x };
+        if x < T::of(-20.0) { T::of(-20.0) } else { x }
+    }
+}
+
+impl Function for GeluTanh {
+    const SAVED: Saved = Saved::Input;
+    const TOGETHER: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        self.both::<T, FUSED>(x).0
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        self.both::<T, FUSED>(x).1
+    }
+
+    #[inline(always)]
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        let (slope, near) = (T::of(Self::SLOPE), Self::near(x));
+        let cubic = T::of(Self::CUBIC) * near * near;
+        let s = Sigmoid.value::<T, FUSED>(slope * near * (T::ONE + cubic));
+        let change = slope * (T::ONE + T::of(3.0) * cubic);
+        (x * s, s + near * (s * (T::ONE - s)) * change)
+    }
+
+    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
+        let x = x.clamp(-20.0, 20.0);
+        let cubic = x.sqr() * Self::CUBIC;
+        let s = (&x * (&cubic + 1.0) * Self::SLOPE).sigmoid();
+        let change = (cubic * 3.0 + 1.0) * Self::SLOPE;
+        Some(g * (&s + x * (&s * (1.0 - &s)) * change))
+    }
+}
+
+#[derive(Clone, Copy)]
 pub(super) struct Silu;
 
 impl Function for Silu {

@@ -31,6 +31,12 @@ fn values_and_gradients_are_right() {
         let tanh = x.exp().ln_1p().tanh();
         tanh + x * (1.0 - tanh * tanh) * s(x)
     });
+    let inner = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
+    let half = |x: f64| 0.5 * (1.0 + inner(x).tanh());
+    check("gelu_tanh", gelu_tanh, &|x| x * half(x), &|x| {
+        let slope = (2.0 / std::f64::consts::PI).sqrt() * (1.0 + 3.0 * 0.044715 * x * x);
+        half(x) + 0.5 * x * (1.0 - inner(x).tanh().powi(2)) * slope
+    });
     let sharp = |x: &Tensor| softplus(x, 2.0, 20.0);
     check(
         "softplus",
@@ -59,11 +65,12 @@ fn the_kernels_agree_with_candle() {
     type As = fn(&dyn Display, &Raw) -> Result<Raw>;
     type WithCandle = fn(&Raw) -> Result<Raw>;
     let softplus = |x: &Raw| softplus_with_candle(x, 2.0, 1.0);
-    let functions: [(&str, As, WithCandle); 8] = [
+    let functions: [(&str, As, WithCandle); 9] = [
         ("relu", relu_as, relu_with_candle),
         ("sigmoid", sigmoid_as, candle_nn::ops::sigmoid),
         ("tanh", tanh_as, Raw::tanh),
         ("gelu", gelu_as, gelu_with_candle),
+        ("gelu_tanh", gelu_tanh_as, gelu_tanh_with_candle),
         ("silu", silu_as, Raw::silu),
         ("hardswish", hardswish_as, hardswish_with_candle),
         ("mish", mish_as, mish_with_candle),
@@ -86,7 +93,8 @@ fn the_kernels_agree_with_candle() {
 /// The rules for second derivatives compute the same gradient as the kernels, also far from 0.
 #[test]
 fn gradients_with_a_graph_are_the_same() {
-    let functions: [fn(&Tensor) -> Tensor; 3] = [hardswish, mish, |x| softplus(x, 0.5, 3.0)];
+    let functions: [fn(&Tensor) -> Tensor; 4] =
+        [hardswish, mish, gelu_tanh, |x| softplus(x, 0.5, 3.0)];
     for function in functions {
         let x = variable(&tensor(&[-40.0, -3.5, -1.0, 0.0, 2.0, 5.0, 40.0]));
         let loss = function(&x).sum_all();

@@ -16,6 +16,7 @@ use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::dot;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::profile;
 use crate::ops::softmax::softmax_in_place;
 use crate::tensor::Raw;
 use candle_core::{Result, Shape};
@@ -93,6 +94,8 @@ pub(super) struct Inputs<'a> {
 
 /// Returns the attention in a tensor of this shape, whose heads have the layout `output`.
 pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Raw> {
+    let pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
+    profile::count(2 * pairs * sizes.features);
     let first = inputs.tensors[0];
     dispatch_dtype!(first, forward(inputs, sizes, shape, output))
 }
@@ -343,8 +346,8 @@ impl<T: Element> Back<T> {
         });
     }
 
-    /// Adds the gradients of keys and values that come from a head of queries, and passes those of its queries to
-    /// `put`, with the first query.
+    /// Adds the gradients of keys and values that come from a head of queries, and passes the gradients of the queries
+    /// to `put`, with the index of the first query.
     fn add_of_queries(
         &self,
         head: [usize; 2],

@@ -6,8 +6,9 @@ use crate::error::composed;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// Returns this tensor, whose gradient `hook` sees in a backward pass; the gradient that it returns goes on in its
-    /// place. The loss must be computed from what is returned. In PyTorch it changes the tensor itself.
+    /// Returns this tensor with a hook: a backward pass calls `hook` with the gradient of the returned tensor, and
+    /// continues with the gradient that `hook` returns. The loss must be computed from the returned tensor; in PyTorch,
+    /// `register_hook` changes the tensor itself.
     ///
     /// ```
     /// use taper::prelude::*;

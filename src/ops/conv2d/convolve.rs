@@ -3,6 +3,7 @@
 //! A task computes a chunk of output rows of one image and group: it copies the input rows that it needs
 //! into scratch memory, then computes tiles of sums, which never leave the registers.
 
+use super::finish::Finish;
 use super::geometry::Geometry;
 use super::layout::{RowLayout, Run};
 use super::patches::Patches;
@@ -20,11 +21,11 @@ pub(super) fn convolve<T: Element>(
     geometry: &Geometry,
     x: &[T],
     weight: &[T],
-    bias: Option<&[T]>,
+    finish: Finish<'_, T>,
 ) -> Vec<T> {
     match winograd::suits(geometry, x, weight) {
-        true => winograd::convolve(geometry, x, weight, false, bias),
-        false => convolve_directly(geometry, x, weight, bias),
+        true => winograd::convolve(geometry, x, weight, false, finish),
+        false => convolve_directly(geometry, x, weight, finish),
     }
 }
 
@@ -36,10 +37,10 @@ pub(super) fn convolve_rotated<T: Element>(
     weight: &[T],
     bias: Option<&[T]>,
 ) -> Vec<T> {
-    let geometry = &forward.backward();
+    let (geometry, finish) = (&forward.backward(), Finish::plus(bias));
     match winograd::suits(geometry, x, weight) {
-        true => winograd::convolve(geometry, x, weight, true, bias),
-        false => convolve_directly(geometry, x, &forward.rotated(weight, None), bias),
+        true => winograd::convolve(geometry, x, weight, true, finish),
+        false => convolve_directly(geometry, x, &forward.rotated(weight, None), finish),
     }
 }
 
@@ -47,10 +48,10 @@ fn convolve_directly<T: Element>(
     geometry: &Geometry,
     x: &[T],
     weight: &[T],
-    bias: Option<&[T]>,
+    finish: Finish<'_, T>,
 ) -> Vec<T> {
     if Patches::<T>::suit(geometry) {
-        return Patches::convolve(geometry, x, weight, bias);
+        return Patches::convolve(geometry, x, weight, finish);
     }
     let layout = RowLayout::new(geometry);
     let tiles = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().0);
@@ -66,7 +67,8 @@ fn convolve_directly<T: Element>(
             rows: layout.rows_of(index),
             weights: &weight[group * weights..][..weights],
             tiles: &tiles,
-            bias: bias.map(|bias| &bias[group * geometry.to.channels..][..geometry.to.channels]),
+            finish,
+            channels: group * geometry.to.channels,
             first: plane * geometry.to.elements(),
         };
         let x = &x[plane * geometry.from.elements()..][..geometry.from.elements()];
@@ -87,7 +89,9 @@ struct Chunk<'a, T> {
     weights: &'a [T],
     /// The number of rows (output channels) of each tile.
     tiles: &'a [usize],
-    bias: Option<&'a [T]>,
+    finish: Finish<'a, T>,
+    /// The number of output channels in the groups before it.
+    channels: usize,
     /// The index of the first element of the image and group in the output.
     first: usize,
 }
@@ -152,14 +156,12 @@ impl<T: Element> Chunk<'_, T> {
     ) {
         let to = self.geometry.to;
         let start = self.first + (channel * to.height + self.rows.start) * to.width;
-        let bias = self.bias.map_or(T::ZERO, |bias| bias[channel]);
+        let finish = self.finish.of(self.channels + channel);
         for run in runs {
             // SAFETY: each run is within the chunk's rows of the channel, and no other task accesses
             // these rows.
             let y = unsafe { y.part(start + run.to, run.count) };
-            for (y, sum) in y.iter_mut().zip(&sums[run.from..]) {
-                y.write(*sum + bias);
-            }
+            finish.write(&sums[run.from..], y);
         }
     }
 }

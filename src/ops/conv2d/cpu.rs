@@ -2,9 +2,11 @@
 //! backward pass of the other.
 
 use super::convolve::{convolve, convolve_rotated};
+use super::finish::Finish;
 use super::geometry::Geometry;
 use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
+use crate::ops::batch_norm::Fixed;
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, Downstream, Form, Recorded, Third, Upstream, record};
 use crate::ops::engine::simd::Element;
@@ -46,6 +48,35 @@ pub(super) fn forward<T: Element>(
     })
 }
 
+/// Returns the convolution of the inputs with what follows it, without a record for gradients.
+pub(super) fn finished<T: Element>(
+    inputs: &[&Raw],
+    geometry: Geometry,
+    norm: Option<Fixed<'_>>,
+    relu: bool,
+) -> Result<Raw> {
+    let inputs = { inputs.iter() }.map(|input| in_order(input));
+    let inputs = inputs.collect::<Result<Vec<Raw>>>()?;
+    let views = inputs.iter().map(CpuView::of).collect::<Result<Vec<_>>>()?;
+    let values = views.iter().map(|view| view.as_slice::<T>());
+    let values = values.collect::<Result<Vec<&[T]>>>()?;
+    let norm = norm.map(|norm| norm.of_channels::<T>()).transpose()?;
+    let finish = Finish {
+        bias: values.get(2).copied(),
+        norm: norm.as_deref(),
+        relu,
+    };
+    let y = convolve(&geometry, values[0], values[1], finish);
+    let to = geometry.to;
+    let shape = (
+        geometry.batch,
+        geometry.groups * to.channels,
+        to.height,
+        to.width,
+    );
+    Raw::from_vec(y, shape, inputs[0].device())
+}
+
 /// Returns the convolution of `x`, or its transposed convolution.
 fn map<T: Element>(
     geometry: &Geometry,
@@ -57,7 +88,7 @@ fn map<T: Element>(
     let weight = CpuView::of(weight)?;
     let weight = weight.as_slice::<T>()?;
     Ok(match transposed {
-        false => convolve(geometry, x, weight, bias),
+        false => convolve(geometry, x, weight, Finish::plus(bias)),
         true if geometry.stride == [1, 1] => convolve_rotated(geometry, x, weight, bias),
         true => convolve_phases(geometry, x, weight, bias),
     })

@@ -25,6 +25,8 @@ use std::mem::MaybeUninit;
 pub struct Conv2dSpec {
     pub(crate) stride: Pair,
     pub(crate) padding: Pair,
+    /// Whether the padding follows from the kernel, in place of `padding`.
+    pub(crate) same: bool,
     pub(crate) dilation: Pair,
     pub(crate) groups: usize,
 }
@@ -34,6 +36,7 @@ impl Default for Conv2dSpec {
         Conv2dSpec {
             stride: 1.into(),
             padding: 0.into(),
+            same: false,
             dilation: 1.into(),
             groups: 1,
         }
@@ -73,7 +76,18 @@ impl Conv2dSpec {
         /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
         /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1)).dims(), [1, 1, 5, 5]);
         /// ```
-        pub fn padding(self, padding: impl Into<Pair>): self.padding = padding.into();
+        pub fn padding(self, padding: impl Into<Pair>): (self.padding, self.same) = (padding.into(), false);
+
+        /// Pads so that the output has the height and width of the images, whatever the kernel and its dilation: PyTorch's
+        /// `padding="same"`. For an even kernel there is one zero more at the end than at the start. The stride must be 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 2, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding_same()).dims(), [1, 1, 5, 5]);
+        /// ```
+        pub fn padding_same(self): self.same = true;
 
         /// Sets the distance between neighbouring elements of the kernel.
         ///
@@ -94,6 +108,32 @@ impl Conv2dSpec {
         /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4)).dims(), [1, 4, 3, 3]);
         /// ```
         pub fn groups(self, groups: usize): self.groups = groups;
+    }
+
+    /// Returns how many rows and columns are added before and after images, for a kernel of this size.
+    ///
+    /// # Errors
+    /// If the output cannot have the size of the images, because of a stride.
+    pub(in crate::ops) fn added(
+        &self,
+        caller: &dyn Display,
+        kernel: [usize; 2],
+    ) -> Result<[[usize; 2]; 2]> {
+        if !self.same {
+            return Ok(self.padding.both().map(|padding| [padding; 2]));
+        }
+        if self.stride != 1.into() {
+            return Err(error::argument(
+                caller,
+                "a stride of 1 with padding_same",
+                self.stride,
+                "Set the padding itself: padding(…)",
+            )
+            .into());
+        }
+        Ok(self
+            .extent(kernel)
+            .map(|extent| [(extent - 1) / 2, extent / 2]))
     }
 
     /// Checks the settings, and that `x` are images that are large enough for `weight`. Returns the
@@ -232,6 +272,12 @@ impl Geometry {
             input_dilation: [1, 1],
             padding: spec.padding.both().map(|padding| padding as isize),
         }
+    }
+
+    /// Returns how often an element is multiplied with a weight; padding counts like elements.
+    pub(super) fn multiply_adds(&self) -> usize {
+        let weights = self.from.channels * self.kernel[0] * self.kernel[1];
+        self.batch * self.groups * self.to.elements() * weights
     }
 
     /// Returns the convolution that maps the output's gradient to the input's, with the weights

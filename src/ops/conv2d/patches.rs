@@ -4,6 +4,7 @@
 //! read all weights for each image. Here the patches, the pixels that the kernel meets at a position, are
 //! packed into the panels of the product; there is no matrix of all patches in memory.
 
+use super::finish::Finish;
 use super::geometry::Geometry;
 use super::layout::source;
 use crate::ops::engine::gemm::{Matrix, pack_transposed, product_with};
@@ -49,7 +50,7 @@ impl<'a, T: Element> Patches<'a, T> {
         geometry: &Geometry,
         x: &[T],
         weight: &[T],
-        bias: Option<&[T]>,
+        finish: Finish<'_, T>,
     ) -> Vec<T> {
         let (depth, positions) = sizes(geometry);
         let (outs, plane) = (geometry.to.channels, geometry.to.height * geometry.to.width);
@@ -73,10 +74,7 @@ impl<'a, T: Element> Patches<'a, T> {
                 );
                 let sums =
                     &groups[channel / outs][channel % outs * positions + image * plane..][..plane];
-                let bias = bias.map_or(T::ZERO, |bias| bias[channel]);
-                for (y, sum) in y.iter_mut().zip(sums) {
-                    y.write(*sum + bias);
-                }
+                finish.of(channel).write(sums, y);
             })
         }
     }

@@ -6,6 +6,7 @@
 //! without the zeros, with a part of the kernel.
 
 use super::convolve::convolve;
+use super::finish::Finish;
 use super::geometry::{Geometry, Size};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::vec_by_chunks;
@@ -81,7 +82,7 @@ fn phase<T: Element>(
         padding: axes.map(|axis| axis.padding),
         ..geometry
     };
-    convolve(&geometry, x, &weight, bias)
+    convolve(&geometry, x, &weight, Finish::plus(bias))
 }
 
 /// The rows, or the columns, of a phase.

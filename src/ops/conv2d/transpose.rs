@@ -9,7 +9,7 @@ use super::{conv2d_with_candle, plus_bias, spread};
 use crate::error::explain;
 use crate::ops::dispatch::run;
 use crate::ops::engine::dispatch_dtype;
-use crate::ops::{Pair, check};
+use crate::ops::{Pair, check, profile};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
@@ -44,6 +44,7 @@ pub(crate) fn conv_transpose2d(
     }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     let geometry = Geometry::of(to, weight.dims4()?, spec);
+    profile::count(geometry.multiply_adds());
     run(
         &inputs,
         |inputs| dispatch_dtype!(inputs[0], forward(inputs, geometry, true)),

@@ -12,6 +12,7 @@
 mod range;
 mod transforms;
 
+use super::finish::Finish;
 use super::geometry::Geometry;
 use super::layout::source;
 use crate::ops::engine::microkernel::{self, Sums, TileSize, Weights, tile_shape};
@@ -79,7 +80,7 @@ pub(super) fn convolve<T: Element>(
     x: &[T],
     weight: &[T],
     rotated: bool,
-    bias: Option<&[T]>,
+    finish: Finish<'_, T>,
 ) -> Vec<T> {
     let (ins, outs) = (geometry.from.channels, geometry.to.channels);
     let [rows, columns] = squares_of(geometry);
@@ -106,7 +107,7 @@ pub(super) fn convolve<T: Element>(
                 channels: start..start + blocks[block],
             };
             // SAFETY: `y` is the whole output, and no other task has these squares and channels of the group.
-            unsafe { part.convolve(x, transformed, bias, y) };
+            unsafe { part.convolve(x, transformed, finish, y) };
         };
         let tasks = geometry.groups * chunks * blocks.len();
         let elements = geometry.batch * geometry.groups * geometry.to.elements();
@@ -176,7 +177,7 @@ impl Part<'_> {
         &self,
         x: &[T],
         weights: &[T],
-        bias: Option<&[T]>,
+        finish: Finish<'_, T>,
         y: SharedSlice<MaybeUninit<T>>,
     ) {
         let (ins, outs) = (self.geometry.from.channels, self.geometry.to.channels);
@@ -202,7 +203,7 @@ impl Part<'_> {
                     }
                     first = channels.end;
                     // SAFETY: the caller's promise.
-                    unsafe { self.store(channels, sums, bias, &segments, lines, y) };
+                    unsafe { self.store(channels, sums, finish, &segments, lines, y) };
                 }
             });
         });
@@ -309,7 +310,7 @@ impl Part<'_> {
         &self,
         channels: Range<usize>,
         sums: &[T],
-        bias: Option<&[T]>,
+        finish: Finish<'_, T>,
         segments: &[Segment],
         lines: &mut [T],
         y: SharedSlice<MaybeUninit<T>>,
@@ -320,12 +321,10 @@ impl Part<'_> {
         for (row, channel) in channels.enumerate() {
             let sums =
                 std::array::from_fn(|i| &sums[i * of_sums + row * self.pitch..][..self.pitch]);
-            output(
-                sums,
-                bias.map_or(T::ZERO, |bias| bias[channel]),
-                upper,
-                lower,
-            );
+            let finish = finish.of(channel);
+            output(sums, finish.bias, upper, lower);
+            finish.finish(upper);
+            finish.finish(lower);
             for segment in segments {
                 let (row, column) = (2 * segment.row, 2 * segment.column);
                 let plane = segment.image * groups * to.channels + channel;

@@ -34,6 +34,7 @@ pub(in crate::ops) use backward::{
     Backward, Downstream, Recorded, Upstream, no_second_derivative, of_first,
 };
 pub(in crate::ops) use linear::{Form, Third, linear, recorded_as, recorded_linear};
+pub(crate) use node::mark_output;
 pub(in crate::ops) use node::{Link, Source, link_of, retain};
 pub(in crate::ops) use places::{Places, gradient_of_base};
 pub(in crate::ops) use support::{has_kernel, second_derivatives};

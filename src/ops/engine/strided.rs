@@ -12,6 +12,8 @@ use std::mem::MaybeUninit;
 /// The number of rows and columns that are transposed together: elements that are adjacent in the input are then
 /// read together, although they are in different rows of the output.
 const TILE: usize = 16;
+/// The rows and columns that vectors hold while they are transposed.
+const SQUARE: usize = 4;
 /// The elements that one task copies.
 const TASK: usize = 1 << 15;
 
@@ -187,35 +189,56 @@ impl StridedCopy {
                 let high = TILE.min(rows - first_row);
                 let wide = TILE.min(columns - first);
                 let start = first_row * self.rows.from + first * self.columns.from;
-                let values = &values[start..];
-                if self.rows.from == 1 && high == TILE {
-                    for (row, values) in self.tile(values, wide).iter().enumerate() {
-                        put::<T, ADD>(part(first_row + row, first, wide), values);
-                    }
-                    continue;
-                }
-                for row in 0..high {
-                    let mut from = row * self.rows.from;
-                    for out in part(first_row + row, first, wide) {
-                        put::<T, ADD>(std::slice::from_mut(out), [&values[from]]);
-                        from += self.columns.from;
-                    }
-                }
+                let part = |row, column, count| part(first_row + row, first + column, count);
+                self.copy_tile::<T, ADD>(high, wide, &values[start..], part);
             }
         }
     }
 
-    /// Returns the rows of a tile of the output, which are adjacent in the input.
-    fn tile<T: Element>(&self, values: &[T], wide: usize) -> [[T; TILE]; TILE] {
-        let mut tile = [[T::ZERO; TILE]; TILE];
-        for column in 0..wide {
-            let values = &values[column * self.columns.from..][..TILE];
-            for (row, value) in tile.iter_mut().zip(values) {
-                row[column] = *value;
+    /// Copies a tile, of which `part` returns parts of the output's rows: squares if they are adjacent in the input, and
+    /// what is left element by element.
+    #[inline(always)]
+    fn copy_tile<'a, T: Element, const ADD: bool>(
+        &self,
+        high: usize,
+        wide: usize,
+        values: &[T],
+        part: impl Fn(usize, usize, usize) -> &'a mut [MaybeUninit<T>],
+    ) {
+        let (down, across) = (self.rows.from, self.columns.from);
+        let [high_squares, wide_squares] = match down {
+            1 => [high, wide].map(|size| size / SQUARE * SQUARE),
+            _ => [0, 0],
+        };
+        for row in (0..high_squares).step_by(SQUARE) {
+            for column in (0..wide_squares).step_by(SQUARE) {
+                let square = transposed(&values[column * across + row..], across);
+                for (i, values) in square.iter().enumerate() {
+                    put::<T, ADD>(part(row + i, column, SQUARE), values);
+                }
             }
         }
-        tile
+        for row in 0..high {
+            let left = if row < high_squares { wide_squares } else { 0 };
+            let values = &values[row * down..];
+            for (i, out) in part(row, left, wide - left).iter_mut().enumerate() {
+                put::<T, ADD>(std::slice::from_mut(out), [&values[(left + i) * across]]);
+            }
+        }
     }
+}
+
+/// Returns the transposed square whose rows begin `step` after each other.
+#[inline(always)]
+fn transposed<T: Element>(values: &[T], step: usize) -> [[T; SQUARE]; SQUARE] {
+    let mut square = [[T::ZERO; SQUARE]; SQUARE];
+    for column in 0..SQUARE {
+        let values = &values[column * step..][..SQUARE];
+        for (row, value) in square.iter_mut().zip(values) {
+            row[column] = *value;
+        }
+    }
+    square
 }
 
 /// Writes values or, with `ADD`, adds them to those that are there.

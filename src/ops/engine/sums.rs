@@ -5,11 +5,19 @@
 //! so that the error grows with the logarithm of the count only.
 
 use super::simd::{Element, multiversion};
+use super::threads::map_tasks;
+use std::ops::Range;
 
 /// Up to this many values are summed in fewer lanes.
 const SHORT: usize = 64;
 /// The values of a block.
 const BLOCK: usize = 1024;
+/// The rows of a matrix that are added one after the other.
+pub(in crate::ops) const ROWS: usize = 64;
+/// The largest number of columns that a task adds up: their sums stay in the fastest cache.
+const WIDTH: usize = 1024;
+/// The elements of a task.
+const TASK: usize = 1 << 16;
 /// The partial sums of a block, which the compiler keeps in vectors.
 pub(in crate::ops) const LANES: usize = 32;
 
@@ -246,6 +254,31 @@ pub(in crate::ops) fn add_pairwise<T: Element>(
         add(&small, &mut large);
         large
     })
+}
+
+/// Returns sums over the rows of some matrices of this size: for each matrix and strip of its columns a vector. `of_block`
+/// returns the vector for a matrix, a range of its rows, and the columns of a strip; these vectors are added in pairs.
+pub(in crate::ops) fn matrix_sums<T: Element>(
+    matrices: usize,
+    rows: usize,
+    columns: usize,
+    of_block: impl Fn(usize, Range<usize>, Range<usize>) -> Vec<T> + Sync,
+) -> Vec<Vec<T>> {
+    let (strips, height) = (columns.div_ceil(WIDTH), TASK / columns.min(WIDTH));
+    let blocks = rows.div_ceil(height);
+    let found = map_tasks(matrices * strips * blocks, |task| {
+        let (strip, block) = (task / blocks, task % blocks);
+        let (matrix, strip) = (strip / strips, strip % strips);
+        let range = |i: usize, size: usize, end: usize| i * size..end.min((i + 1) * size);
+        of_block(
+            matrix,
+            range(block, height, rows),
+            range(strip, WIDTH, columns),
+        )
+    });
+    let mut found = found.into_iter();
+    let of_strip = |_| add_pairwise(found.by_ref().take(blocks)).unwrap_or_default();
+    (0..matrices * strips).map(of_strip).collect()
 }
 
 multiversion! {

@@ -1,4 +1,4 @@
-//! Losses that are composed of operations on tensors: they have no kernel of their own, and their gradients are those of
+//! Losses that are composed of operations on tensors: they have no kernels of their own; the gradients come from
 //! the operations.
 
 /// Defines a loss with its settings and a `forward` of these inputs, which calls `compute`, a method with a `Result`. A

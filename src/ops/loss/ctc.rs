@@ -76,10 +76,10 @@ impl CTCLoss {
         pub fn zero_infinity(self, zero_infinity: bool): self.zero_infinity = zero_infinity;
     }
 
-    /// Returns the loss of logarithms of probabilities, those of [`log_softmax`](crate::ops::log_softmax).
+    /// Returns the loss of log-probabilities, as [`log_softmax`](crate::ops::log_softmax) returns them.
     ///
-    /// As in PyTorch, the gradient is that of normalised predictions: the sum of the gradients of a step is 0. It is
-    /// computed on the CPU, and has no second derivatives.
+    /// As in PyTorch, the gradient assumes normalised predictions: the gradients of a step add up to 0. It is computed
+    /// on the CPU, and has no second derivatives.
     ///
     /// # Shapes
     /// `log_probs` is `(steps, batch, classes)`; `targets` are integers, `(batch, labels)`, or the labels of all sequences

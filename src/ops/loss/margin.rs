@@ -217,8 +217,8 @@ impl TripletMarginLoss {
 }
 
 composed_loss!(
-    /// The loss of scores for classes: that of the right class should be above each other one by a margin. It is the mean
-    /// over the classes of `max(margin - x[y] + x[j], 0)^p`.
+    /// The loss of scores for classes: the score of the right class should exceed each other score by a margin. It is
+    /// the mean over the classes of `max(margin - x[y] + x[j], 0)^p`.
     ///
     /// ```
     /// use taper::prelude::*;

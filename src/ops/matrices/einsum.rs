@@ -4,8 +4,8 @@ use crate::error::{self, composed};
 use crate::tensor::Tensor;
 use candle_core::Result;
 
-/// Returns sums of products in Einstein's notation: a letter for each dimension of each operand, then those of the result.
-/// Over letters that the result does not have, the products are summed.
+/// Returns sums of products in Einstein's notation: a letter for each dimension of each operand, then the letters of
+/// the result. The products are summed over letters that the result does not have.
 ///
 /// `...` is for dimensions that are broadcast. A letter that an operand has twice is for its diagonal. Without `->`, the
 /// result has the letters that occur once, in the order of the alphabet. Two operands at a time are multiplied as matrices.
@@ -124,7 +124,7 @@ impl Term {
     /// Returns the product, summed over the labels that are not needed any more.
     fn times(self, other: Term, needed: impl Fn(u32) -> bool) -> Term {
         let both = |label: &u32| self.labels.contains(label) && other.labels.contains(label);
-        // A dimension of size 1 is broadcast, and cannot be that of a matrix product.
+        // A dimension of size 1 is broadcast, and cannot be a dimension of a matrix product.
         let same = |label: &u32| both(label) && self.size(*label) == other.size(*label);
         let of = |term: &Term, keep: &dyn Fn(&u32) -> bool| -> Vec<u32> {
             term.labels
@@ -179,7 +179,7 @@ fn twice(labels: &[u32]) -> Option<(usize, usize)> {
     pairs.find(|(i, j)| labels[*i] == labels[*j])
 }
 
-/// Returns the labels of each operand, and those of the result.
+/// Returns the labels of each operand and of the result.
 fn parsed(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Vec<u32>>, Vec<u32>)> {
     let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let (inputs, output) = match text.split_once("->") {
@@ -252,7 +252,7 @@ fn letters_of(term: &str) -> Result<Vec<u32>> {
     }
 }
 
-/// Puts the labels of `...` in their place; in that of an operand, the last of them belong to its dimensions.
+/// Replaces `...` by its labels. If `...` has fewer dimensions in this operand, it gets the last labels.
 fn with_dots(term: &str, letters: &[u32], count: usize) -> Vec<u32> {
     let before = term.find("...").unwrap_or(letters.len()).min(letters.len());
     let dots = match term.contains("...") {

@@ -167,7 +167,7 @@ fn cholesky(x: &Tensor) -> Tensor {
 fn gradient_of_cholesky(x: &Tensor, g: &Tensor) -> Tensor {
     let l = x.cholesky();
     let product = l.t().matmul(g).tril(0);
-    let half = product.diagonal(0).diag_embed() * 0.5;
+    let half = product.diagonal(0).diag_embed(0) * 0.5;
     let left = solve(&l.t(), &(product - half));
     let of_x = solve(&l.t(), &left.t()).t();
     (&of_x + of_x.t()) * 0.5
@@ -196,7 +196,7 @@ fn decompose(matrix: &mut [f64], n: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the size of a square matrix, or of those of a batch.
+/// Returns the size of a square matrix, or of the matrices of a batch.
 fn order_of(caller: &str, x: &Tensor) -> Result<usize> {
     check::floating(&caller, x.raw())?;
     match rows_and_columns(caller, x)? {

@@ -30,7 +30,7 @@ impl Tensor {
         /// ```
         ///
         /// # Panics
-        /// If the sizes do not add up to that of the dimension.
+        /// If the sizes do not add up to the size of the dimension.
         pub fn split_into(&self, sizes: &[usize], dim: impl Into<Axis>) -> Vec<Tensor> = parts(self, sizes, dim.into());
 
         /// Returns the part at each index of a dimension, without it.

@@ -1,6 +1,8 @@
 //! Values out of a tensor; other types, devices and graphs.
 
 use crate::error::{self, OrRaise, raise};
+use crate::ops::contiguous::copied_in_order;
+use crate::ops::engine::autograd::has_kernel;
 use crate::tensor::{
     Raw, Tensor, copied, moved, placed, rand, randn, storage_address, with_device,
 };
@@ -84,7 +86,7 @@ impl Tensor {
         ///
         /// # Panics
         /// If the device does not have enough memory or cannot be reached.
-        pub fn copy_to(&self, device: &Device) -> Tensor = copied(self.raw(), device).or_raise().into();
+        pub fn copy_to(&self, device: &Device) -> Tensor = copy(self.raw(), device).or_raise().into();
 
         /// Returns zeros of the same shape and type, on the same device.
         pub fn zeros_like(&self) -> Tensor = self.raw().zeros_like().or_raise().into();
@@ -192,6 +194,14 @@ impl Tensor {
         shape: impl candle_core::shape::ShapeWithOneHole,
     ) -> Tensor {
         placed(Raw::from_slice(values, shape, &Device::Cpu))
+    }
+}
+
+/// Returns a copy on a device; within the CPU on all cores.
+fn copy(x: &Raw, device: &Device) -> Result<Raw> {
+    match device.is_cpu() && has_kernel(&[x]) && x.elem_count() > 0 {
+        true => copied_in_order(x),
+        false => copied(x, device),
     }
 }
 

@@ -37,14 +37,14 @@ impl Tensor {
         /// Returns 1 where one of two elements or both are not 0, and 0 elsewhere, as `u8`. For masks: `&a | &b`.
         pub fn logical_or(&self, other: &Tensor) -> Tensor = self.both(other, false);
 
-        /// Returns 1 where one of two elements is not 0 and the other one is, and 0 elsewhere, as `u8`.
+        /// Returns 1 where exactly one of two elements is not 0, and 0 elsewhere, as `u8`.
         pub fn logical_xor(&self, other: &Tensor) -> Tensor = self.ne(0).ne(other.ne(0));
 
         /// Returns 1 where an element is 0, and 0 elsewhere, as `u8`. For masks: `!&a`.
         pub fn logical_not(&self) -> Tensor = self.eq(0);
 
-        /// Returns whether all elements differ from those of another tensor, which is broadcast, by at most `atol + rtol ·
-        /// |other|`. NaN differs from everything. PyTorch's defaults are 1e-5 and 1e-8.
+        /// Returns whether all elements are close to another tensor, which is broadcast: they differ by at most
+        /// `atol + rtol · |other|`. NaN differs from everything. PyTorch's defaults are 1e-5 and 1e-8.
         ///
         /// ```
         /// use taper::prelude::*;

@@ -45,7 +45,7 @@ mod tests {
         let order = |descending| x.argsort(0, descending).to_vec1::<u32>();
         assert_eq!(order(false), [4, 1, 5, 2, 0, 3]);
         assert_eq!(order(true), [0, 3, 2, 1, 5, 4]);
-        // Many of them, in an order that is none without a rule for them.
+        // With many NaN, a comparison without a rule for NaN is not a total order.
         let many = (0..1000).map(|i| {
             if i % 3 == 0 {
                 nan

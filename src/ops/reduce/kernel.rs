@@ -2,15 +2,11 @@
 
 use super::TASK;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::{add_pairwise, sum_all, sum_of};
-use crate::ops::engine::threads::{map_chunks, map_tasks};
+use crate::ops::engine::sums::{ROWS, add_pairwise, matrix_sums, sum_all, sum_of};
+use crate::ops::engine::threads::map_chunks;
 use crate::ops::engine::vec_by_chunks;
 use std::mem::MaybeUninit;
 
-/// The largest number of columns that a task adds up: their sums stay in the fastest cache.
-const WIDTH: usize = 1024;
-/// The rows that are added one after the other.
-const ROWS: usize = 64;
 /// The values of a task, if all values have one sum.
 const TOTAL: usize = 1 << 16;
 /// Fewer columns than this are added together with those of the next rows, so that vectors are full.
@@ -156,23 +152,12 @@ fn sums_of_columns<T: Element>(
             })
         };
     }
-    // A task is a block of rows and columns of a part.
-    let (blocks, height) = (columns.div_ceil(WIDTH), TASK / columns.min(WIDTH));
-    let groups = rows.div_ceil(height);
-    let found = map_tasks(values.len() / part * blocks * groups, |task| {
-        let (part_index, within) = (task / (groups * blocks), task % (groups * blocks));
-        let (row, column) = (within % groups * height, within / groups * WIDTH);
-        let width = WIDTH.min(columns - column);
-        let start = part_index * part + column;
-        let end = start + (rows.min(row + height) - 1) * columns + width;
-        block_sums(&values[start + row * columns..end], columns, width, term)
+    let sums = matrix_sums(values.len() / part, rows, columns, |index, rows, strip| {
+        let start = index * part + rows.start * columns + strip.start;
+        let end = index * part + (rows.end - 1) * columns + strip.end;
+        block_sums(&values[start..end], columns, strip.len(), term)
     });
-    let mut found = found.into_iter();
-    let mut sums = Vec::with_capacity(values.len() / rows);
-    while found.len() > 0 {
-        sums.extend(add_pairwise(found.by_ref().take(groups)).unwrap_or_default());
-    }
-    sums
+    sums.concat()
 }
 
 /// Returns the sums of the first `width` of the columns, within a task.
@@ -204,10 +189,20 @@ fn sums_in_pairs<T: Element>(
 }
 
 multiversion! {
-    /// Adds each row to the sums of the first columns.
+    /// Adds each row to the sums of the first columns; four rows at once, so that the sums are read and written less often.
     fn add_rows<T: Element, F: Term>(rows: &[T], columns: usize, sums: &mut [T], term: F) {
-        for row in rows.chunks(columns) {
-            for (sum, value) in sums.iter_mut().zip(row) {
+        let width = sums.len();
+        let count = (rows.len() + columns - width) / columns;
+        for top in (0..count / 4 * 4).step_by(4) {
+            let rows = &rows[top * columns..];
+            let (a, b) = (&rows[..width], &rows[columns..][..width]);
+            let (c, d) = (&rows[2 * columns..][..width], &rows[3 * columns..][..width]);
+            for i in 0..width {
+                sums[i] += (term.of(a[i]) + term.of(b[i])) + (term.of(c[i]) + term.of(d[i]));
+            }
+        }
+        for row in count / 4 * 4..count {
+            for (sum, value) in sums.iter_mut().zip(&rows[row * columns..]) {
                 *sum += term.of(*value);
             }
         }

@@ -46,8 +46,8 @@ impl Tensor {
         /// Returns the standard deviation along dimensions, which keep their places with the size 1.
         pub fn std_keepdim(&self, dims: impl Into<Axes>) -> Tensor = kept(self, &dims.into(), "std");
 
-        /// Returns the variance along dimensions, with `n - correction` in the denominator: 0 for that of the elements
-        /// themselves, 1, as [`var`](Self::var) has it, for an estimate of that of the population.
+        /// Returns the variance along dimensions, with `n - correction` in the denominator. With a correction of 0
+        /// it is the variance of the elements themselves; 1, as in [`var`](Self::var), estimates the variance of the population.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -89,7 +89,21 @@ impl Tensor {
         ///
         /// # Panics
         /// If the rows have different sizes, or a tensor has an integer type.
-        pub fn cdist(&self, other: &Tensor) -> Tensor = distances(self, other);
+        pub fn cdist(&self, other: &Tensor) -> Tensor = distances(self, other, 2.0);
+
+        /// Returns the distances of [`cdist`](Self::cdist) in the norm `p` of [`vector_norm`](Self::vector_norm), such as 1
+        /// or `f64::INFINITY`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, y) = (zeros((1, 2)), tensor(&[[3.0, 4.0], [0.0, 1.0]]));
+        /// assert_eq!(x.cdist_with_norm(&y, 1.0).to_vec2::<f32>(), [[7.0, 1.0]]);
+        /// ```
+        ///
+        /// # Panics
+        /// As [`cdist`](Self::cdist).
+        pub fn cdist_with_norm(&self, other: &Tensor, p: f64) -> Tensor = distances(self, other, p);
     }
 }
 
@@ -169,19 +183,19 @@ fn cosines(x: &Tensor, y: &Tensor, dim: Axis) -> Tensor {
 }
 
 #[track_caller]
-fn distances(x: &Tensor, y: &Tensor) -> Tensor {
+fn distances(x: &Tensor, y: &Tensor, p: f64) -> Tensor {
     composed(|| {
         check::floating(&"cdist", x.raw())?;
         if x.rank() < 2 || y.rank() < 2 || x.dim(-1) != y.dim(-1) {
             return Err(error::shape(
                 "cdist",
-                format_args!("rows (…, n, features) for those of {:?}", x.dims()),
+                format_args!("rows (…, n, features) for the rows of {:?}", x.dims()),
                 y.dims(),
                 "Pass two matrices whose rows have the same number of features",
             )
             .into());
         }
-        Ok((x.unsqueeze(-2) - y.unsqueeze(-3)).norm(-1))
+        Ok((x.unsqueeze(-2) - y.unsqueeze(-3)).vector_norm(p, -1))
     })
 }
 

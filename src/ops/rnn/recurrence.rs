@@ -40,6 +40,9 @@ pub(crate) struct Recurrence {
     /// `(steps, batch)`: 1 for each step of an example, and 0 for padding, which leaves the state unchanged
     /// and has the output 0.
     pub(crate) valid: Option<Raw>,
+    /// `(outputs, hidden)`: the weight by which the output of an LSTM is multiplied before it is returned, and before the
+    /// next step.
+    pub(crate) projection: Option<Raw>,
 }
 
 impl Recurrence {

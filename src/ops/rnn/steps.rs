@@ -14,19 +14,25 @@ use candle_core::{DType, Result};
 /// last column is the bias.
 pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) -> Result<Raw> {
     let (states, _, hidden) = state.dims3()?;
+    let outputs = { recurrence.projection.as_ref() }.map_or(Ok(hidden), |weight| weight.dim(0))?;
     let gates = parts(gates)?;
-    let bias = match weight.dim(1)? > hidden {
-        true => Some(contiguous_raw(&weight.narrow(1, hidden, 1)?)?.flatten_all()?),
+    let bias = match weight.dim(1)? > outputs {
+        true => Some(contiguous_raw(&weight.narrow(1, outputs, 1)?)?.flatten_all()?),
         false => None,
     };
-    let weight = weight.narrow(1, 0, hidden)?;
+    let weight = weight.narrow(1, 0, outputs)?;
     let mut state = (0..states)
         .map(|i| state.get(i))
         .collect::<Result<Vec<_>>>()?;
+    state[0] = state[0].narrow(1, 0, outputs)?;
+    let missing = hidden - outputs;
     let mut outputs = gates.clone();
     for t in recurrence.order(gates.len()) {
         let products = linear_as(&"rnn", &state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
         let mut next = recurrence.cell.step(&gates[t], &products, &state)?;
+        if let Some(projection) = &recurrence.projection {
+            next[0] = linear_as(&"rnn", &next[0], projection, None)?;
+        }
         outputs[t] = next[0].clone();
         if let Some(valid) = &recurrence.valid {
             let valid = valid.get(t)?.to_dtype(DType::U8)?.unsqueeze(1)?;
@@ -38,7 +44,13 @@ pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) ->
         }
         state = next;
     }
+    let last = outputs.len();
     outputs.extend(state);
+    if missing > 0 {
+        for output in &mut outputs[..=last] {
+            *output = output.pad_with_zeros(1, 0, missing)?;
+        }
+    }
     let rows = outputs.iter().map(|x| x.unsqueeze(0));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     cat_as(&"rnn", &rows.iter().collect::<Vec<_>>(), 0.into())

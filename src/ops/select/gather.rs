@@ -60,6 +60,9 @@ fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
         )
         .into());
     }
+    if is_half(x) && are_tracked(&[x]) && x.device().is_cpu() {
+        return in_single([x], |[x]| gathered(&x, indices, dim.into()));
+    }
     match has_kernel(&[x]) && x.elem_count() * indices.elem_count() > 0 {
         true => dispatch_dtype!(x, forward(x, indices, dim)),
         false => {

@@ -4,7 +4,8 @@ use super::{CHUNK, check_indices, positions};
 use crate::error;
 use crate::ops::check::{self, in_single, is_half};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, linear, of_first, record, recorded_linear,
+    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, linear, of_first, record,
+    recorded_linear,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -61,21 +62,31 @@ pub(in crate::ops) fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw>
         check::output(&"index_select", &shape, x)?;
         return Raw::zeros(shape, x.dtype(), x.device());
     }
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x, &positions(indices)?, dim)),
-        false => x.contiguous()?.index_select(&indices.contiguous()?, dim),
+    if is_half(x) && are_tracked(&[x]) && x.device().is_cpu() {
+        return in_single([x], |[x]| selected(&x, indices, dim.into()));
     }
+    if !has_kernel(&[x]) {
+        return x.contiguous()?.index_select(&indices.contiguous()?, dim);
+    }
+    let mut shape = x.dims().to_vec();
+    shape[dim] = indices.elem_count();
+    dispatch_dtype!(x, forward(x, &positions(indices)?, dim, shape))
 }
 
-fn forward<T: Element>(x: &Raw, positions: &Raw, dim: usize) -> Result<Raw> {
+/// Returns the rows of a matrix at some indices, in this shape. The indices are in range, and the kernels can compute with
+/// the matrix.
+pub(in crate::ops) fn rows_at(x: &Raw, indices: &Raw, shape: Vec<usize>) -> Result<Raw> {
+    dispatch_dtype!(x, forward(x, &positions(indices)?, 0, shape))
+}
+
+/// Computes the parts at these indices of a dimension, in a shape with as many elements.
+fn forward<T: Element>(x: &Raw, positions: &Raw, dim: usize, shape: Vec<usize>) -> Result<Raw> {
     let input = in_order(x)?;
     let indices = CpuView::of(positions)?;
     let indices = indices.as_slice::<i64>()?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
-    let mut shape = x.dims().to_vec();
-    shape[dim] = indices.len();
-    let (size, inner) = (x.dims()[dim], shape[dim + 1..].iter().product::<usize>());
+    let (size, inner) = (x.dims()[dim], x.dims()[dim + 1..].iter().product::<usize>());
     let count = shape.iter().product();
     // SAFETY: chunks are whole rows, and the loop initialises each row.
     let parts = unsafe {
@@ -120,19 +131,20 @@ pub(super) fn added_parts(parts: &Raw, indices: &Raw, shape: &[usize], dim: usiz
 fn added_on_cpu<T: Element>(
     parts: &Raw,
     indices: &Raw,
-    shape: &[usize],
+    of_sums: &[usize],
     dim: usize,
 ) -> Result<Raw> {
     let indices = positions(indices)?;
     let back = Back::<T> {
         indices: indices.clone(),
-        shape: shape.to_vec(),
+        shape: of_sums.to_vec(),
         dim,
         element: PhantomData,
     };
     let sums = back.sums(&in_order(parts)?)?;
-    let select = move |g: &Raw| forward::<T>(g, &indices, dim);
-    recorded_linear(parts, sums, shape, select)
+    let shape = parts.dims().to_vec();
+    let select = move |g: &Raw| forward::<T>(g, &indices, dim, shape.clone());
+    recorded_linear(parts, sums, of_sums, select)
 }
 
 fn copy_rows<T: Element>(values: &[T], indices: &[i64], inner: usize, out: &mut [MaybeUninit<T>]) {
@@ -206,6 +218,9 @@ impl<T: Element> Backward for Back<T> {
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
         let (indices, dim) = (self.indices.clone(), self.dim);
-        linear(self, upstream, move |x| forward::<T>(x, &indices, dim))
+        let shape = upstream.gradient.dims().to_vec();
+        linear(self, upstream, move |x| {
+            forward::<T>(x, &indices, dim, shape.clone())
+        })
     }
 }

@@ -11,9 +11,9 @@ use candle_core::{Device, Result};
 
 impl Tensor {
     methods! {
-        /// Returns the tensor with `values` written at the indices of a dimension; all other indices are those of the
-        /// place in `indices`. `values` is a number, or a tensor at least as large as `indices`. If two indices are
-        /// equal, the last value stays.
+        /// Returns the tensor with `values` written at the indices of a dimension; in the other dimensions, a value has
+        /// the position of its index. `values` is a number, or a tensor at least as large as `indices`. If two indices
+        /// are equal, the last value stays.
         ///
         /// # Panics
         /// If `indices` is larger than the tensor in another dimension, or an index is out of range.
@@ -28,8 +28,8 @@ impl Tensor {
         pub fn scatter(&self, indices: &Tensor, values: impl Into<Operand>, dim: impl Into<Axis>) -> Tensor
             = scatter(self, indices, values.into(), dim.into());
 
-        /// Returns the tensor with `values` added at the indices of a dimension; all other indices are those of the
-        /// place in `indices`.
+        /// Returns the tensor with `values` added at the indices of a dimension; in the other dimensions, a value has
+        /// the position of its index.
         ///
         /// # Panics
         /// As [`scatter`](Self::scatter).

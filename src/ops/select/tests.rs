@@ -3,8 +3,9 @@ use super::*;
 use crate::error::attempt;
 use crate::ops::broadcast::broadcast_shape;
 use crate::ops::testing::{compare, variable};
-use crate::ops::{flip, gather, index_select, where_cond};
-use crate::tensor::{Tensor, arange, rand, randint, randn, tensor, zeros};
+use crate::ops::{embedding, flip, gather, index_select, where_cond};
+use crate::tensor::{Tensor, arange, ones, rand, randint, randn, tensor, zeros};
+use candle_core::DType;
 
 /// Returns a random shape, and one in which some dimensions are 1 or missing.
 fn shapes(case: &mut crate::ops::testing::Case) -> [Vec<usize>; 2] {
@@ -227,5 +228,25 @@ fn values_and_indices_that_do_not_fit_are_refused() {
     ];
     for message in messages.map(|outcome| outcome.unwrap_err().to_string()) {
         assert_eq!(message.lines().count(), 2, "{message}");
+    }
+}
+
+/// In 16 bits, a sum of ones would not go beyond 256 or 2048.
+#[test]
+fn gradients_of_16_bits_are_summed_in_f32() {
+    let count = 5000;
+    for dtype in [DType::BF16, DType::F16] {
+        let x = variable(&ones((1, 1)).to_dtype(dtype));
+        let indices = zeros(count).to_dtype(DType::I64);
+        for y in [
+            index_select(&x, &indices, 0),
+            gather(&x, &indices.reshape((count, 1)), 0),
+            embedding(&indices, &x),
+        ] {
+            assert_eq!(y.dtype(), dtype);
+            let of_x = y.sum_all().backward().of(&x);
+            let sum = of_x.to_dtype(DType::F32).item();
+            assert!((sum / count as f64 - 1.0).abs() < 4e-3, "{dtype:?}: {sum}");
+        }
     }
 }

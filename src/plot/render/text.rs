@@ -1,6 +1,7 @@
 //! Estimates the width of text, and shortens text that is too long.
 
 use super::UNIT;
+use crate::notebook::columns;
 
 /// The font size of all text, in plotters' units.
 pub(in crate::plot) const FONT: f64 = 11.0 * UNIT as f64;
@@ -18,7 +19,7 @@ pub(in crate::plot) fn row_height(text: &str) -> i32 {
 
 /// Estimates the width of a text, in the unit of the font size.
 pub(in crate::plot) fn text_width(text: &str, font_size: f64) -> i32 {
-    (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
+    (columns(text) as f64 * font_size * LETTER_WIDTH).round() as i32
 }
 
 /// Estimates the width of a text in a wide font, such as DejaVu Sans, from its letters. Used for text whose
@@ -44,12 +45,15 @@ pub(in crate::plot) fn shortened(text: &str, width: i32) -> String {
     }
 }
 
-/// Shortens a text to this number of letters.
+/// Shortens a text to this number of letters; a Chinese one counts as two.
 pub(in crate::plot) fn shortened_to(text: &str, letters: usize) -> String {
-    match text.chars().count() <= letters {
-        true => text.to_owned(),
-        false => text.chars().take(letters.max(1) - 1).chain(['…']).collect(),
+    if columns(text) <= letters {
+        return text.to_owned();
     }
+    let fits = |end: &usize| columns(&text[..*end]) < letters.max(1);
+    let ends = text.char_indices().map(|(end, _)| end);
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    format!("{}…", &text[..end])
 }
 
 /// Shortens a text that is centred at `middle` so that it stays between 0 and `length`.
@@ -77,6 +81,8 @@ mod tests {
         assert_eq!(shortened("epochs", width), "epoc…");
         assert_eq!(shortened("epochs", 0), "e…");
         assert_eq!(shortened_to("größer", 4), "grö…");
+        assert_eq!(shortened_to("训练损失", 6), "训练…");
+        assert_eq!(text_width("损失", FONT), text_width("loss", FONT));
         assert_eq!(centred("epochs", 1000, 1000 + width / 2), "epoc…");
     }
 }

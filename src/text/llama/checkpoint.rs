@@ -1,7 +1,9 @@
 //! Checkpoints in one file or several.
 
+use super::LlamaConfig;
 use super::config::unreadable;
 use crate::error::Result;
+use crate::input;
 use crate::nn::{StateEntry, files};
 use candle_core::Device;
 use serde_json::Value;
@@ -21,15 +23,36 @@ pub(super) fn load(folder: &Path, model: &[StateEntry]) -> Result<()> {
     files::assign(model, &values)
 }
 
+/// Refuses a configuration of a model that is larger than its files, before memory is taken for it. An element takes at least
+/// a byte.
+pub(super) fn check_size(folder: &Path, config: &LlamaConfig) -> Result<()> {
+    let mut bytes = 0;
+    for path in parts(folder)? {
+        bytes += std::fs::metadata(&path)
+            .map_err(|reason| unreadable(&path, reason))?
+            .len();
+    }
+    match config.elements() > u128::from(bytes) {
+        true => Err(unreadable(
+            folder,
+            format_args!(
+                "config.json describes a model of {} elements, its files have {bytes} bytes",
+                config.elements()
+            ),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Returns the files with the parameters.
 fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     let index = folder.join("model.safetensors.index.json");
     if !index.exists() {
         return Ok(vec![folder.join("model.safetensors")]);
     }
-    let text = std::fs::read_to_string(&index).map_err(|reason| unreadable(&index, reason))?;
+    let text = input::read(&index).map_err(|reason| unreadable(&index, reason))?;
     let content: Value =
-        serde_json::from_str(&text).map_err(|reason| unreadable(&index, reason))?;
+        serde_json::from_slice(&text).map_err(|reason| unreadable(&index, reason))?;
     let files = content["weight_map"].as_object();
     let files = files.ok_or_else(|| unreadable(&index, "it has no weight_map"))?;
     let names: BTreeSet<&str> = files.values().filter_map(Value::as_str).collect();
@@ -37,7 +60,7 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     if let Some(name) = names.iter().find(|name| name.contains(['/', '\\'])) {
         return Err(unreadable(
             &index,
-            format_args!("it names {name:?} outside the folder"),
+            format_args!("it names {:?} outside the folder", input::shortened(name)),
         ));
     }
     Ok(names.into_iter().map(|name| folder.join(name)).collect())

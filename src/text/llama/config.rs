@@ -1,6 +1,7 @@
 //! The sizes of a model, and the file with them.
 
 use crate::error::{Error, Result, argument};
+use crate::input;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -156,8 +157,8 @@ impl LlamaConfig {
     }
 
     fn load_from(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|reason| unreadable(path, reason))?;
-        let config = serde_json::from_str(&text).map_err(|reason| unreadable(path, reason))?;
+        let text = input::read(path).map_err(|reason| unreadable(path, reason))?;
+        let config = serde_json::from_slice(&text).map_err(|reason| unreadable(path, reason))?;
         Self::read(&config).map_err(|error| unreadable(path, error))
     }
 
@@ -202,8 +203,25 @@ impl LlamaConfig {
 
     /// Returns the number of hidden units of a feed-forward network.
     pub(super) fn hidden(&self) -> usize {
-        let default = || (8 * self.hidden_size / 3).next_multiple_of(32);
+        let default = || {
+            let size = self.hidden_size.saturating_mul(8) / 3;
+            size.checked_next_multiple_of(32).unwrap_or(size)
+        };
         self.intermediate_size.unwrap_or_else(default)
+    }
+
+    /// Returns the number of elements of the weights, without those of normalisations and biases. No factor counts as
+    /// zero, so that a damaged file cannot ask for many layers that have none.
+    pub(super) fn elements(&self) -> u128 {
+        let product = |factors: &[usize]| {
+            let factors = factors.iter().map(|factor| (*factor).max(1) as u128);
+            factors.fold(1, u128::saturating_mul)
+        };
+        let (width, head) = (self.hidden_size, self.head_size());
+        let heads = self.num_heads.saturating_add(self.kv_heads());
+        product(&[self.num_layers, width, head, heads, 2])
+            .saturating_add(product(&[self.num_layers, width, self.hidden(), 3]))
+            .saturating_add(product(&[self.vocab_size, width]))
     }
 
     fn read(config: &Value) -> Result<Self> {
@@ -213,13 +231,19 @@ impl LlamaConfig {
             return Err(argument(
                 "Llama",
                 format_args!("a model_type of {}", known.join(", ")),
-                format_args!("{kind:?}"),
+                shown(&config["model_type"]),
                 "Models of other kinds have other layers or names",
             ));
         }
-        if let Some(function) = config["hidden_act"].as_str().filter(|name| *name != "silu") {
+        let function = &config["hidden_act"];
+        if function.as_str().is_some_and(|name| name != "silu") {
             let advice = "Only the activation function of Llama is known here";
-            return Err(argument("Llama", "hidden_act silu", function, advice));
+            return Err(argument(
+                "Llama",
+                "hidden_act silu",
+                shown(function),
+                advice,
+            ));
         }
         let size = |name: &str| config[name].as_u64().map(|size| size as usize);
         let needed = |name: &str| {
@@ -228,7 +252,7 @@ impl LlamaConfig {
                 argument(
                     "config.json",
                     format_args!("a number {name}"),
-                    &config[name],
+                    shown(&config[name]),
                     advice,
                 )
             })
@@ -299,6 +323,11 @@ impl LlamaConfig {
     }
 }
 
+/// Returns a value of the file as a message shows it.
+fn shown(value: &Value) -> String {
+    input::shortened(&value.to_string()).into_owned()
+}
+
 /// Returns how the rotary positions are slowed down.
 fn scaling(rope: &Value) -> Result<Option<[f64; 4]>> {
     let kind = rope["rope_type"].as_str().or(rope["type"].as_str());
@@ -319,15 +348,15 @@ fn scaling(rope: &Value) -> Result<Option<[f64; 4]>> {
                 _ => Err(argument(
                     "config.json",
                     format_args!("a rope_scaling with {}", names.join(", ")),
-                    rope,
+                    shown(rope),
                     "Use the config.json of the checkpoint",
                 )),
             }
         }
-        Some(kind) => Err(argument(
+        Some(_) => Err(argument(
             "Llama",
             "rope_scaling of the type llama3, or none",
-            format_args!("{kind:?}"),
+            shown(rope),
             "Models with other positions would compute something else",
         )),
     }

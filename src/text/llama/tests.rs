@@ -76,6 +76,36 @@ fn a_tied_checkpoint_may_have_the_weight_once_or_twice() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Loading took the memory before it looked at the files.
+#[test]
+fn a_configuration_that_its_files_cannot_fill_is_refused() {
+    let folder = folder("large");
+    let path = folder.join("model.safetensors");
+    Llama::new(&config()).save_parameters(&path).unwrap();
+    for sizes in [
+        [1 << 50, 8, 1, 2],
+        [9, 8, 1 << 50, 2],
+        [9, 0, 1 << 50, 2],
+        [9, 8, 1, 1 << 50],
+        [usize::MAX, usize::MAX, usize::MAX, usize::MAX],
+    ] {
+        let [vocabulary, width, layers, heads] = sizes;
+        let config = serde_json::json!({"vocab_size": vocabulary, "hidden_size": width,
+            "num_hidden_layers": layers, "num_attention_heads": heads, "head_dim": 4});
+        std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+        let message = Llama::load(&folder).unwrap_err().to_string();
+        assert!(
+            message.contains("config.json describes a model of"),
+            "{message}"
+        );
+    }
+    let config = serde_json::json!({ "model_type": "x".repeat(5_000_000) });
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    let message = Llama::load(&folder).unwrap_err().to_string();
+    assert!(message.len() < 1000, "{} bytes", message.len());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_configuration_comes_back_as_it_was_saved() {
     let folder = folder("config");

@@ -1,9 +1,9 @@
 //! Training on one batch by a module that makes its own steps.
 
-use super::{Fit, STEP_LOSS};
+use super::Fit;
 use crate::data::AnyBatch;
 use crate::error::{self, Result};
-use crate::tensor::{GradStore, Metric, draw_seed, with_seed};
+use crate::tensor::{GradStore, draw_seed, with_seed};
 use crate::train::{parallel, recorder};
 use std::slice;
 
@@ -22,20 +22,13 @@ impl Fit<'_> {
             Some(parts) => parts,
             None => slice::from_mut(&mut self.optimizer),
         };
-        let (loss, mut metrics) = with_seed(draw_seed(), || {
+        let (loss, metrics) = with_seed(draw_seed(), || {
             recorder::collect(examples, || steps.manual(model, &**part, optimizers))
         });
         let loss = loss.detach();
         self.flow = self.on_step(batch, &loss, &mut GradStore::empty(), self.step + 1)?;
         self.step += 1;
-        metrics.push(Metric {
-            name: STEP_LOSS.to_owned(),
-            value: loss,
-            weight: examples as f64,
-        });
-        self.recorder.add(share, metrics);
-        self.speed.interval += examples;
-        self.batch += 1;
+        self.end_of_batch(share, metrics, loss, (examples, examples));
         Ok(())
     }
 

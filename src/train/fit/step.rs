@@ -2,7 +2,7 @@
 
 use super::ranks::{asked_to_end, runs_on};
 use super::{Fit, STEP_LOSS};
-use crate::data::AnyBatch;
+use crate::data::{AnyBatch, Share};
 use crate::device::explain_gpu;
 use crate::distributed;
 use crate::error::{Result, attempt};
@@ -38,7 +38,7 @@ impl Fit<'_> {
                 mut loss,
                 gradients,
             },
-            mut metrics,
+            metrics,
         ) = parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())?;
         let (own, total) = match &self.ranks {
             None => (examples, examples),
@@ -62,6 +62,21 @@ impl Fit<'_> {
             parallel::broadcast(self.model, &self.others)?;
             self.step += 1;
         }
+        self.end_of_batch(share, metrics, loss, (examples, total));
+        match &self.ranks {
+            Some(ranks) if ranks.must_end => Err(asked_to_end()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the metrics and the loss of a batch, which has `examples` on this process and `total` on all.
+    pub(super) fn end_of_batch(
+        &mut self,
+        share: Share,
+        mut metrics: Vec<Metric>,
+        loss: Tensor,
+        (examples, total): (usize, usize),
+    ) {
         metrics.push(Metric {
             name: STEP_LOSS.to_owned(),
             value: loss,
@@ -70,10 +85,6 @@ impl Fit<'_> {
         self.recorder.add(share, metrics);
         self.speed.interval += total;
         self.batch += 1;
-        match &self.ranks {
-            Some(ranks) if ranks.must_end => Err(asked_to_end()),
-            _ => Ok(()),
-        }
     }
 
     /// Calls the callbacks, after `done` steps; returns whether training continues.

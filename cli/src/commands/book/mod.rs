@@ -5,7 +5,6 @@ mod cells;
 use anyhow::{Context, Result, bail};
 use cells::Cells;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
@@ -21,7 +20,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Write the book's pages (default: into book/output/html)
+    /// Write the book's pages in all languages (default: into book/output/html)
     Build {
         /// Write the pages into the folder `html` of this folder instead
         #[arg(long, value_name = "FOLDER")]
@@ -77,32 +76,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 Some(folder) => std::path::absolute(folder)?,
                 None => folder.join("output"),
             };
-            let mut mdbook = mdbook::command(&program, &taper);
-            mdbook
-                .arg("build")
-                .arg(folder)
-                .arg("--dest-dir")
-                .arg(&pages);
-            match pdf | epub {
-                true => build_with_files(mdbook, &pages.join("html"), *pdf, *epub),
-                false => build(mdbook),
-            }
+            book::build(&folder, &pages, &|| mdbook::command(&program, &taper))?;
+            write_whole(&pages.join("html"), *pdf, *epub)
         }
         What::Serve { port, open, .. } => serve(program, taper, folder, *port, *open),
     }
 }
 
-/// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
-fn build(mut mdbook: Command) -> Result<ExitCode> {
-    let error = mdbook.exec();
-    Err(error).with_context(|| format!("starting {}", mdbook.get_program().display()))
-}
-
-/// Builds the pages, and from them files with the whole course.
-fn build_with_files(mut mdbook: Command, pages: &Path, pdf: bool, epub: bool) -> Result<ExitCode> {
-    if !mdbook.status().context("starting mdBook")?.success() {
-        return Ok(ExitCode::FAILURE);
-    }
+/// Writes files with the whole course, made of its pages.
+fn write_whole(pages: &Path, pdf: bool, epub: bool) -> Result<ExitCode> {
     if epub {
         println!("{}", book::write_epub(pages)?.display());
     }

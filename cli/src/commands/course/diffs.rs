@@ -32,7 +32,7 @@ pub(super) fn set_up(folder: &Path) -> Result<()> {
         add_line(&folder.join(".gitattributes"), MERGE)?;
     } else {
         println!(
-            "git shows diffs of notebooks cell by cell. To merge them so too: pip install nbdime, then the same command again"
+            "git shows diffs of notebooks cell by cell. To merge cell by cell: pip install nbdime, then repeat this command"
         );
     }
     Ok(())

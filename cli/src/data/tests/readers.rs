@@ -204,7 +204,8 @@ fn truncated_and_invalid_idx_files_are_refused() {
 #[test]
 fn missing_published_files_are_named() {
     for (channels, file) in [(1, "train-images-idx3-ubyte"), (3, "data_batch_1.bin")] {
-        let from = Source::Folder(temporary().path().to_owned());
+        let empty = temporary();
+        let from = Source::Folder(empty.path().to_owned());
         let message = got(&small(channels), &from, &temporary()).unwrap_err();
         assert!(message.contains(file), "{message}");
     }

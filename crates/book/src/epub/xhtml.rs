@@ -40,7 +40,7 @@ struct Converter {
     out: String,
     /// The open elements, each with whether it is written.
     open: Vec<(String, bool)>,
-    /// How many elements were open when one began that is left out.
+    /// How many elements were open at the start of an element that is left out.
     left_out: Option<usize>,
 }
 

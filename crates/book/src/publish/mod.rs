@@ -37,7 +37,7 @@ pub struct Publication {
     document: Value,
 }
 
-/// A page, and what it lacks of its notebook.
+/// A page, with warnings about parts of its notebook that it lacks.
 pub struct Published {
     /// The page, complete with its images, styles and programs.
     pub html: String,
@@ -53,9 +53,7 @@ impl Publication {
     /// When the file cannot be read, or is not a notebook.
     pub fn read(notebook: &Path) -> Result<Publication, Error> {
         let file = std::path::absolute(notebook).map_err(Error::io("reading", notebook))?;
-        let bytes = fs::read(&file).map_err(Error::io("reading", &file))?;
-        let read = taper_notebook::Notebook::read(&notebook.display().to_string(), bytes)
-            .map_err(Error::host)?;
+        let read = taper_notebook::Notebook::load(notebook).map_err(Error::host)?;
         Ok(Publication {
             file,
             document: read.document,

@@ -48,7 +48,7 @@ fn check(bytes: &[u8], saved: &Saved) -> Result<(), String> {
     let is_close = |(a, b): (&f32, &f32)| (a - b).abs() <= TOLERANCE * largest;
     match outputs.len() == saved.outputs.len() && outputs.iter().zip(saved.outputs).all(is_close) {
         true => Ok(()),
-        false => Err("it computes something else than its layers one after the other".into()),
+        false => Err("it does more than call its layers one after the other".into()),
     }
 }
 
@@ -120,7 +120,7 @@ impl Encoder<'_> {
                 self.sizes(&[0]);
                 self.weights(path, settings.pair("out_features", 0)[0])
             }
-            "Conv2d" if settings.get("padding_mode").is_none() => {
+            "Conv2d" if settings.get("padding_mode").is_none() && settings.padding().is_some() => {
                 self.sizes(&[1]);
                 self.window(&settings, 1);
                 self.sizes(&settings.pair("dilation", 1));
@@ -132,7 +132,12 @@ impl Encoder<'_> {
                 self.window(&settings, settings.pair("kernel_size", 1)[0]);
                 Ok(())
             }
-            "AdaptiveAvgPool2d" => {
+            // A page does not know the size of its input, which None refers to.
+            "AdaptiveAvgPool2d"
+                if !settings
+                    .get("output_size")
+                    .is_some_and(|size| size.contains("None")) =>
+            {
                 self.sizes(&[4]);
                 self.sizes(&settings.pair("output_size", 1));
                 Ok(())
@@ -214,7 +219,7 @@ impl Encoder<'_> {
     fn window(&mut self, settings: &Settings, stride: usize) {
         self.sizes(&settings.pair("kernel_size", 1));
         self.sizes(&settings.pair("stride", stride));
-        self.sizes(&settings.pair("padding", 0));
+        self.sizes(&settings.padding().unwrap_or_default());
     }
 
     fn sizes(&mut self, sizes: &[usize]) {
@@ -252,6 +257,17 @@ impl<'a> Settings<'a> {
             { value.trim_matches(['(', ')']).split(", ") }.map(|size| size.parse().ok());
         let first = sizes.next().flatten().unwrap_or(default);
         [first, sizes.next().flatten().unwrap_or(first)]
+    }
+
+    /// Returns the padding on each side; `None` if both sides differ, as after `padding_same` with an even kernel.
+    fn padding(&self) -> Option<[usize; 2]> {
+        if self.get("padding") != Some("\"same\"") {
+            return Some(self.pair("padding", 0));
+        }
+        let (kernel, dilation) = (self.pair("kernel_size", 1), self.pair("dilation", 1));
+        let added = [0, 1].map(|i| dilation[i] * (kernel[i] - 1));
+        let is_even = added.iter().all(|added| added % 2 == 0);
+        is_even.then(|| added.map(|added| added / 2))
     }
 
     /// Returns a setting without a name.
@@ -305,7 +321,7 @@ mod tests {
         let network = Network::read(&bytes).expect("a network");
         assert_eq!(network.run(&[1.0, 1.0, 1.0]), Some(vec![33.5]));
         let error = encode(&saved(&[10.0])).expect_err("another output");
-        assert!(error.contains("something else"), "{error}");
+        assert!(error.contains("more than call its layers"), "{error}");
         assert!(Network::read(&bytes[..bytes.len() - 1]).is_none());
     }
 
@@ -331,5 +347,13 @@ mod tests {
         assert_eq!(settings.pair("stride", 1), [2, 2]);
         assert_eq!(settings.pair("dilation", 1), [1, 1]);
         assert_eq!(settings.position(1), 6);
+        assert_eq!(settings.padding(), Some([1, 2]));
+        let same = |kernel: &str| {
+            let settings =
+                format!("1, 1, kernel_size={kernel}, stride=1, padding=\"same\", dilation=(1, 3)");
+            Settings(&settings).padding()
+        };
+        assert_eq!(same("(5, 2)"), None);
+        assert_eq!(same("(5, 3)"), Some([2, 3]));
     }
 }

@@ -48,9 +48,21 @@ impl Kernels {
         send: &mut (dyn FnMut(&Value) -> bool + Send),
     ) {
         let kernel = self.kernel(page);
-        let folder = self.notebooks.join(page).with_file_name("");
+        let folder = self.folder(page);
         kernel.run(code, &|| (self.start)(&folder), send);
         *lock(&kernel.used) = Instant::now();
+    }
+
+    /// Returns the folder in which the cells of a page run. A translation, in the folder of its language, runs where the
+    /// English notebook does.
+    fn folder(&self, page: &str) -> PathBuf {
+        let own = self.notebooks.join(page).with_file_name("");
+        match page.split_once('/') {
+            Some((_language, english)) if !own.is_dir() => {
+                self.notebooks.join(english).with_file_name("")
+            }
+            _ => own,
+        }
     }
 
     /// Interrupts the running cell of a page.
@@ -189,5 +201,24 @@ impl Front for Reporter {
     /// A page has no field for input: the cell reads the end of the file.
     fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_translation_runs_where_the_english_notebook_does() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let notebooks = folder.path().to_owned();
+        std::fs::create_dir(notebooks.join("solutions")).expect("a folder");
+        let kernels = Kernels::new(notebooks.clone(), Box::new(|_| Err("none".into())));
+        for page in ["gpus", "zh/gpus"] {
+            assert_eq!(kernels.folder(page), notebooks.join(""));
+        }
+        for page in ["solutions/gpus", "zh/solutions/gpus"] {
+            assert_eq!(kernels.folder(page), notebooks.join("solutions/"));
+        }
     }
 }

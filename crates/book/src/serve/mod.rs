@@ -67,7 +67,7 @@ pub fn serve(options: Options) -> Result<(), Error> {
         site: Site::new(options.book, options.notebooks.clone(), output),
         kernels: Kernels::new(options.notebooks, options.start),
     });
-    server.site.build(&mut (options.mdbook)())?;
+    server.site.build(&*options.mdbook)?;
     let watching = server.clone();
     std::thread::spawn(move || watching.site.watch(&*options.mdbook));
     (options.announce)(&server.access.address());

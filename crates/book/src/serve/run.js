@@ -16,6 +16,9 @@ function post(command, request) {
     });
 }
 
+// The book's own script has its words in the language of the page.
+const label = window.label ?? (english => english);
+
 function element(name, properties, ...children) {
     const made = Object.assign(document.createElement(name), properties);
     made.append(...children);
@@ -57,7 +60,7 @@ class Cell {
         code.spellcheck = false;
         code.setAttribute('role', 'textbox');
         code.setAttribute('aria-multiline', 'true');
-        code.setAttribute('aria-label', `Code of cell ${number}`);
+        code.setAttribute('aria-label', label('Code of cell {}').replace('{}', number));
         // Editable only while it has the focus: otherwise its links to the documentation work.
         const edit = event => event.target.closest('a') || setEditable(code, true);
         code.addEventListener('pointerdown', edit);
@@ -95,11 +98,11 @@ class Cell {
     }
 
     addButtons() {
-        this.runButton = button('Run', 'Run this cell (Shift-Enter)', () => this.isRunning ? stop() : run([this]));
+        this.runButton = button(label('Run'), label('Run this cell (Shift-Enter)'), () => this.isRunning ? stop() : run([this]));
         this.runButton.className = 'run-cell';
-        const above = button('Run all above', 'Run the cells above, then this one',
+        const above = button(label('Run all above'), label('Run the cells above, then this one'),
             async () => run([...await withoutSkipped(cells.slice(0, cells.indexOf(this))), this]));
-        this.resetButton = button('Reset', 'Return to the code and the outputs of the book', () => this.reset());
+        this.resetButton = button(label('Reset'), label('Return to the code and the outputs of the book'), () => this.reset());
         this.resetButton.hidden = true;
         const bar = element('div', { className: 'run-bar' }, this.runButton, this.state, above, this.resetButton);
         this.code.parentElement.after(bar);
@@ -184,31 +187,30 @@ class Cell {
         this.root.dataset.run = state;
         this.state.textContent = text;
         if (this.runButton) {
-            this.runButton.textContent = this.isRunning ? 'Stop' : 'Run';
+            this.runButton.textContent = this.isRunning ? label('Stop') : label('Run');
         }
     }
 
     // Runs the cell; returns whether the next one may run.
     async run() {
         const started = performance.now();
-        this.mark('running', 'Running…');
+        this.mark('running', label('Running…'));
         this.clearOutputs();
         let ok = null;
         try {
             ok = await this.readChanges(await post('run', { code: await this.source() }));
         } catch {
-            this.problem('The server does not answer. Start `taper book serve` again.');
+            this.problem(label('The server does not answer. Start `taper book serve` again.'));
         }
         this.live.style.minHeight = '';
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
-        this.mark(ok ? 'done' : 'failed', ok ? `${seconds} s` : `Failed after ${seconds} s`);
+        this.mark(ok ? 'done' : 'failed', ok ? `${seconds} s` : label('Failed after {} s').replace('{}', seconds));
         return ok || (ok === false && await hasTag(this.id, 'raises-exception'));
     }
 
     async readChanges(response) {
         if (!response.ok) {
-            this.problem('This browser may not run cells any more. Press Enter in the terminal of '
-                + '`taper book serve`, and open the address that it prints.');
+            this.problem(label('This browser may not run cells any more. Press Enter in the terminal of `taper book serve`, and open the address that it prints.'));
             return null;
         }
         let done = null;
@@ -309,21 +311,21 @@ let isRunning = false;
 
 async function run(more) {
     for (const cell of more.filter(cell => !waiting.includes(cell) && !cell.isRunning)) {
-        cell.mark('waiting', 'Waiting');
+        cell.mark('waiting', label('Waiting'));
         waiting.push(cell);
     }
     if (isRunning) {
         return;
     }
     isRunning = true;
-    showKernel('Running');
+    showKernel(label('Running'));
     while (waiting.length) {
         if (!await waiting.shift().run()) {
             forget();
         }
     }
     isRunning = false;
-    showKernel('Ready');
+    showKernel(label('Ready'));
 }
 
 // Leaves out cells that are not run with all others, because they take too long or never end.
@@ -345,29 +347,29 @@ function stop() {
 async function restart() {
     forget();
     await post('restart');
-    showKernel('Restarted: variables are lost');
+    showKernel(label('Restarted: variables are lost'));
 }
 
 const status = element('span', { className: 'run-state' });
 status.setAttribute('role', 'status');
-const stopButton = button('Stop', 'Interrupt the running cell', stop);
+const stopButton = button(label('Stop'), label('Interrupt the running cell'), stop);
 
 function showKernel(text) {
     status.textContent = text;
-    stopButton.hidden = text !== 'Running';
+    stopButton.hidden = text !== label('Running');
 }
 
 function addKernelBar() {
     const bar = element('div', { className: 'kernel-bar' },
-        button('Run all', 'Run all cells of this page', async () => run(await withoutSkipped(cells))),
+        button(label('Run all'), label('Run all cells of this page'), async () => run(await withoutSkipped(cells))),
         stopButton,
-        button('Restart', 'End the kernel, with all variables', restart),
+        button(label('Restart'), label('End the kernel, with all variables'), restart),
         ...openInLab(),
         status);
     bar.setAttribute('role', 'group');
-    bar.setAttribute('aria-label', 'Kernel');
+    bar.setAttribute('aria-label', label('Kernel'));
     download.closest('.actions').after(bar);
-    showKernel('Cells run on this machine. Click into the code to change it; Shift-Enter runs it.');
+    showKernel(label('Cells run on this machine. Click into the code to change it; Shift-Enter runs it.'));
 }
 
 // The link to a JupyterLab on this machine, which the book hides elsewhere.
@@ -383,11 +385,11 @@ async function waitForEarlierCell() {
     if (!await isBusy()) {
         return;
     }
-    showKernel('Running');
+    showKernel(label('Running'));
     while (!isRunning && await isBusy()) {
         await new Promise(later => setTimeout(later, 1000));
     }
-    isRunning || showKernel('Ready');
+    isRunning || showKernel(label('Ready'));
 }
 
 // Reloads the page when the book was built again, after a notebook was saved.

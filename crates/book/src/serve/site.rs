@@ -1,6 +1,7 @@
 //! The pages: built when the server starts and whenever a source changes, and served with the Run buttons.
 
 use super::http::{Head, Status};
+use crate::edition;
 use crate::error::Error;
 use crate::url::decode;
 use base64::Engine;
@@ -49,17 +50,9 @@ impl Site {
     }
 
     /// Builds the book with mdBook.
-    pub(crate) fn build(&self, mdbook: &mut Command) -> Result<(), Error> {
+    pub(crate) fn build(&self, mdbook: &dyn Fn() -> Command) -> Result<(), Error> {
         let next = lock(&self.build).map_or(0, |build| build + 1);
-        mdbook.arg("build").arg(&self.book);
-        mdbook.arg("--dest-dir").arg(self.folder_of(next));
-        let status = mdbook.status().map_err(|source| Error::Start {
-            program: "mdbook",
-            source,
-        })?;
-        if !status.success() {
-            return Err(Error::Build);
-        }
+        edition::build(&self.book, &self.folder_of(next), mdbook)?;
         *lock(&self.build) = Some(next);
         Ok(())
     }
@@ -73,7 +66,7 @@ impl Site {
             if now != built {
                 built = now;
                 // mdBook has printed what is wrong; the pages stay as they were.
-                let _ = self.build(&mut mdbook());
+                let _ = self.build(mdbook);
             }
         }
     }
@@ -85,6 +78,7 @@ impl Site {
             changes_below(&self.book.join(folder), &mut all);
         }
         changes_below(&self.notebooks, &mut all);
+        changes_below(&self.book.with_file_name("po"), &mut all);
         all.extend(changed(&self.book.join("book.toml")));
         (all.len(), all.into_iter().max())
     }

@@ -1,4 +1,4 @@
-//! Where a cell that is profiled says which line it is at: before each statement, also in loops, closures and functions.
+//! The calls with which a profiled cell reports its line: before each statement, also in loops, closures and functions.
 
 use super::text::{position, range};
 use crate::compile::SUPPORT;
@@ -12,13 +12,13 @@ use syn::{
 /// A call that is written into the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Where.
+    /// The position in the source.
     pub(crate) at: usize,
     /// The source of the call, a statement.
     pub(crate) text: String,
 }
 
-/// Returns the calls, of those at one place the first one first; none if the cell is not valid Rust.
+/// Returns the calls; several at one position are in their order. None if the cell is not valid Rust.
 pub(crate) fn marks(source: &str) -> Vec<Mark> {
     let grammar = |input: syn::parse::ParseStream| {
         input.call(Attribute::parse_inner)?;
@@ -64,7 +64,7 @@ impl Marks<'_> {
 }
 
 impl Visit<'_> for Marks<'_> {
-    /// When a block ends, also early, the line goes on that the block is part of.
+    /// When a block ends, also early, the line that contains it continues.
     fn visit_block(&mut self, block: &Block) {
         if let Some(first) = block.stmts.first() {
             let guard = format!("let _taper_block = ::{SUPPORT}::profile::block(); ");
@@ -74,7 +74,7 @@ impl Visit<'_> for Marks<'_> {
     }
 
     fn visit_item(&mut self, item: &Item) {
-        // The values of others are computed by the compiler.
+        // The compiler computes the values of other items.
         if let Item::Fn(_) | Item::Impl(_) | Item::Trait(_) | Item::Mod(_) = item {
             visit::visit_item(self, item);
         }

@@ -84,6 +84,17 @@ pub(crate) struct ParsedItem {
     pub(crate) work: Work,
 }
 
+impl Parsed {
+    /// Returns the names of the functions, constants and statics that the cell defines.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        let keys = self.items.iter().flat_map(|item| &item.keys);
+        keys.filter_map(|(key, _)| match key {
+            Key::Value(name) => Some(&**name),
+            _ => None,
+        })
+    }
+}
+
 /// Splits the source of a cell; returns `None` if it is not valid Rust, which rustc explains better.
 /// `makes_items` says which macros expand to items.
 pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<Parsed> {

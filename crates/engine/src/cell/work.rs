@@ -39,7 +39,7 @@ impl Work {
     }
 }
 
-/// From this number on, what is done this many times is worth a longer compilation.
+/// A loop with at least this many iterations is worth a longer compilation.
 const LARGE: u64 = 200_000;
 
 /// Methods that are compiled with the cell and go through all elements.

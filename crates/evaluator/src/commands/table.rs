@@ -42,7 +42,7 @@ pub const COMMANDS: [Command; 19] = [
     ),
     command(
         "%%profile",
-        "runs the cell and shows for each line the time, the calls, the allocations and the memory",
+        "runs the cell and shows for each line the time, the calls, the allocations and the memory; for each layer of a model, the time forward and backward, the multiply-adds and the memory",
     ),
     command(
         "%test",

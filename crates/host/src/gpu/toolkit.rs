@@ -1,7 +1,7 @@
 //! CUDA's compiler and libraries: the system's, or wheels from PyPI.
 
 use super::smi::{Capability, Driver};
-use crate::error::{Error, NoToolkit, Result};
+use crate::error::{NoToolkit, Result};
 use crate::progress::Progress;
 use crate::python::environment::{Environment, Packages};
 use crate::version::{self, Version};
@@ -46,7 +46,7 @@ impl Toolkit {
 
     /// Returns the pinned wheels, in an environment of their own; installs them if they are missing.
     pub(crate) fn of_wheels(progress: &mut dyn Progress) -> Result<Toolkit> {
-        let environment = Environment::ensure(&WHEELS, |_| Ok::<(), Error>(()), progress)?;
+        let environment = Environment::ensure(&WHEELS, progress)?;
         let root = environment.site_packages()?.join("nvidia/cu13");
         Ok(Toolkit {
             version: VERSION_OF_WHEELS,

@@ -39,13 +39,8 @@ impl Environment {
         Ok(complete.then_some(Environment { folder }))
     }
 
-    /// Returns the environment with these packages. If it does not exist or is not complete, it is created;
-    /// `configure` is called with its folder when all packages are installed.
-    pub fn ensure<E: From<Error>>(
-        packages: &Packages,
-        configure: impl FnOnce(&Path) -> Result<(), E>,
-        progress: &mut dyn Progress,
-    ) -> Result<Environment, E> {
+    /// Returns the environment with these packages. If it does not exist or is not complete, it is created.
+    pub fn ensure(packages: &Packages, progress: &mut dyn Progress) -> Result<Environment> {
         if let Some(environment) = Self::find(packages)? {
             return Ok(environment);
         }
@@ -64,10 +59,32 @@ impl Environment {
             packages.name, python.version
         ));
         install(packages, &python, &folder)?;
-        configure(&folder)?;
         cache::write_atomically(&folder.join(COMPLETE), b"")?;
         progress.line(&format!("Installed in {}.", duration(start.elapsed())));
         Ok(Environment { folder })
+    }
+
+    /// Lets [`Environment::ensure`] make the environment again if the variable `PYTHON` names another Python than the one
+    /// that made it.
+    ///
+    /// # Errors
+    ///
+    /// If the named Python cannot be used.
+    pub fn choose(packages: &Packages) -> Result<()> {
+        let Some(python) = interpreter::named()? else {
+            return Ok(());
+        };
+        let folder = folder_of(packages)?;
+        // An environment's `python` is a link to the Python which made it.
+        let made_by = bin(&folder).join("python").canonicalize();
+        let named = python.executable.canonicalize();
+        let marker = folder.join(COMPLETE);
+        match (made_by, named) {
+            (Ok(made_by), Ok(named)) if made_by != named && marker.exists() => {
+                std::fs::remove_file(&marker).on_file("remove", &marker)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the folder with the environment's programs.

@@ -2,8 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::version::{self, Version};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+
+/// The variable that names a Python: a program on the PATH, or its path.
+pub(crate) const VARIABLE: &str = "PYTHON";
 
 /// The oldest Python that the pinned packages run on.
 const OLDEST: Version = (3, 10);
@@ -24,15 +28,22 @@ pub struct Python {
     pub program: PathBuf,
     /// Its version, such as `3.11.7`.
     pub version: String,
+    /// The program that runs, which `program` may only start.
+    pub(crate) executable: PathBuf,
 }
 
-/// Returns the first Python that is new enough: the program in the variable `PYTHON`, else on the PATH.
+/// Returns the Python that the variable `PYTHON` names, else the first one on the PATH that is new enough.
+///
+/// # Errors
+///
+/// If the named Python cannot be used, or there is none.
 pub fn find() -> Result<Python> {
-    let named = std::env::var("PYTHON").ok();
-    let names = named.iter().map(String::as_str).chain(NAMES);
+    if let Some(python) = named()? {
+        return Ok(python);
+    }
     let mut too_old = None;
-    for python in names.filter_map(ask) {
-        if version::parse(&python.version) >= Some(OLDEST) {
+    for python in NAMES.iter().filter_map(|name| ask(name.as_ref())) {
+        if python.is_new_enough() {
             return Ok(python);
         }
         too_old.get_or_insert(python);
@@ -43,11 +54,42 @@ pub fn find() -> Result<Python> {
     })
 }
 
-fn ask(name: &str) -> Option<Python> {
-    let script = "import platform; print(platform.python_version())";
+/// Returns the Python that the variable `PYTHON` names, or `None` if it is not set.
+///
+/// # Errors
+///
+/// If it cannot be used.
+pub(crate) fn named() -> Result<Option<Python>> {
+    let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let python = ask(&name);
+    let refused = |found| Error::NamedPython {
+        name: name.to_string_lossy().into_owned(),
+        found,
+        needed: OLDEST,
+    };
+    match python {
+        Some(python) if python.is_new_enough() => Ok(Some(python)),
+        Some(python) => Err(refused(Some(python.version))),
+        None => Err(refused(None)),
+    }
+}
+
+impl Python {
+    fn is_new_enough(&self) -> bool {
+        version::parse(&self.version) >= Some(OLDEST)
+    }
+}
+
+fn ask(name: &OsStr) -> Option<Python> {
+    let script = "import platform, sys; print(platform.python_version()); print(sys.executable)";
     let output = Command::new(name).args(["-c", script]).output().ok()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut lines = printed.lines();
     output.status.success().then(|| Python {
         program: PathBuf::from(name),
-        version: String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        version: lines.next().unwrap_or_default().trim().to_owned(),
+        executable: lines.next().map_or_else(|| name.into(), PathBuf::from),
     })
 }

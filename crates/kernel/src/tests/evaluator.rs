@@ -108,6 +108,7 @@ impl Evaluator for Fake {
             name: "x".to_owned(),
             kind: "i32".to_owned(),
             value: if with_values { "7" } else { "" }.to_owned(),
+            content: if with_values { "P { at: [7, 8] }" } else { "" }.to_owned(),
         }]
     }
 

@@ -127,23 +127,62 @@ fn a_front_end_that_connects_later_finds_the_controls() {
 fn a_front_end_shows_the_variables() {
     limited(async {
         let (mut front, _gate) = connect().await;
-        let mut values = Vec::new();
-        for command in ["initialize", "inspectVariables", "stepIn"] {
+        let mut debug = async |command: &str, arguments: Value| {
             let cell = front.execute("out a").await;
             front.outputs(&cell).await;
             front.outcome(&cell).await;
-            let content = json!({"type": "request", "seq": 3, "command": command});
+            let content =
+                json!({"type": "request", "seq": 3, "command": command, "arguments": arguments});
             let id = front.send_control(DebugRequest { content }).await;
             let reply = to_value(front.control_reply(&id).await).unwrap();
             assert_eq!(reply["request_seq"], 3);
-            assert_eq!(reply["success"], command != "stepIn", "{reply}");
-            values.push(reply["body"]["variables"].clone());
             assert_eq!(front.outputs(&id).await, ["busy", "idle"]);
+            reply
+        };
+        assert_eq!(debug("initialize", json!({})).await["success"], true);
+        assert_eq!(debug("stepIn", json!({})).await["success"], false);
+        let reply = debug("inspectVariables", json!({})).await;
+        let [variable] = &reply["body"]["variables"].as_array().unwrap()[..] else {
+            panic!("{reply}");
+        };
+        assert_eq!(
+            (&variable["name"], &variable["value"]),
+            (&json!("x"), &json!("i32 7"))
+        );
+
+        // The parts of the variable, then the parts of its part.
+        let mut reference = variable["variablesReference"].clone();
+        for expected in [&[("at", "[7, 8]")][..], &[("0", "7"), ("1", "8")]] {
+            assert_ne!(reference, 0);
+            let reply = debug("variables", json!({"variablesReference": reference})).await;
+            let parts = reply["body"]["variables"].as_array().unwrap();
+            let shown = |part: &Value| (part["name"].clone(), part["value"].clone());
+            let found: Vec<(Value, Value)> = parts.iter().map(shown).collect();
+            let expected = expected
+                .iter()
+                .map(|(name, value)| (json!(name), json!(value)));
+            assert_eq!(found, expected.collect::<Vec<_>>());
+            reference = parts[0]["variablesReference"].clone();
         }
-        let expected = json!([{
-            "name": "x", "evaluateName": "x", "value": "i32 7", "variablesReference": 0,
-        }]);
-        assert_eq!(values[1], expected);
+        assert_eq!(reference, 0, "an integer has no parts");
+        let gone = debug("variables", json!({"variablesReference": 1})).await;
+        assert_eq!(gone["success"], false);
+
+        let none = debug("setBreakpoints", json!({"breakpoints": []})).await;
+        assert_eq!(none["success"], true);
+        let one = debug("setBreakpoints", json!({"breakpoints": [{"line": 1}]})).await;
+        assert_eq!(
+            (
+                &one["success"],
+                &one["message"],
+                &one["body"]["breakpoints"]
+            ),
+            (
+                &json!(false),
+                &json!("Taper shows variables, but has no breakpoints"),
+                &json!([])
+            )
+        );
         front.finish().await;
     });
 }

@@ -166,6 +166,18 @@ fn json_by_value() {
 }
 
 #[test]
+fn widgets_by_what_they_say() {
+    let slider = |id: &str, text: &str| {
+        let model = json!({"model_id": id, "version_major": 2});
+        display(json!({"application/vnd.jupyter.widget-view+json": model, "text/plain": text}))
+    };
+    let stored = [slider("taper-1-0", "a = 1")];
+    assert_eq!(found(&stored, &[slider("taper-2-5", "a = 1")]), nothing());
+    let mismatches = found(&stored, &[slider("taper-1-0", "a = 2")]);
+    assert_eq!(mismatches, ["1 display, text/plain differs"]);
+}
+
+#[test]
 fn errors_by_name_and_message() {
     let stored = error("Error", "no file", "at 1");
     assert_eq!(

@@ -49,8 +49,8 @@ pub enum Problem {
     NotJson {
         /// The error of the parser, with line and column.
         error: serde_json::Error,
-        /// Whether the text holds the markers of a merge conflict.
-        merge_conflict: bool,
+        /// What the text is instead.
+        found: Content,
     },
     /// The JSON is not that of a notebook.
     #[error("is JSON but not a notebook: it has no `{lacks}`")]
@@ -93,6 +93,59 @@ pub enum Problem {
     },
 }
 
+/// What a file contains that is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Nothing.
+    Nothing,
+    /// A byte order mark at its beginning.
+    ByteOrderMark,
+    /// The markers of a merge conflict.
+    MergeConflict,
+    /// A web page: what a browser saves from the address of a page that shows the file.
+    WebPage,
+    /// The note that git keeps in the place of a file of Git LFS.
+    GitLfs,
+    /// Something else.
+    Other,
+}
+
+impl Content {
+    /// Recognises a text that is not JSON.
+    pub(super) fn of(text: &str) -> Content {
+        let begin = text.trim_start();
+        if begin.is_empty() {
+            Content::Nothing
+        } else if text.starts_with('\u{feff}') {
+            Content::ByteOrderMark
+        } else if begin.starts_with("version https://git-lfs") {
+            Content::GitLfs
+        } else if begin.starts_with('<') && !begin.starts_with("<<<<<<<") {
+            Content::WebPage
+        } else if text.lines().any(|line| line.starts_with("<<<<<<<")) {
+            Content::MergeConflict
+        } else {
+            Content::Other
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Content::Nothing => {
+                "The file is empty. Restore it, or make a new notebook in JupyterLab."
+            }
+            Content::ByteOrderMark => "Save it as UTF-8 without a byte order mark (BOM).",
+            Content::MergeConflict => {
+                "It holds a merge conflict: resolve it (`nbdime mergetool` helps) or check out one side."
+            }
+            Content::WebPage => "It is a web page. Download the notebook itself: on GitHub, *Raw*.",
+            Content::GitLfs => "Git LFS keeps its content: `git lfs pull` downloads it.",
+            Content::Other => RESTORE,
+        }
+    }
+}
+
 /// A violation of the notebook format.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -118,6 +171,7 @@ impl From<nbformat::NotebookError> for InvalidDocument {
     }
 }
 
+const CHECK_PATH: &str = "Check the path; it is relative to the current directory.";
 const RESTORE: &str =
     "Restore it from version control or a checkpoint (File > Revert Notebook to Checkpoint).";
 
@@ -125,20 +179,21 @@ impl Problem {
     /// Returns the next step for the user of the notebook `name`.
     fn advice(&self, name: &str) -> String {
         let advice = match self {
-            Problem::Missing => "Check the path; it is relative to the current directory.",
+            Problem::Missing => CHECK_PATH,
             Problem::Folder => {
                 let folder = name.trim_end_matches('/');
                 return format!("Name the notebooks in it: {folder}/*.ipynb");
             }
             Problem::SpecialFile => "Save its content to a file, and name that.",
-            Problem::Unreadable(_) => "Check its permissions.",
-            Problem::NotJson {
-                merge_conflict: true,
-                ..
-            } => {
-                "It holds a merge conflict: resolve it (`nbdime mergetool` helps) or check out one side."
+            Problem::Unreadable(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                "Check its permissions."
             }
-            Problem::NotUtf8 { .. } | Problem::NotJson { .. } => RESTORE,
+            Problem::Unreadable(_) => CHECK_PATH,
+            Problem::NotUtf8 { .. } | Problem::NotJson { .. } if !name.ends_with(".ipynb") => {
+                "Name a notebook: the names of notebooks end in `.ipynb`."
+            }
+            Problem::NotJson { found, .. } => found.advice(),
+            Problem::NotUtf8 { .. } => "Save it as UTF-8, or restore it from version control.",
             Problem::NotANotebook { .. } => "Name a file that Jupyter has saved.",
             Problem::TooOld { .. } => {
                 return format!("Convert it: jupyter nbconvert --to notebook --inplace {name}");

@@ -4,7 +4,7 @@
 //! because `nbformat`'s types cannot hold everything that Jupyter allows (attachments of a raw cell,
 //! outputs of an unknown kind, foreign fields), and all of that must survive a run.
 
-use super::error::{InvalidDocument, NotebookError, Problem};
+use super::error::{Content, InvalidDocument, NotebookError, Problem};
 use super::integers;
 use super::tags::Tags;
 use super::tolerance::Tolerance;
@@ -121,7 +121,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
 fn parse_json(text: &str) -> Result<Value, Problem> {
     serde_json::from_str(&integers::keep(text)).map_err(|error| Problem::NotJson {
         error,
-        merge_conflict: text.lines().any(|line| line.starts_with("<<<<<<<")),
+        found: Content::of(text),
     })
 }
 

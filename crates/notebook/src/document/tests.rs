@@ -50,6 +50,17 @@ fn files_that_are_not_json() {
     );
     let conflict = refusal("{\n<<<<<<< HEAD\n \"cells\": []\n=======\n}");
     assert!(conflict.contains("line 2 column 1") && conflict.contains("merge conflict"));
+    for (text, advice) in [
+        (" \n", "The file is empty"),
+        ("\u{feff}{}", "without a byte order mark"),
+        ("\n<!DOCTYPE html>", "Download the notebook itself"),
+        (
+            "version https://git-lfs.github.com/spec/v1\n",
+            "git lfs pull",
+        ),
+    ] {
+        assert!(refusal(text).contains(advice), "{text}: {}", refusal(text));
+    }
 }
 
 #[test]

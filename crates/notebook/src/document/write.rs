@@ -25,6 +25,10 @@ impl Target {
             refuse_to_replace(&old)?;
         }
         let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+        if !folder.is_dir() {
+            let why = format!("make the folder {} first", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        }
         tempfile::tempfile_in(&folder)?;
         Ok(Target { path, folder })
     }

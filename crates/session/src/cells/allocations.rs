@@ -1,6 +1,6 @@
 //! Counts the allocations of a cell that is profiled.
 //!
-//! To see those of all libraries, this program defines the symbols of libc's allocator, as it does `write`
+//! To see the allocations of all libraries, this program defines the symbols of libc's allocator, as it does `write`
 //! ([`order`](super::order)), and passes each call on. While no cell is profiled, that costs one look at a variable. On
 //! systems where it is not possible, nothing is counted.
 

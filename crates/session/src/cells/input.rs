@@ -93,6 +93,10 @@ impl Input {
 
     fn request(&self) -> Option<Answer> {
         self.announcer.announce(&Record::Input).ok()?;
+        #[cfg(feature = "evcxr")]
+        if let Some(adapter) = super::adapter::adapter() {
+            (adapter.ask)();
+        }
         let mut line = Vec::new();
         let mut byte = [0];
         // One byte after the other: another answer may follow.
@@ -120,17 +124,24 @@ mod interpose {
     #[unsafe(no_mangle)]
     unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
         let input = (fd == 0).then(|| INPUT.get()).flatten();
-        let Some(input) = input.filter(|input| input.is_in_place()) else {
+        #[cfg(feature = "evcxr")]
+        if let Some(input) = input
+            && let Some(adapter) = crate::cells::adapter::adapter()
+            && (adapter.reads_instruction)()
+        {
+            let from = std::os::fd::AsRawFd::as_raw_fd(&input.answers) as c_long;
             // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
-            let length =
-                unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
-            #[cfg(feature = "evcxr")]
-            if fd == 0 && length > 0 {
+            let length = unsafe { libc::syscall(libc::SYS_read, from, buffer, count) as isize };
+            if length > 0 {
                 // SAFETY: the call has written this many bytes.
                 let read = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
-                crate::cells::evcxr::after_read(read);
+                (adapter.after_read)(read);
             }
             return length;
+        }
+        let Some(input) = input.filter(|input| input.is_in_place()) else {
+            // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
+            return unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
         };
         match input.take(count) {
             Ok(bytes) => {

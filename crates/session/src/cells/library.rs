@@ -1,5 +1,6 @@
 //! The library `taper` in the process that runs cells.
 
+use super::allocations;
 use super::protocol::LIBRARY_VARIABLE;
 use libloading::Library;
 use std::sync::OnceLock;
@@ -8,6 +9,7 @@ use std::time::Duration;
 /// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
 struct TaperLibrary {
     begin_cell: extern "C" fn(),
+    end_cell: extern "C" fn(),
     flush: extern "C" fn(),
     panic_is_error: extern "C" fn() -> bool,
 }
@@ -30,8 +32,12 @@ pub(super) fn load() {
         let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
         (|| {
             let attach = *symbol(b"taper_attach")?;
+            let profile: extern "C" fn(extern "C" fn() -> bool) =
+                *library.get(b"taper_profile").ok()?;
+            profile(is_profiled);
             let taper = TaperLibrary {
                 begin_cell: *symbol(b"taper_begin_cell")?,
+                end_cell: *symbol(b"taper_end_cell")?,
                 flush: *symbol(b"taper_flush")?,
                 panic_is_error: *library.get(b"taper_panic_is_error").ok()?,
             };
@@ -57,10 +63,25 @@ pub(super) fn begin_cell() {
     }
 }
 
+/// Ends a cell.
+pub(super) fn end_cell() {
+    if let Some(taper) = TAPER.get() {
+        (taper.end_cell)();
+    }
+}
+
+extern "C" fn is_profiled() -> bool {
+    allocations::allocations().is_some_and(|it| it.is_counting())
+}
+
 /// Flushes what the cell has printed without a newline.
 pub(super) fn flush() {
     if let Some(taper) = TAPER.get() {
         (taper.flush)();
+        #[cfg(feature = "evcxr")]
+        if let Some(adapter) = super::adapter::adapter() {
+            (adapter.after_flush)();
+        }
     }
 }
 

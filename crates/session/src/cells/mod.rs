@@ -9,8 +9,10 @@
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`stop`]: ends cells that print or sleep and were interrupted;
 //! - [`protocol`]: the variables with which it is started;
-//! - `evcxr`: the same for the process in which evcxr runs cells, with the feature `evcxr`.
+//! - `evcxr`: the same for the process in which evcxr runs cells, with the feature `evcxr`; it joins in through `adapter`.
 
+#[cfg(feature = "evcxr")]
+mod adapter;
 mod allocations;
 mod announcer;
 #[cfg(feature = "evcxr")]
@@ -50,7 +52,7 @@ const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 /// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit.
 const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
-/// Sets the environment of a process that runs cells. `secret` begins their records, `library` is that of `taper`.
+/// Sets the environment of a process that runs cells. `secret` begins their records, `library` is the path of `taper`.
 pub(crate) fn connect(command: &mut Command, secret: &str, library: &Path) {
     prepare(command);
     command.env(SECRET_VARIABLE, secret);
@@ -85,7 +87,7 @@ impl taper_engine::Host for OurCells {
 
     fn end_cell(&self) {
         stop::set_cell_runs(false);
-        library::flush();
+        library::end_cell();
         input::set_cell_runs(false);
     }
 

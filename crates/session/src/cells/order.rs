@@ -33,15 +33,24 @@ mod interpose {
     /// As for `write(2)`: `buffer` points to `count` readable bytes.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
+        #[cfg(feature = "evcxr")]
+        let joined = matches!((fd, count), (1 | 2, 1..))
+            .then(crate::cells::adapter::adapter)
+            .flatten()
+            // SAFETY: the caller guarantees that this many bytes can be read.
+            .map(|adapter| (adapter, unsafe { bytes(buffer, count) }));
+        #[cfg(feature = "evcxr")]
+        if joined.is_some_and(|(adapter, text)| (adapter.write_mark)(text)) {
+            return count as isize;
+        }
         if matches!(fd, 1 | 2) && stop::fails() {
             // SAFETY: errno is the calling thread's.
             unsafe { *libc::__errno_location() = libc::ECANCELED };
             return -1;
         }
         #[cfg(feature = "evcxr")]
-        if let (1, 1.., Some(before)) = (fd, count, super::BEFORE_WRITE.get()) {
-            // SAFETY: the caller guarantees that this many bytes can be read.
-            before(unsafe { std::slice::from_raw_parts(buffer.cast(), count) });
+        if joined.is_some_and(|(adapter, text)| (adapter.write_instead)(fd, text)) {
+            return count as isize;
         }
         let output = OUTPUT.load(Ordering::Relaxed);
         if output >= 0 {
@@ -53,6 +62,15 @@ mod interpose {
         }
         // SAFETY: the caller guarantees what `write(2)` requires; result and errno are the call's.
         unsafe { libc::syscall(libc::SYS_write, fd as c_long, buffer, count) as isize }
+    }
+
+    /// # Safety
+    ///
+    /// As for `write(2)`.
+    #[cfg(feature = "evcxr")]
+    unsafe fn bytes<'a>(buffer: *const c_void, count: usize) -> &'a [u8] {
+        // SAFETY: guaranteed by the caller.
+        unsafe { std::slice::from_raw_parts(buffer.cast(), count) }
     }
 
     fn wait_until_read(stream: BorrowedFd) {
@@ -70,10 +88,6 @@ mod interpose {
         rustix::io::ioctl_fionread(stream).unwrap_or(0)
     }
 }
-
-/// Is called with what is about to be written to standard output.
-#[cfg(feature = "evcxr")]
-pub(super) static BEFORE_WRITE: std::sync::OnceLock<fn(&[u8])> = std::sync::OnceLock::new();
 
 /// Keeps the order of this process's two output streams from now on. `output` is a duplicate of standard
 /// output, to which [`write()`] writes.

@@ -49,12 +49,23 @@ pub(super) fn set_cell_runs(cell_runs: bool) {
     CELL_RUNS.store(cell_runs, Ordering::Relaxed);
 }
 
+/// Returns whether a cell runs.
+#[cfg(feature = "evcxr")]
+pub(super) fn cell_runs() -> bool {
+    CELL_RUNS.load(Ordering::Relaxed)
+}
+
+/// Returns whether the calling thread is the one that runs the cells.
+pub(super) fn is_cell_thread() -> bool {
+    this_thread() == THREAD.load(Ordering::Relaxed)
+}
+
 /// Returns whether what this thread is about to do fails, because the cell was asked to stop long ago. What follows
 /// does not fail: it may be the report of a panic.
 pub(super) fn fails() -> bool {
     let asked = ASKED.load(Ordering::Relaxed);
     let is_due = asked > 0 && now().saturating_sub(asked) > PATIENCE.as_millis() as u64;
-    let fails = is_due && this_thread() == THREAD.load(Ordering::Relaxed);
+    let fails = is_due && is_cell_thread();
     if fails {
         ASKED.store(0, Ordering::Relaxed);
     }

@@ -43,6 +43,7 @@ impl Image {
     ///
     /// When the image is not ready, or the file cannot be written.
     pub fn export(key: &Key, file: &Path) -> Result<String> {
+        refuse_to_replace(file).on_file("write", file)?;
         let (Condition::Ready, Some(image)) = Self::find(key)? else {
             return Err(Error::NoImage);
         };
@@ -105,7 +106,10 @@ impl Image {
         progress: &mut dyn Progress,
     ) -> Result<()> {
         // Also where the image is ready: a mistyped name must not look like success.
-        File::open(file).on_file("open", file)?;
+        if !fs::metadata(file).on_file("open", file)?.is_file() {
+            // Opening a pipe would wait for its writer.
+            return Err(Error::NotAnImage(file.to_owned()));
+        }
         if let Some(expected) = expected {
             let found = sha256(file)?;
             if !found.eq_ignore_ascii_case(expected) {
@@ -127,6 +131,16 @@ impl Image {
     }
 }
 
+/// Returns an error if the path is a folder, a pipe or a device: an administrator could replace even a device.
+fn refuse_to_replace(path: &Path) -> std::io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "it is a folder, a pipe or a device: name a file",
+        )),
+        _ => Ok(()),
+    }
+}
 /// Unpacks an image for this key into `new`. What it contains is checked before anything is unpacked: that it is an image of
 /// this Taper, and how large it may be.
 fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {

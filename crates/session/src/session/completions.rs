@@ -27,11 +27,11 @@ const BLANKET: &[&str] = &[
 #[rustfmt::skip]
 const OF_MODELS: &[&str] = &[
     "named_parameters", "parameters", "parameter", "num_parameters", "train", "eval", "replicate", "state_dict",
-    "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "init_weights", "init_named", "freeze", "unfreeze",
+    "save_parameters", "load_parameters", "load_parameters_with", "load_state_dict", "summary", "measured_summary", "init_weights", "init_named", "freeze", "unfreeze",
 ];
 
-/// Returns the completions of `complete` at the cursor. Methods of models are left out where the value is none: it has no
-/// `visit_mut` then, a method of the trait that models have.
+/// Returns the completions of `complete` at the cursor. Leaves out methods of models if the value is not a model: then
+/// it has no `visit_mut`, a method of the trait that models implement.
 pub(crate) fn ask(
     code: &str,
     cursor: usize,

@@ -74,7 +74,7 @@ pub(crate) fn placeholder(code: &str, cursor: usize) -> Option<(String, usize)> 
     Some((format!("{}{name}", &code[..start]), start + name.len()))
 }
 
-/// Turns the completions of [`placeholder`] into those at the cursor: of values alone.
+/// Moves the completions of [`placeholder`] to the cursor, and keeps only values.
 pub(crate) fn in_text(mut found: Completions, cursor: usize, moved: usize) -> Completions {
     found
         .items

@@ -21,15 +21,20 @@ impl Session {
             true => self.values_of(&variables),
             false => BTreeMap::new(),
         };
-        let variable = |(name, kind): (String, String)| Variable {
-            value: values.remove(&name).unwrap_or_default(),
-            name,
-            kind,
+        let variable = |(name, kind): (String, String)| {
+            let (value, content) = values.remove(&name).unwrap_or_default();
+            Variable {
+                name,
+                kind,
+                value,
+                content,
+            }
         };
         variables.into_iter().map(variable).collect()
     }
 
-    fn values_of(&mut self, variables: &[(String, String)]) -> BTreeMap<String, String> {
+    /// Returns the value and the content of each variable.
+    fn values_of(&mut self, variables: &[(String, String)]) -> BTreeMap<String, (String, String)> {
         let cell = format!("println!(\"{{}}\", {}.values());", descriptions(variables));
         let mut printed = Printed::default();
         // A failure leaves the values empty.

@@ -138,3 +138,30 @@ fn a_batch_without_images_is_refused() {
     let first = "get: expected at least one index, found none\n";
     assert!(message.starts_with(first), "{message}");
 }
+
+#[test]
+fn a_list_of_files_has_its_own_order() {
+    let folder = Temporary::new("list");
+    folder.write("x/2.png", &png(4, 4, 2));
+    folder.write("x/1.png", &png(4, 4, 1));
+    let file = |name: &str| folder.0.join("x").join(name);
+    let files = [file("2.png"), file("1.png"), file("gone.png")];
+    let data = ImageFolder::from_files(&files, &["oak", "elm", "oak"]).unwrap();
+    assert_eq!(
+        data.show_text(),
+        "ImageFolder(a list, 3 images, classes [\"elm\", \"oak\"])"
+    );
+    let batch = data.get(&[0, 1]).unwrap();
+    assert_eq!(batch.y.to_vec1::<u32>(), [1, 0]);
+    assert_eq!((batch.x.i((0, 0, 0, 0)) * 255.0).item(), 2.0);
+    let error = data.get(&[2]).unwrap_err().to_string();
+    assert!(error.contains("gone.png"), "{error}");
+    let none: [&str; 0] = [];
+    for refused in [
+        ImageFolder::from_files(&none, &none),
+        ImageFolder::from_files(&files, &["oak"]),
+    ] {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("a class for each, found "), "{message}");
+    }
+}

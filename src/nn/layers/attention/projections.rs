@@ -9,7 +9,7 @@ use candle_core::Result;
 
 impl MultiheadAttention {
     /// Returns the projections and the mask as [`with_further_keys`](Self::with_further_keys) does. If the model
-    /// continues a sequence, the keys and values are the memory of a cache, of which the returned number of steps counts.
+    /// continues a sequence, the keys and values are the memory of a cache, with the returned number of valid steps.
     #[track_caller]
     pub(super) fn with_past(
         &self,

@@ -47,7 +47,7 @@ pub(in crate::ops) fn recorded_linear<T: Element>(
     record(&[x], values, shape, || Adjoint { operation })
 }
 
-/// The backward pass of a linear operation that is the backward pass of another one: that operation.
+/// The backward pass of a linear operation: its adjoint, whose own backward pass is the linear operation.
 struct Adjoint {
     operation: Box<Operation>,
 }
@@ -64,9 +64,9 @@ impl Backward for Adjoint {
     }
 }
 
-/// A bilinear operation `y(x, w)`. The sum of the elements of `g · y(x, w)` is linear in `x`, in `w` and in `g`; its
-/// derivative by one of them is a bilinear operation of the other two. That by `g` is `y`, those by `x` and `w` are its
-/// gradients, and so the gradients of each are the others.
+/// A bilinear operation `y(x, w)`. The sum of the elements of `g · y(x, w)` is linear in `x`, in `w` and in `g`. Its
+/// derivative with respect to one of them is a bilinear operation of the other two: `y` for `g`, and the gradients of
+/// `y` for `x` and `w`. So the gradients of each of these three operations are the other two.
 pub(in crate::ops) trait Form: Send + Sync + 'static {
     /// Returns the derivative by `x`, `w` or `g` (0, 1, 2), from the other two; that at its own place is ignored.
     fn derivative(&self, by: usize, of: [&Raw; 3]) -> Result<Raw>;

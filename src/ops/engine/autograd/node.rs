@@ -6,13 +6,14 @@ use super::variables::{self, changed_parameter};
 use super::views::View;
 use crate::error::explain;
 use crate::ops::engine::strided::in_order;
+use crate::ops::profile;
 use crate::tensor::{Raw, base_of, changed_since, changes, mark_base, unmark_base};
 use candle_core::{
     CpuStorage, CustomOp1, CustomOp3, Device, Layout, Result, Shape, Storage, TensorId, bail,
 };
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The link of each living output of a kernel.
@@ -94,6 +95,8 @@ pub(in crate::ops) struct Node {
     pub(in crate::ops) id: OnceLock<TensorId>,
     /// Whether the gradient of the output is kept, for [`of`](crate::tensor::GradStore::of).
     is_retained: AtomicBool,
+    /// Identifies the output while a backward pass is measured; 0 if it has no mark.
+    mark: AtomicU64,
     recorded_at: u64,
 }
 
@@ -109,6 +112,7 @@ impl Node {
             slot: Slot::default(),
             id: OnceLock::new(),
             is_retained: AtomicBool::new(false),
+            mark: AtomicU64::new(0),
             recorded_at: changes(),
         }
     }
@@ -175,6 +179,14 @@ impl Drop for Node {
 /// Sets whether the gradient of the output of a kernel is kept; returns whether it was. Does nothing for other tensors.
 pub(in crate::ops) fn retain(tensor: &Raw, is_retained: bool) -> bool {
     link_of(tensor).is_some_and(|link| link.node.is_retained.swap(is_retained, Relaxed))
+}
+
+/// Marks the output of a kernel: [`came_to`](profile::came_to) gets the mark when a backward pass begins with the kernel.
+/// Does nothing for other tensors.
+pub(crate) fn mark_output(tensor: &Raw, mark: u64) {
+    if let Some(link) = link_of(tensor) {
+        link.node.mark.store(mark, Relaxed);
+    }
 }
 
 /// Adds the nodes of a kernel to Candle's graph, and returns its output.
@@ -300,6 +312,10 @@ impl CustomOp3 for Token {
         count: &Raw,
     ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
         let node = &*self.0;
+        let mark = node.mark.load(Relaxed);
+        if mark > 0 {
+            profile::came_to(mark);
+        }
         let mut gradient_of_output = node.slot.take(count)?;
         node.check_versions()?;
         if node.is_retained()

@@ -8,6 +8,7 @@ use super::total::Sum;
 use super::views::View;
 use crate::error::{OrRaise, explain};
 use crate::ops::engine::strided::in_order;
+use crate::ops::profile;
 use crate::tensor::{GradStore, Raw, Tensor, changed_after, path_of_changed};
 use candle_core::{Error, Result, TensorId};
 use std::cell::RefCell;
@@ -62,6 +63,7 @@ pub(in crate::ops) fn backward_raw(loss: &Raw) -> Result<candle_core::backprop::
     let outer = GRADIENTS.replace(Some(HashMap::new()));
     let restore = Restore(outer);
     let mut gradients = loss.backward()?;
+    profile::came_to(0);
     let own = GRADIENTS.take().unwrap_or_default();
     drop(restore);
     for (id, own) in own {

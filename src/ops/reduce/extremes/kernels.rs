@@ -6,6 +6,8 @@ use std::mem::MaybeUninit;
 
 /// The number of elements that the search for an index compares at once.
 const BLOCK: usize = 128;
+/// A shorter row than this is searched to its end: to leave the loop early would take longer.
+const SHORT: usize = 32;
 
 /// Returns the larger or, if `smallest`, the smaller value; NaN if one of them is NaN.
 #[inline(always)]
@@ -71,6 +73,10 @@ multiversion! {
     pub(super) fn places_in_rows<T: Element>(values: &[T], extremes: &[T]) -> Vec<u32> {
         let place = |(row, extreme): (&[T], &T)| {
             let here = |value: &T| is_extreme(*value, *extreme);
+            if row.len() < SHORT {
+                let values = row.iter().enumerate().rev();
+                return values.fold(0, |place, (i, value)| if here(value) { i as u32 } else { place });
+            }
             // Compares whole blocks, without an early exit, so that the compiler vectorises the loop.
             let block = row.chunks(BLOCK).position(|block| block.iter().fold(false, |found, value| found | here(value)));
             let first = block.unwrap_or(0) * BLOCK;

@@ -10,7 +10,7 @@ use taper_evaluator::commands::table::escaped;
 /// The MIME type of the data.
 const DATA: &str = "application/vnd.taper.profile+json";
 
-/// From which part of the time on the measurements are mentioned.
+/// The share of the total time from which the output mentions the time of the measurements.
 const NOTABLE: f64 = 0.05;
 
 const HEADER: [&str; 6] = ["ms", "%", "calls", "allocations", "bytes", "peak"];
@@ -35,7 +35,7 @@ struct Row<'a> {
     measured: Option<&'a LineProfile>,
 }
 
-/// Returns the lines of the cell, but for empty ones at its beginning and its end.
+/// Returns the lines of the cell, without empty lines at its beginning and its end.
 fn rows<'a>(profile: &'a Profile, source: &'a str) -> Vec<Row<'a>> {
     let lines = source.lines().enumerate().map(|(index, text)| Row {
         number: index + 1,
@@ -100,7 +100,9 @@ fn page(profile: &Profile, rows: &[Row]) -> String {
     let head = HEADER.map(|name| format!("<th scope=\"col\">{name}</th>"));
     let row = |row: &Row| {
         let values = row.values(profile.nanoseconds);
-        let values = values.map(|value| format!("<td>{value}</td>")).concat();
+        // A unit stays beside its value.
+        let values = values.map(|value| format!("<td>{}</td>", value.replace(' ', "&nbsp;")));
+        let values = values.concat();
         let Row { number, text, .. } = row;
         let text = escaped(text);
         format!(
@@ -198,7 +200,9 @@ mod tests {
         assert_eq!(shown["text/plain"].as_str(), Some(expected));
         let page = shown["text/html"].as_str().unwrap_or_default();
         assert!(
-            page.contains("<td>1.23</td><td>61.7</td><td>3</td><td>2</td>"),
+            page.contains(
+                "<td>1.23</td><td>61.7</td><td>3</td><td>2</td><td>4.2&nbsp;MB</td><td>999&nbsp;B</td>"
+            ),
             "{page}"
         );
         assert!(page.contains("x &lt; 2</code>"), "{page}");

@@ -24,8 +24,8 @@ pub(super) struct Output {
     bundle: MimeBundle,
     /// The value of the last expression: whatever a cell prints cannot take its place.
     value: MimeBundle,
-    /// A panic that `taper` has reported, and that may not end the cell; and whether it is an error of `taper`.
-    panic: Option<(String, bool)>,
+    /// A panic that `taper` has reported, and that may not end the cell.
+    panic: Option<Record>,
     /// The error of a `?`, as `taper` reports it.
     failure: Option<Record>,
     /// The prompt for the line that the cell reads next.
@@ -120,16 +120,14 @@ impl Output {
         self.record(failure);
     }
 
-    /// Reports the panic that ended the cell, for an engine that does not say whether the cell has caught it.
+    /// Reports what has ended the cell, if a failure was announced: an empty one is the panic that came before it.
     #[cfg(feature = "evcxr")]
-    pub(super) fn ended_with_panic(&mut self) {
-        if let Some((message, is_error)) = self.panic.take() {
-            self.ended_with(Record::Panic {
-                message,
-                is_error,
-                file: None,
-                line: None,
-            });
+    pub(super) fn ended_as_announced(&mut self) {
+        let is_panic = |failure: &mut Record| matches!(failure, Record::Failed { message, .. } if message.is_empty());
+        let announced = self.failure.take_if(is_panic);
+        let panic = announced.and_then(|_| self.panic.take());
+        if let Some(failure) = panic.or_else(|| self.failure.take()) {
+            self.ended_with(failure);
         }
     }
 
@@ -184,14 +182,16 @@ impl Output {
             Item::Text(text) => self.text(Stream::Stdout, text),
             Item::Content { mime_type, content } => self.content(mime_type, content),
             Item::Prompt { text, password } => self.prompt = Prompt { text, password },
-            Item::Record(Record::Panic {
-                message, is_error, ..
-            }) => self.panic = Some((message, is_error)),
+            Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
             Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
             Item::Record(Record::Input) => {
                 let prompt = std::mem::take(&mut self.prompt);
                 self.pieces.push(Piece::Input(prompt));
             }
+            Item::Record(Record::Text { stream, text }) => match stream {
+                Stream::Stdout => self.text(stream, text),
+                Stream::Stderr => self.stderr(&text),
+            },
             Item::Record(record) => self.display(record),
         }
     }
@@ -242,7 +242,7 @@ impl Output {
 
     /// Shows a panic that the cell has caught as text.
     fn release_panic(&mut self) {
-        if let Some((message, _)) = self.panic.take() {
+        if let Some(Record::Panic { message, .. }) = self.panic.take() {
             self.text(Stream::Stderr, format!("caught panic: {message}\n"));
         }
     }

@@ -17,6 +17,7 @@ const SYNTAX: &[(&str, &str)] = &[
     ("^ %% time", "a command that begins with `%` must be the first line of its cell."),
     ("^ % matplotlib", "nothing is needed: figures such as `plot(…)` are shown in the notebook."),
     ("^ % pip", "a package is added with `:dep name = \"*\"` at the top of a cell."),
+    ("^ cargo add", "a package is added with `:dep name = \"*\"` at the top of a cell."),
     ("^ pip install", "a package is added with `:dep name = \"*\"` at the top of a cell."),
     ("^ % pwd", "a line that begins with `!` is a command of the shell: `!pwd`."),
     ("^ % ls", "a line that begins with `!` is a command of the shell: `!ls`."),
@@ -170,6 +171,7 @@ const METHODS: [&str; 10] = [
 /// Names of Python that have a value or stand for a module.
 #[rustfmt::skip]
 const NAMES: &[(&str, &str)] = &[
+    ("help", "press Shift-Tab on a name for its documentation; `:help` lists the commands of the kernel."),
     ("True", "it is written `true`."),
     ("False", "it is written `false`."),
     ("null", "a value that may be missing is an `Option`: `None` or `Some(x)`."),

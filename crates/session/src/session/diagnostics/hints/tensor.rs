@@ -6,6 +6,10 @@ use crate::session::diagnostics::diagnostic::Diagnostic;
 /// Methods and fields that a tensor does not have.
 #[rustfmt::skip]
 const MISSING: &[(&str, &str)] = &[
+    ("zeros", "it is a function: `zeros((2, 3))`."),
+    ("ones", "it is a function: `ones((2, 3))`."),
+    ("rand", "it is a function: `rand((2, 3))`."),
+    ("randn", "it is a function: `randn((2, 3))`."),
     ("view", "the shape is changed with `x.reshape((2, 3))`."),
     ("view_as", "the shape is changed with `x.reshape(y.shape())`."),
     ("size", "the shape is `x.dims()`; one size of it, `x.dim(0)`."),

@@ -19,6 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub(super) struct Evcxr {
     context: CommandContext,
     outputs: EvalContextOutputs,
     printed: Output,
+    /// The file with the source of the last cell.
+    source: PathBuf,
 }
 
 impl Evcxr {
@@ -74,6 +77,7 @@ impl Evcxr {
             context: CommandContext::with_eval_context(context),
             outputs,
             printed: Output::new(&secret),
+            source: start.work.join("src/lib.rs"),
         })
     }
 }
@@ -91,8 +95,31 @@ impl Engine for Evcxr {
             context,
             outputs,
             printed,
+            source,
             ..
         } = self;
+        let mut listen = |event| {
+            let EngineEvent::Record(mut record) = event else {
+                return listen(event);
+            };
+            if let Record::Panic { line, .. } | Record::ThreadPanic { line, .. } = &mut record {
+                *line = line.and_then(|line| line_of(line, source, code));
+            }
+            listen(match record {
+                Record::ThreadPanic {
+                    thread,
+                    message,
+                    line,
+                    ..
+                } => EngineEvent::ThreadPanic {
+                    thread,
+                    message,
+                    line,
+                },
+                record => EngineEvent::Record(record),
+            })
+        };
+        let listen: &mut Listen = &mut listen;
         let evaluate = || {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&requests, request.prompt, request.is_password),
@@ -111,7 +138,7 @@ impl Engine for Evcxr {
             }
         });
         match &outcome {
-            Ok(_) => printed.ended_with_panic(),
+            Ok(_) => printed.ended_as_announced(),
             Err(evcxr::Error::SubprocessTerminated(status)) => printed.ended(&errors::end(status)),
             Err(_) => {}
         }
@@ -238,9 +265,10 @@ fn listen_until_done(
         }
         pass_on(printed, listen);
     };
-    while let Ok(line) = outputs.stdout.recv_timeout(QUIET) {
-        printed.stdout(&whole(line));
-    }
+    outputs
+        .stdout
+        .try_iter()
+        .for_each(|line| printed.stdout(&whole(line)));
     while let Ok(line) = outputs.stderr.recv_timeout(QUIET) {
         printed.stderr(&whole(line));
     }
@@ -252,26 +280,32 @@ fn whole(line: String) -> String {
     line + "\n"
 }
 
-/// Passes on what the cell has printed so far. The lines of records are those of the source that evcxr has written.
+/// Passes on what the cell has printed so far. A cell that reads input also asks as evcxr's cells do.
 fn pass_on(printed: &mut Output, listen: &mut Listen) {
     for piece in printed.take() {
-        let Piece::Record(mut record) = piece else {
-            continue;
-        };
-        if let Record::ThreadPanic { line, .. } = &mut record {
-            *line = None;
+        if let Piece::Record(record) = piece {
+            listen(EngineEvent::Record(record));
         }
-        listen(EngineEvent::Record(record));
     }
 }
 
+/// Returns the line of the cell that evcxr has written as this line of its source, if there is one such line.
+fn line_of(line: usize, source: &Path, code: &str) -> Option<usize> {
+    let source = std::fs::read_to_string(source).ok()?;
+    let text = source.lines().nth(line.checked_sub(1)?)?.trim();
+    let mut found = (1..)
+        .zip(code.lines())
+        .filter(|(_, line)| line.trim() == text);
+    let (number, _) = found.next()?;
+    found.next().is_none().then_some(number)
+}
+
+/// Gets the answer for a cell, as a line of JSON.
 fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
     let (request, answer) = InputRequest::new(prompt, password);
     let _ = requests.send(request);
-    match answer.recv() {
-        Ok(Answer::Line(line)) => line,
-        _ => String::new(),
-    }
+    let answer = answer.recv().unwrap_or(Answer::End);
+    serde_json::to_string(&answer).unwrap_or_default()
 }
 
 fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
@@ -294,4 +328,21 @@ fn path_at(code: &str, cursor: usize) -> &str {
     let start = before.trim_end_matches(is_path).len();
     let end = cursor + after.find(|c| !is_name(c)).unwrap_or(after.len());
     code[start..end].trim_matches([':', '.'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of;
+
+    #[test]
+    fn the_line_of_a_panic_is_the_one_that_the_cell_has_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("lib.rs");
+        let written = "fn run() {\nlet a = 1;\n    panic!();\n}\n";
+        std::fs::write(&source, written).expect("it is written");
+        let cell = "let a = 1;\n\n  panic!();";
+        assert_eq!(line_of(3, &source, cell), Some(3));
+        assert_eq!(line_of(1, &source, cell), None);
+        assert_eq!(line_of(3, &source, "panic!();\npanic!();"), None);
+    }
 }

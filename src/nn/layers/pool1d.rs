@@ -1,0 +1,249 @@
+//! Pooling of sequences, which are images of one row.
+
+use super::adaptive_max_pool::maxima;
+use crate::error::{OrRaise, explain, raise};
+use crate::nn::layer::boxed_here;
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameters, check};
+use crate::ops::{self, Pool2dSpec};
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
+
+/// Computes with sequences as images of one row; the batch may be missing.
+fn as_rows(
+    layer: &dyn Parameters,
+    x: &Tensor,
+    least: usize,
+    pool: impl FnOnce(&Tensor) -> Result<Raw>,
+) -> Tensor {
+    let fits = match x.dims() {
+        [_, channels, length] | [channels, length] => *channels > 0 && *length >= least,
+        _ => false,
+    };
+    if !fits {
+        let expected =
+            format!("Expected sequences (batch, channels, length) of a length of at least {least}");
+        raise(check::refused(layer, x, expected))
+    }
+    let is_batch = x.rank() == 3;
+    let images = match is_batch {
+        true => x.unsqueeze(2),
+        false => x.unsqueeze(1).unsqueeze(0),
+    }; // (batch, channels, 1, length)
+    let y = Tensor::from(pool(&images).or_raise()).squeeze(2);
+    seen(layer, if is_batch { y } else { y.squeeze(0) })
+}
+
+/// Returns the length of the shortest sequence that the settings can take.
+fn least_length(layer: &dyn Parameters, spec: Pool2dSpec) -> usize {
+    let steps = spec.kernel.width.saturating_sub(1);
+    let extent = { steps.saturating_mul(spec.dilation.width) }.saturating_add(1);
+    if spec.padding.width > extent / 2 {
+        raise(explain(
+            format!(
+                "{}: the padding is more than half of the kernel",
+                check::name(layer)
+            ),
+            format!("Use a padding of at most {}", extent / 2),
+        ))
+    }
+    (extent - 2 * spec.padding.width).max(1)
+}
+
+macro_rules! pooling {
+    ($(#[$doc:meta])* $name:ident, $pool:path) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Parameters)]
+        #[describe(
+            kernel_size = self.spec.kernel.width,
+            stride = self.spec.stride.width,
+            padding = self.spec.padding.width
+        )]
+        pub struct $name {
+            #[parameters(skip)]
+            spec: Pool2dSpec,
+        }
+
+        impl $name {
+            /// Creates a layer with a kernel of this size and an equal stride, so that patches do not overlap.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(2).padding(1);")]
+            /// assert_eq!(layer.forward(&zeros((2, 1, 8))).dims(), [2, 1, 4]);
+            /// ```
+            pub fn new(kernel: usize) -> Self {
+                let spec = Pool2dSpec::new((1, kernel));
+                Self { spec }
+            }
+
+            setters! {
+                /// Sets the stride, by which the kernel moves from one output to the next.
+                pub fn stride(self, stride: usize): self.spec = self.spec.stride((1, stride));
+
+                /// Sets the padding on each side; at most half of the kernel.
+                pub fn padding(self, padding: usize): self.spec = self.spec.padding((0, padding));
+
+                /// Sets whether the length of the output is rounded up, so that a patch may reach over the end of the
+                /// sequence; `false` by default.
+                pub fn ceil_mode(self, ceil_mode: bool): self.spec = self.spec.ceil_mode(ceil_mode);
+            }
+        }
+
+        impl Layer for $name {
+            boxed_here!();
+
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let least = least_length(self, self.spec);
+                as_rows(self, input, least, |x| $pool(&check::name(self), x.raw(), self.spec))
+            }
+        }
+    };
+}
+
+pooling!(
+    /// Max pooling of sequences: the maximum of each patch. Among equal elements, the first gets the gradient.
+    ///
+    /// # Shapes
+    /// `(batch, channels, length)` to `(batch, channels, length')`, where
+    /// `length' = (length + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down, or up in `ceil_mode`. The
+    /// batch may be missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[1.0, 3.0, 2.0, 0.0]]]); // (1, 1, 4)
+    /// let y = MaxPool1d::new(2).forward(&x); // (1, 1, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [3.0, 2.0]);
+    /// ```
+    MaxPool1d,
+    ops::max_pool2d_as
+);
+
+pooling!(
+    /// Average pooling of sequences: the mean of each patch; padding counts as zeros. Shapes are those of [`MaxPool1d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[1.0, 3.0, 2.0, 0.0]]]); // (1, 1, 4)
+    /// let y = AvgPool1d::new(2).forward(&x); // (1, 1, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [2.0, 1.0]);
+    /// ```
+    AvgPool1d,
+    ops::avg_pool2d_as
+);
+
+impl MaxPool1d {
+    setters! {
+        /// Sets the distance between the elements of a patch; 1 by default.
+        pub fn dilation(self, dilation: usize): self.spec = self.spec.dilation((1, dilation));
+    }
+}
+
+impl AvgPool1d {
+    setters! {
+        /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
+        pub fn count_include_pad(self, count_include_pad: bool):
+            self.spec = self.spec.count_include_pad(count_include_pad);
+    }
+}
+
+macro_rules! adaptive {
+    ($(#[$doc:meta])* $name:ident, |$layer:ident, $x:ident| $pooled:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Shapes
+        /// `(batch, channels, length)` to `(batch, channels, size)`; the batch may be missing.
+        #[derive(Clone, Copy, Parameters)]
+        #[describe(output_size = self.size)]
+        pub struct $name {
+            size: usize,
+        }
+
+        impl $name {
+            /// Creates a layer whose output has this length.
+            ///
+            /// # Panics
+            /// If `size` is 0.
+            #[track_caller]
+            pub fn new(size: usize) -> Self {
+                check::positive(stringify!($name), &[("size", size)]);
+                Self { size }
+            }
+        }
+
+        impl Layer for $name {
+            boxed_here!();
+
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let $layer = self;
+                as_rows(self, input, 1, |$x| $pooled)
+            }
+        }
+    };
+}
+
+adaptive!(
+    /// Averages over patches that cover a sequence, so that the output has the given length whatever the length of the
+    /// input. Neighbouring patches overlap where the lengths do not divide evenly.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = AdaptiveAvgPool1d::new(2).forward(&arange(0.0, 6.0).reshape((1, 1, 6))); // (1, 1, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0, 4.0]);
+    /// ```
+    AdaptiveAvgPool1d,
+    |layer, x| ops::adaptive_avg_pool2d_as(&check::name(layer), x.raw(), (1, layer.size).into())
+);
+
+adaptive!(
+    /// Takes the maximum of patches that cover a sequence; otherwise as [`AdaptiveAvgPool1d`]. Of equal elements, the
+    /// first gets the gradient.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = AdaptiveMaxPool1d::new(2).forward(&arange(0.0, 6.0).reshape((1, 1, 6))); // (1, 1, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [2.0, 5.0]);
+    /// ```
+    AdaptiveMaxPool1d,
+    |layer, x| Ok(maxima(layer, x, (1, layer.size).into()).into())
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::tests::message_of;
+    use crate::tensor::zeros;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let layers: [(&dyn Layer, usize); 4] = [
+            (&MaxPool1d::new(3).dilation(2), 5),
+            (&AvgPool1d::new(4).padding(1), 2),
+            (&AdaptiveAvgPool1d::new(2), 1),
+            (&AdaptiveMaxPool1d::new(2), 1),
+        ];
+        for (layer, least) in layers {
+            for shape in [vec![], vec![8], vec![1, 1, 1, 8], vec![1, 2, least - 1]] {
+                let message = message_of(|| layer.forward(&zeros(shape.clone())));
+                let expected = format!("cannot take an input of shape {shape:?}\n");
+                assert!(message.contains(&expected), "{message}");
+                let expected = format!("(batch, channels, length) of a length of at least {least}");
+                assert!(message.ends_with(&expected), "{message}");
+            }
+            let y = layer.forward(&zeros((0, 2, least)));
+            assert_eq!(y.dims()[..2], [0, 2]);
+        }
+        assert_eq!(
+            message_of(|| AvgPool1d::new(2).padding(2).forward(&zeros((1, 1, 8)))),
+            "AvgPool1d(kernel_size=2, stride=2, padding=2): the padding is more than half of the kernel\n\
+             Use a padding of at most 1"
+        );
+        let message = message_of(|| MaxPool1d::new(2).stride(0).forward(&zeros((1, 1, 8))));
+        assert!(message.contains("stride is 0"), "{message}");
+    }
+}

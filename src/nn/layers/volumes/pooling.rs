@@ -1,0 +1,111 @@
+//! Pooling of volumes.
+
+use super::{Slices, Triple, batch, taken};
+use crate::error::OrRaise;
+use crate::nn::layer::boxed_here;
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameters, check};
+use crate::ops::{self, Pool2dSpec};
+use crate::tensor::Tensor;
+
+macro_rules! pooling {
+    ($(#[$doc:meta])* $name:ident, $pool:path, $largest:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Parameters)]
+        #[describe(kernel_size = self.kernel, stride = self.stride, padding = self.padding)]
+        pub struct $name {
+            kernel: Triple,
+            stride: Triple,
+            padding: Triple,
+        }
+
+        impl $name {
+            /// Creates a layer with a kernel of this size, `2` or `(1, 2, 2)`, and an equal stride, so that blocks do not
+            /// overlap.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new((1, 2, 2));")]
+            /// assert_eq!(layer.forward(&zeros((1, 1, 3, 4, 6))).dims(), [1, 1, 3, 2, 3]);
+            /// ```
+            pub fn new(kernel: impl Into<Triple>) -> Self {
+                let kernel = kernel.into();
+                Self { kernel, stride: kernel, padding: 0.into() }
+            }
+
+            setters! {
+                /// Sets the stride, by which the kernel moves from one output to the next.
+                pub fn stride(self, stride: impl Into<Triple>): self.stride = stride.into();
+
+                /// Sets the padding on each side; at most half of the kernel.
+                pub fn padding(self, padding: impl Into<Triple>): self.padding = padding.into();
+            }
+        }
+
+        impl Layer for $name {
+            boxed_here!();
+
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let x = batch(self, input);
+                let spec = Pool2dSpec::new(self.kernel.image).stride(self.stride.image).padding(self.padding.image);
+                let images = x.flatten(1, 2);
+                let pooled: Tensor = $pool(&check::name(self), images.raw(), spec).or_raise().into();
+                let (batch, _, height, width) = pooled.dims4();
+                let pooled = pooled.reshape((batch, x.dim(1), x.dim(2), height, width));
+                let y = self.along_depth(&pooled, $largest);
+                let is_batch = input.rank() == 5;
+                seen(self, if is_batch { y } else { y.squeeze(0) })
+            }
+        }
+
+        impl $name {
+            #[track_caller]
+            fn along_depth(&self, x: &Tensor, largest: bool) -> Tensor {
+                let (depth, padding) = (x.dim(2), self.padding.depth);
+                let slices = Slices { kernel: self.kernel.depth, stride: self.stride.depth, padding, dilation: 1 };
+                let mut places = slices.indices(self, depth);
+                if largest {
+                    // A slice of the padding is never the largest, so its neighbour takes its place.
+                    for index in places.iter_mut().flatten() {
+                        *index = (*index - padding as i64).clamp(0, depth as i64 - 1);
+                    }
+                    return taken(x, &places).max(3);
+                }
+                taken(&x.pad_with_zeros(2, padding, padding), &places).mean(3)
+            }
+        }
+    };
+}
+
+pooling!(
+    /// Max pooling of volumes: the maximum of each block.
+    ///
+    /// # Shapes
+    /// `(batch, channels, depth, height, width)`; the batch may be missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 2, 2));
+    /// let y = MaxPool3d::new(2).forward(&x); // (1, 1, 2, 1, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [7.0, 15.0]);
+    /// ```
+    MaxPool3d, ops::max_pool2d_as, true
+);
+
+pooling!(
+    /// Average pooling of volumes: the mean of each block; padding counts as zeros.
+    ///
+    /// # Shapes
+    /// `(batch, channels, depth, height, width)`; the batch may be missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 2, 2));
+    /// let y = AvgPool3d::new(2).forward(&x); // (1, 1, 2, 1, 1)
+    /// assert_eq!(y.to_vec::<f32>(), [3.5, 11.5]);
+    /// ```
+    AvgPool3d, ops::avg_pool2d_as, false
+);

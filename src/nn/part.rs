@@ -1,0 +1,34 @@
+//! What a layer is to a chain that computes several layers in one pass.
+
+use crate::ops::{Conv2dSpec, PaddingMode};
+use crate::tensor::Tensor;
+
+/// See [`Layer::part`](crate::nn::Layer::part).
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Part(pub(super) Option<Kind>);
+
+pub(super) enum Kind {
+    Convolution {
+        weight: Tensor,
+        bias: Option<Tensor>,
+        spec: Conv2dSpec,
+        padding_mode: PaddingMode,
+    },
+    /// A batch normalisation with the running statistics.
+    Norm {
+        weight: Tensor,
+        bias: Tensor,
+        mean: Tensor,
+        var: Tensor,
+        eps: f64,
+    },
+    Relu,
+}
+
+impl Part {
+    /// Returns the part of an activation function by its name.
+    pub(super) fn of_activation(name: &str) -> Part {
+        Part((name == "ReLU").then_some(Kind::Relu))
+    }
+}

@@ -1,0 +1,34 @@
+//! A batch normalisation with given statistics, for the operation before it, which computes it in its own pass.
+
+use super::scale_of;
+use crate::ops::engine::simd::Element;
+use crate::tensor::Raw;
+use candle_core::Result;
+
+/// The parameters and the statistics, each `(channels,)`.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed<'a> {
+    pub(crate) weight: &'a Raw,
+    pub(crate) bias: &'a Raw,
+    pub(crate) mean: &'a Raw,
+    pub(crate) var: &'a Raw,
+    pub(crate) eps: f64,
+}
+
+impl<'a> Fixed<'a> {
+    pub(in crate::ops) fn tensors(&self) -> [&'a Raw; 4] {
+        [self.weight, self.bias, self.mean, self.var]
+    }
+
+    /// Returns for each channel the values `near`, `factor` and `offset` of `(x - near) · factor + offset`.
+    pub(in crate::ops) fn of_channels<T: Element>(&self) -> Result<Vec<[T; 3]>> {
+        let [weight, bias, mean, var] = self.tensors().map(|values| values.to_vec1::<T>());
+        let (bias, mean) = (bias?, mean?);
+        let scale = scale_of(&var?, self.eps);
+        let factors = weight?.into_iter().zip(scale).map(|(w, scale)| w * scale);
+        let channels = factors.zip(mean.into_iter().zip(bias));
+        Ok(channels
+            .map(|(factor, (mean, bias))| [mean, factor, bias])
+            .collect())
+    }
+}

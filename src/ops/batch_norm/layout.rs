@@ -1,0 +1,129 @@
+//! Where the channels of a batch are in memory, and what is computed for each of them.
+
+use super::columns::Columns;
+use super::planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::sums::Pairwise;
+use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::vec_by_chunks;
+use crate::tensor::Raw;
+use candle_core::Result;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// The sizes of a batch `(batch, channels, …)`.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) batch: usize,
+    pub(super) channels: usize,
+    /// The adjacent elements of a channel.
+    pub(super) area: usize,
+}
+
+impl Layout {
+    pub(super) fn of(x: &Raw) -> Result<Self> {
+        let (batch, channels) = (x.dim(0)?, x.dim(1)?);
+        let area = x.elem_count() / (batch * channels);
+        Ok(Layout {
+            batch,
+            channels,
+            area,
+        })
+    }
+
+    /// Returns the batch as a matrix if a channel of an example has few elements.
+    fn columns(&self) -> Option<Columns> {
+        (self.batch > 1 && self.area < LEAST_AREA)
+            .then(|| Columns::of(self.batch, self.channels, self.area))
+    }
+
+    /// Returns the elements of a channel, one slice for each example.
+    fn planes<'a, T>(
+        &self,
+        x: &'a [T],
+        channel: usize,
+    ) -> impl Iterator<Item = &'a [T]> + Clone + use<'a, T> {
+        let Layout { channels, area, .. } = *self;
+        (0..self.batch).map(move |i| &x[(i * channels + channel) * area..][..area])
+    }
+
+    /// Returns the mean of each channel, as the sum of two values, and its biased variance. The second value of the mean
+    /// is the rounding error of the first.
+    pub(super) fn statistics<T: Element>(&self, x: &[T]) -> (Vec<[T; 2]>, Vec<T>) {
+        if let Some(columns) = self.columns() {
+            return columns.statistics(x);
+        }
+        let count = self.batch * self.area;
+        let of_channel = |channel| statistics_of(self.planes(x, channel), count);
+        map_tasks(self.channels, of_channel).into_iter().unzip()
+    }
+
+    /// Returns for each channel the sum of the gradient, and the sum of its product with the deviation from the mean.
+    pub(super) fn gradient_sums<T: Element>(
+        &self,
+        g: &[T],
+        x: &[T],
+        mean: &[[T; 2]],
+    ) -> Vec<[T; 2]> {
+        if let Some(columns) = self.columns() {
+            return columns.gradient_sums(g, x, mean);
+        }
+        map_tasks(self.channels, |channel| {
+            let [near, rest] = mean[channel];
+            let (mut sums, mut products) = (Pairwise::new(), Pairwise::new());
+            for (g, x) in self.planes(g, channel).zip(self.planes(x, channel)) {
+                let [sum, product] = gradient_sums(g, x, near);
+                sums.add(sum);
+                products.add(product);
+            }
+            [sums.sum(), products.sum() - rest * sums.sum()]
+        })
+    }
+
+    /// Returns `(x - near) · factor + offset` with the three values of each channel.
+    pub(super) fn scaled<T: Element>(
+        &self,
+        x: &[T],
+        of_channel: impl Fn(usize) -> [T; 3] + Sync,
+    ) -> Vec<T> {
+        if let Some(columns) = self.columns() {
+            return columns.scaled(x, of_channel);
+        }
+        self.map(x.len(), |channel, range, out| {
+            let [near, factor, offset] = of_channel(channel);
+            scale_and_shift(&x[range], near, factor, offset, out);
+        })
+    }
+
+    /// Returns `g · factor + (x - near) · slope + offset` with the values `near`, `factor`, `slope` and `offset` of each
+    /// channel.
+    pub(super) fn combined<T: Element>(
+        &self,
+        g: &[T],
+        x: &[T],
+        of_channel: impl Fn(usize) -> [T; 4] + Sync,
+    ) -> Vec<T> {
+        if let Some(columns) = self.columns() {
+            return columns.combined(g, x, of_channel);
+        }
+        self.map(x.len(), |channel, range, out| {
+            let [near, factors @ ..] = of_channel(channel);
+            combine(&g[range.clone()], &x[range], near, factors, out);
+        })
+    }
+
+    /// Returns `count` elements; `compute` initialises the elements of a plane, from its channel and its range.
+    fn map<T: Element>(
+        &self,
+        count: usize,
+        compute: impl Fn(usize, Range<usize>, &mut [MaybeUninit<T>]) + Sync,
+    ) -> Vec<T> {
+        // SAFETY: the functions that `compute` calls initialise an element for each that they read.
+        unsafe {
+            vec_by_chunks(count, self.area, |first, out| {
+                let channel = first / self.area % self.channels;
+                compute(channel, first..first + self.area, out);
+            })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The kernels for planes: the adjacent elements of a channel of an example.
+
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
+use std::mem::MaybeUninit;
+
+/// The least elements of a plane for which these kernels are used.
+pub(in crate::ops) const LEAST_AREA: usize = 8;
+
+/// Returns the mean of the `count` elements of some planes, as the sum of two values, and their biased variance. The
+/// second value of the mean is the rounding error of the first.
+pub(in crate::ops) fn statistics_of<'a, T: Element>(
+    planes: impl Iterator<Item = &'a [T]> + Clone,
+    count: usize,
+) -> ([T; 2], T) {
+    let count = T::of(count as f64);
+    let near = sum_all(planes.clone().map(plane_sum)) / count;
+    let (mut rests, mut squares) = (Pairwise::new(), Pairwise::new());
+    for plane in planes {
+        let [rest, square] = deviations(plane, near);
+        rests.add(rest);
+        squares.add(square);
+    }
+    let rest = rests.sum() / count;
+    ([near, rest], squares.sum() / count - rest * rest)
+}
+
+multiversion! {
+    fn plane_sum<T: Element>(x: &[T]) -> T {
+        sum(x)
+    }
+}
+
+multiversion! {
+    /// Returns the sum of the deviations from a value near the mean, and the sum of their squares.
+    fn deviations<T: Element>(x: &[T], near: T) -> [T; 2] {
+        sum_terms(x, |x| {
+            let x = x - near;
+            [x, x * x]
+        })
+    }
+}
+
+multiversion! {
+    /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`.
+    pub(in crate::ops) fn gradient_sums<T: Element>(gradient: &[T], x: &[T], near: T) -> [T; 2] {
+        sum_pairs(gradient, x, |g, x| [g, g * (x - near)])
+    }
+}
+
+multiversion! {
+    /// Writes `(x - near) · factor + offset`.
+    pub(in crate::ops) fn scale_and_shift<T: Element>(x: &[T], near: T, factor: T, offset: T, out: &mut [MaybeUninit<T>]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            out.write((*x - near) * factor + offset);
+        }
+    }
+}
+
+multiversion! {
+    /// Writes `gradient · factor + (x - near) · slope + offset`.
+    pub(in crate::ops) fn combine<T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
+        let [factor, slope, offset] = factors;
+        for ((out, g), x) in out.iter_mut().zip(gradient).zip(x) {
+            out.write(*g * factor + ((*x - near) * slope + offset));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a convolution computes with each sum before it writes it: the bias, and in evaluation the batch normalisation and
+//! the [`relu`](crate::ops::relu) that follow. So the output is written once, and nothing reads it again.
+
+use crate::ops::engine::simd::Element;
+use std::mem::MaybeUninit;
+
+#[derive(Clone, Copy)]
+pub(super) struct Finish<'a, T> {
+    pub(super) bias: Option<&'a [T]>,
+    /// For each channel the values `near`, `factor` and `offset` of `(x - near) · factor + offset`.
+    pub(super) norm: Option<&'a [[T; 3]]>,
+    pub(super) relu: bool,
+}
+
+impl<'a, T: Element> Finish<'a, T> {
+    pub(super) fn plus(bias: Option<&'a [T]>) -> Self {
+        Finish {
+            bias,
+            norm: None,
+            relu: false,
+        }
+    }
+
+    /// Returns what is computed for an output channel, numbered through all groups.
+    pub(super) fn of(&self, channel: usize) -> OfChannel<T> {
+        OfChannel {
+            bias: self.bias.map_or(T::ZERO, |bias| bias[channel]),
+            norm: self.norm.map(|norm| norm[channel]),
+            relu: self.relu,
+        }
+    }
+}
+
+pub(super) struct OfChannel<T> {
+    pub(super) bias: T,
+    norm: Option<[T; 3]>,
+    relu: bool,
+}
+
+impl<T: Element> OfChannel<T> {
+    /// Writes what follows from the sums.
+    #[inline(always)]
+    pub(super) fn write(&self, sums: &[T], y: &mut [MaybeUninit<T>]) {
+        let bias = self.bias;
+        let pairs = y.iter_mut().zip(sums);
+        match (self.norm, self.relu) {
+            (None, false) => pairs.for_each(|(y, sum)| _ = y.write(*sum + bias)),
+            (None, true) => pairs.for_each(|(y, sum)| _ = y.write(relu(*sum + bias))),
+            (Some(norm), false) => pairs.for_each(|(y, x)| _ = y.write(scaled(*x + bias, norm))),
+            (Some(norm), true) => {
+                pairs.for_each(|(y, x)| _ = y.write(relu(scaled(*x + bias, norm))));
+            }
+        }
+    }
+
+    /// Does what follows after the bias.
+    pub(super) fn finish(&self, sums: &mut [T]) {
+        if let Some(norm) = self.norm {
+            sums.iter_mut().for_each(|x| *x = scaled(*x, norm));
+        }
+        if self.relu {
+            sums.iter_mut().for_each(|x| *x = relu(*x));
+        }
+    }
+}
+
+/// The arithmetic of the batch normalisation's own kernel, so that the bits are the same.
+#[inline(always)]
+fn scaled<T: Element>(x: T, [near, factor, offset]: [T; 3]) -> T {
+    (x - near) * factor + offset
+}
+
+/// As the kernel of ReLU, which keeps NaN.
+#[inline(always)]
+fn relu<T: Element>(x: T) -> T {
+    if x <= T::ZERO { T::ZERO } else { x }
+}

@@ -1,0 +1,70 @@
+//! What the operations of a thread do while a model is measured.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+/// What this thread has done since [`measure`].
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// The multiply-adds of matrix products and convolutions.
+    pub(crate) multiply_adds: u64,
+    /// When the last operation began.
+    pub(crate) began: Option<Instant>,
+    /// When backward passes came to outputs with a [mark](super::mark_output), and when they ended, with mark 0.
+    pub(crate) backward: Vec<(u64, Instant)>,
+}
+
+thread_local! {
+    /// This is ambient state, because an operation has no argument for it. `None` while nothing is measured.
+    static COUNTERS: RefCell<Option<Counters>> = const { RefCell::new(None) };
+}
+
+/// Begins to measure, or ends it with `None`; returns what was measured before.
+pub(crate) fn measure(counters: Option<Counters>) -> Option<Counters> {
+    COUNTERS.replace(counters)
+}
+
+/// Calls `change` with what was measured so far; `None` while nothing is measured.
+pub(crate) fn with_counters<T>(change: impl FnOnce(&mut Counters) -> T) -> Option<T> {
+    let change = |counters: &RefCell<Option<Counters>>| counters.borrow_mut().as_mut().map(change);
+    COUNTERS.try_with(change).ok().flatten()
+}
+
+/// Notes that an operation begins.
+pub(super) fn begin() {
+    with_counters(|it| it.began = Some(Instant::now()));
+}
+
+/// Counts multiply-adds.
+pub(super) fn count(multiply_adds: usize) {
+    with_counters(|it| it.multiply_adds += multiply_adds as u64);
+}
+
+/// Notes that a backward pass has come to the output with a mark, or has ended, with mark 0.
+pub(super) fn came_to(mark: u64) {
+    with_counters(|it| it.backward.push((mark, Instant::now())));
+}
+
+/// Returns the bytes that the C library has allocated and not freed; `None` where it does not say.
+pub(crate) fn memory_in_use() -> Option<i64> {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    {
+        use std::sync::OnceLock;
+        type Function = unsafe extern "C" fn() -> libc::mallinfo2;
+        static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
+        // Looked up: an older C library does not have it.
+        let function = FUNCTION.get_or_init(|| {
+            // SAFETY: the name is a C string, and the symbol of this name is this function.
+            unsafe {
+                let found = libc::dlsym(libc::RTLD_DEFAULT, c"mallinfo2".as_ptr());
+                let is_there = !found.is_null();
+                is_there.then(|| std::mem::transmute::<*mut libc::c_void, Function>(found))
+            }
+        });
+        // SAFETY: the function takes the allocator's locks, and has no conditions.
+        let info = unsafe { (*function)?() };
+        Some((info.uordblks + info.hblkhd) as i64)
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    None
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Read three pages of each translation of the built book in headless Chromium: the home page, a chapter, what a search finds.
+
+    book_editions.py FOLDER [--screenshots FOLDER]
+
+FOLDER contains the pages. Exit status: 0 without problems, 1 with problems (one on each line), 2 without Chromium.
+"""
+
+import argparse
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NamedTuple
+
+from book_visit import Reader
+from lab import report
+from playwright.sync_api import Browser
+
+CHAPTER = "autodiff.html"
+
+
+class Edition(NamedTuple):
+    """What is in the pages of a language."""
+
+    minutes: str
+    download: str
+    figure: str
+    # What is searched for, the page that has it, and the heading of the results.
+    words: str
+    found: str
+    heading: str
+
+
+EDITIONS = {
+    "fr": Edition("30 minutes", "Télécharger le notebook", "Figure 3.1.", "taux d'apprentissage", "training.html", "résultats pour"),
+    "zh": Edition("30 分钟", "下载笔记本", "图 3.1", "所有权", "rust-glossary.html", "搜索结果"),
+}
+
+
+class Handler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A browser may close a connection at any time."""
+
+
+def visit(reader: Reader, language: str, edition: Edition) -> None:
+    home, chapter = f"{language}/index.html", f"{language}/{CHAPTER}"
+    for name in (home, chapter):
+        reader.visit(name)
+    page = reader.open(home)
+    expect(reader, page, ".chapter-time", edition.minutes)
+    page.goto(f"{reader.root}/{chapter}")
+    reader.where = chapter
+    expect(reader, page, ".actions", edition.download)
+    expect(reader, page, ".figure-number", edition.figure)
+    if page.evaluate("document.documentElement.lang") != language:
+        reader.note("the page has another language")
+    style = page.locator(".hljs-comment").first.evaluate("comment => getComputedStyle(comment).fontStyle")
+    if (style == "normal") != (language == "zh"):
+        reader.note(f"comments are {style}")
+    page.context.close()
+    search(reader, home, edition)
+    switch(reader, language)
+
+
+def expect(reader: Reader, page, where: str, text: str) -> None:
+    all_texts = page.locator(where).all_text_contents()
+    if not any(text in found for found in all_texts):
+        reader.note(f"{text} is not in {all_texts[:3]}")
+
+
+def search(reader: Reader, name: str, edition: Edition) -> None:
+    for look in ("wide, light", "narrow, dark"):
+        page = reader.open(name, look)
+        reader.where = f"search for {edition.words} ({look})"
+        page.keyboard.press("/")
+        if look == "wide, light":
+            page.keyboard.type(edition.words)
+        else:  # without a key, when the index is there already: as an input method, or the menu's Paste
+            page.wait_for_function("typeof taperOptions === 'object' && !document.querySelector('#mdbook-searchbar-outer.searching')")
+            page.keyboard.insert_text(edition.words)
+        found = page.locator("#mdbook-searchresults a")
+        found.first.wait_for()
+        page.wait_for_timeout(500)  # a result for each letter that is typed
+        if not any(edition.found in link for link in found.evaluate_all("all => all.map(a => a.href)")):
+            reader.note(f"{edition.found} is not found")
+        expect(reader, page, "#mdbook-searchresults-header", edition.heading)
+        if reader.screenshots:
+            page.screenshot(path=reader.screenshots / f"{name[:2]}-search-{look.replace(', ', '-')}.png")
+        page.context.close()
+
+
+def switch(reader: Reader, language: str) -> None:
+    """The menu stays on the page, and the choice counts for the next visit."""
+    page = reader.open(CHAPTER)
+    reader.where = f"menu to {language}"
+    page.locator("select.languages").select_option(label=page.locator(f"select.languages [lang={language}]").inner_text())
+    page.wait_for_url(f"**/{language}/{CHAPTER}")
+    # A new visit has no referrer.
+    page.goto(f"{reader.root}/index.html", referer="")
+    page.wait_for_url(f"**/{language}/index.html")
+    page.context.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Read the translations of the book in headless Chromium.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--screenshots", type=Path)
+    args = parser.parse_args()
+    server = Server(("127.0.0.1", 0), partial(Handler, directory=args.folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def read(browser: Browser) -> list[str]:
+        reader = Reader(browser, f"http://127.0.0.1:{server.server_port}", args.screenshots)
+        for language, edition in EDITIONS.items():
+            visit(reader, language, edition)
+        return reader.problems
+
+    return report(read, f"{len(EDITIONS)} editions", args.screenshots)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
