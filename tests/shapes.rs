@@ -11,18 +11,28 @@ use std::time::Duration;
 const TO_RUN: Duration = Duration::from_secs(900);
 
 /// Networks that need other cells of their chapter: the chapter, the ids of these cells, and networks with the shape of
-/// an input.
+/// an input. An id can be followed by `UNTIL` and a text: then the cell ends before this text.
 type Networks = (
     &'static str,
     &'static [&'static str],
     &'static [(&'static str, &'static str)],
 );
 
+const UNTIL: &str = " until ";
+
 #[rustfmt::skip]
-const NETWORKS: [Networks; 19] = [
+const NETWORKS: [Networks; 21] = [
+    ("19-where", &["one-net until /// The boxes", "detector until /// The answers", "segmenter until check_shapes("], &[
+        ("one_box()", "(4, 1, 48, 48)"), ("detector()", "(4, 1, 48, 48)"),
+        ("Segmenter::new(true)", "(4, 1, 48, 48)"), ("Segmenter::new(false)", "(4, 1, 48, 48)"),
+    ]),
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
     ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
+    ("12-convolutions", &["shapes-code until fn shapes_accuracy"], &[
+        ("seq![Centred, Flatten, LazyLinear::new(90), ReLU, LazyLinear::new(10)]", "(16, 3, 32, 32)"),
+        ("seq![Centred, LazyConv2d::new(16, 5).padding(2), ReLU, MaxPool2d::new(2), Flatten, LazyLinear::new(10)]", "(16, 3, 32, 32)"),
+    ]),
     ("13-models", &["residual", "own-layer", "counter"], &[
         ("seq![Residual { inner: seq![Linear::new(8, 8), ReLU, Linear::new(8, 8)] }, Linear::new(8, 1)]", "(5, 8)"),
         ("Leaky { slope: Parameter::new(&full(1, 0.1)) }", "(5, 8)"),
@@ -33,21 +43,21 @@ const NETWORKS: [Networks; 19] = [
     ("17-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
     ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 3, 32, 32)")]),
-    ("19-recurrent-networks", &["model-code"], &[
+    ("20-recurrent-networks", &["model-code"], &[
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
-    ("22-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
-    ("24-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
-    ("25-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
-    ("27-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
-    ("30-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
-    ("32-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
+    ("23-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
+    ("25-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
+    ("26-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
+    ("29-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
+    ("32-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
+    ("34-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
         ("LeafNetwork::new()", "(4, 3, 128, 128)"), ("pooled()", "(4, 3, 128, 128)"),
     ]),
-    ("33-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
-    ("37-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
-    ("38-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
+    ("35-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
+    ("39-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
+    ("40-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
@@ -93,6 +103,22 @@ fn the_networks_of_all_chapters_are_accepted() {
     assert!(said.status.success(), "{}", said.all());
 }
 
+#[test]
+fn no_layer_of_a_chapter_is_left_out() {
+    for chapter_name in chapters() {
+        for (id, source) in sources(&chapter(&chapter_name)) {
+            let is_checked = NETWORKS.iter().any(|(name, ids, _)| {
+                let mut ids = ids.iter().filter_map(|id| id.split(UNTIL).next());
+                *name == chapter_name && ids.any(|checked| checked == id)
+            });
+            assert!(
+                is_checked || !source.contains("impl Layer for "),
+                "add the cell {id} of {chapter_name} to NETWORKS"
+            );
+        }
+    }
+}
+
 /// Returns a cell that checks networks, and runs them for comparison.
 fn checks<'n>(networks: impl Iterator<Item = (&'n str, &'n str)>) -> String {
     let check = |(network, shape): (&str, &str)| {
@@ -125,26 +151,34 @@ fn sources(chapter: &Value) -> impl Iterator<Item = (&str, String)> {
 }
 
 fn source(name: &str, id: &str) -> String {
+    let (id, end) = id.split_once(UNTIL).unwrap_or((id, ""));
     let chapter = chapter(name);
     let mut sources = sources(&chapter);
-    sources
+    let (_, mut source) = sources
         .find(|(other, _)| *other == id)
-        .unwrap_or_else(|| panic!("{name} has no cell {id}"))
-        .1
+        .unwrap_or_else(|| panic!("{name} has no cell {id}"));
+    if !end.is_empty() {
+        let at = source.find(end);
+        source.truncate(at.unwrap_or_else(|| panic!("{id} of {name} has no {end}")));
+    }
+    source
+}
+
+/// Returns the names of the chapters.
+fn chapters() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("notebooks")).expect("a folder");
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.strip_suffix(".ipynb").map(str::to_owned)
+    });
+    names.collect()
 }
 
 /// Returns the chains of all chapters that use no names of their chapter.
 fn networks_alone() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for entry in std::fs::read_dir(root().join("notebooks"))
-        .expect("a folder")
-        .flatten()
-    {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = name.strip_suffix(".ipynb") else {
-            continue;
-        };
-        for (_, source) in sources(&chapter(name)) {
+    for name in chapters() {
+        for (_, source) in sources(&chapter(&name)) {
             found.extend(
                 source
                     .match_indices("seq![")

@@ -1,6 +1,7 @@
 """Measures the generation of text with Taper and PyTorch in turn, and prints a table."""
 
 import argparse
+import ctypes
 import json
 import os
 import statistics
@@ -35,7 +36,8 @@ def save_tensors(path, tensors):
     """Writes a safetensors file: the environment of the measurements has no package for it."""
     header, data = {}, bytearray()
     for name, value in tensors.items():
-        content = value.contiguous().numpy().tobytes()
+        value = value.contiguous()
+        content = ctypes.string_at(value.data_ptr(), value.nbytes)
         header[name] = dict(dtype="F32", shape=list(value.shape), data_offsets=[len(data), len(data) + len(content)])
         data += content
     text = json.dumps(header).encode()

@@ -1,9 +1,18 @@
-"""Lets nbval compare a live display in its last state, which is the one in the notebook. nbval alone ignores updates."""
+"""Lets nbval compare what notebooks of Taper hold: a live display in its last state, which is the one in the notebook,
+and floating-point numbers within the tolerance that a cell or its notebook states. nbval alone ignores updates, and
+compares to the letter."""
+
+import copy
+import re
 
 from nbformat import NotebookNode
-from nbval.plugin import IPyNbFile
+from nbval.plugin import IPyNbCell, IPyNbFile
 
 receive = IPyNbFile.get_kernel_message
+compare = IPyNbCell.compare_outputs
+
+# A floating-point number that is not a part of a word. Integers count things: they are text.
+NUMBER = re.compile(r"(?<![\w.])([+-]?(?:\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+))(?![\d_.])")
 
 
 def get_kernel_message(self, timeout=None, stream="iopub"):
@@ -24,4 +33,46 @@ def get_kernel_message(self, timeout=None, stream="iopub"):
         return message
 
 
+def compare_outputs(self, test, ref, skip_compare=None):
+    """Compares the outputs of a cell as `taper test` does if the cell or the notebook states a tolerance."""
+    if (tolerance := tolerance_of(self.parent.nb, self.cell)) is not None:
+        test = copy.deepcopy(test)
+        for now, stored in zip(test, ref):
+            accept(now, stored, tolerance)
+    return compare(self, test, ref, skip_compare)
+
+
+def tolerance_of(notebook, cell):
+    """Returns the relative and the absolute tolerance in the metadata `taper`, and the defaults of `taper test` for one
+    that is missing; None if there are none."""
+    stated = {**notebook.metadata.get("taper", {}), **cell.metadata.get("taper", {})}
+    if not {"rtol", "atol"} & stated.keys():
+        return None
+    return stated.get("rtol", 1e-5), stated.get("atol", 1e-8)
+
+
+def accept(now, stored, tolerance):
+    """Takes over what is stored where it differs by no more than the tolerance, and figures, which show such values."""
+    if is_same(stored.get("text"), now.get("text"), tolerance):
+        now["text"] = stored["text"]
+    kept, new = stored.get("data", {}), now.get("data", {})
+    for kind in kept.keys() & new.keys():
+        if kind.startswith("image/") or is_same(kept[kind], new[kind], tolerance):
+            new[kind] = kept[kind]
+
+
+def is_same(stored, now, tolerance):
+    """Returns whether two texts differ at most in floating-point numbers, by no more than the tolerance."""
+    if not isinstance(stored, str) or not isinstance(now, str):
+        return False
+    rtol, atol = tolerance
+    # Texts and values in turn. A column is padded to its widest value.
+    old, new = NUMBER.split(stored), NUMBER.split(now)
+    if [text.strip(" ") for text in old[::2]] != [text.strip(" ") for text in new[::2]]:
+        return False
+    pairs = zip(map(float, old[1::2]), map(float, new[1::2]))
+    return all(abs(b - a) <= atol + rtol * abs(a) for a, b in pairs)
+
+
 IPyNbFile.get_kernel_message = get_kernel_message
+IPyNbCell.compare_outputs = compare_outputs

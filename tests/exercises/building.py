@@ -9,10 +9,10 @@ from make import exercise, value
 
 value("convolutions.4", [64, 112, 112, 9472, 118013952], [64, 109, 109, 9408, 118013952], (
     "With padding p, the output has (n + 2p − kernel) / stride, rounded down, plus 1 rows.",
-    "Each of the 64 · 112 · 112 outputs needs 3 · 7 · 7 multiplications; there is one bias for each channel."))
+    "Each output needs one multiplication for each weight of its kernel, which has 3 channels. There is one bias for each output channel."))
 value("convolutions.5", [25, 18, 25], [9, 18, 9], (
     "One output depends on 3 by 3 values of the layer between. On which pixels do the outermost depend?",
-    "5 by 5 pixels. Count the weights for one channel and without biases: 9 + 9, and 5 · 5."))
+    "Each of them depends on one pixel more on every side. Count the weights for one channel and without biases."))
 
 
 def windows(x, size, step):
@@ -25,11 +25,11 @@ exercise("convolutions.7", [(GRID, 2), (GRID, 1), ([[1.0, 2.0, 9.0], [3.0, 4.0, 
          lambda x, n: [[max(map(max, w)) for w in row] for row in windows(x, n, n)],
          lambda x, n: [[sum(map(sum, w)) / n / n for w in row] for row in windows(x, n, n)] if n > 1 else [[0.0]], (
     "A window begins at row i · size and column j · size. What is left at the edges is ignored.",
-    "`x.i((i * size..(i + 1) * size, j * size..(j + 1) * size)).max_all()` for each window, then `stack` and `reshape`."))
+    "`x.i` with a range of rows and a range of columns is one window, and `max_all()` its largest value. Collect them in two loops, then use `stack` and `reshape`."))
 exercise("convolutions.10", [(8, 3, 1), (28, 5, 1), (224, 7, 2), (5, 5, 3)],
          lambda n, k, s: (n - k) // s + 1, lambda n, k, s: n // s, (
     "How many steps of `stride` fit behind the first position of the kernel?",
-    "`(size - kernel) / stride + 1`"))
+    "The first position counts too. What is left at the end is too short for another step."))
 
 
 def correlate(x, kernel):
@@ -46,14 +46,14 @@ exercise("convolutions.11", [(GRID, [[0.0, 1.0], [-1.0, 0.0]]), (GRID, [[1.0, 0.
 
 value("models.4", [7850, 1216], [7840, 1200], (
     "A linear layer has a weight for each pair of input and output; a convolution one for each pair of channels and each position of the kernel.",
-    "Both have one bias for each output: 784 · 10 + 10, and 3 · 16 · 5 · 5 + 16."))
+    "Both have one bias for each output. What counts as an output of the convolution: a channel, or a pixel?"))
 exercise("models.10", [(3, 16, 5), (1, 6, 5), (64, 64, 3), (6, 16, 1)],
          lambda i, o, k: i * o * k * k + o, lambda i, o, k: i * o * k + o, (
     "A kernel has rows *and* columns.",
-    "`inputs * outputs * kernel * kernel + outputs`"))
+    "There is a kernel for each pair of an input and an output channel, and a bias for each output channel."))
 exercise("models.11", [(64,), (2,), (784,)], lambda n: sqrt(2 / n), lambda n: 2 / n, (
     "That is the variance. The standard deviation is its square root.",
-    "`(2.0 / inputs as f64).sqrt()`"))
+    "The variance is 2 divided by the number of inputs. `inputs as f64` is this number for the division."))
 
 
 def normalised(x):
@@ -68,7 +68,7 @@ def normalised(x):
 exercise("models.12", [([[1.0, 10.0], [3.0, -10.0]],), ([[2.0], [2.0]],), ([[0.0, 1.0, 2.0], [1.0, 1.0, 2.5], [5.0, 0.0, 1.0]],)],
          normalised, lambda x: columns(normalised(columns(x))) if len(x[0]) > 1 else [[1.0], [1.0]], (
     "Mean and variance of each feature run over the examples, dimension 0. The variance is the mean of the squares, after the mean was subtracted.",
-    "With `d = x - x.mean(0)`: divide d by `(d.sqr().mean(0) + 1e-5).sqrt()`."), 1e-3)
+    "`x - x.mean(0)` has the mean 0. Its variance is the mean of its squares along the same dimension; add 1e-5 to it before the root."), 1e-3)
 
 # --- Data
 
@@ -81,16 +81,16 @@ def batches(n, size, drop_last):
 exercise("data.10", [(10, 3, False), (10, 3, True), (6, 2, False), (2, 5, True), (2, 5, False)],
          batches, lambda n, s, d: batches(n, s, not d), (
     "All batches have `batch_size` examples, except perhaps the last.",
-    "`n / batch_size` full batches; then `n % batch_size`, unless it is 0 or `drop_last` is set."))
+    "A division of integers counts the full batches, and `%` returns what is left. When is this a batch too?"))
 exercise("data.11", [([0.0, 0.5, 1.0], 0.5, 0.25), ([3.0], 3.0, 2.0), ([1.0, -1.0], 0.0, 10.0)],
          lambda x, m, s: [(v - m) / s for v in x], lambda x, m, s: [v / s - m for v in x], (
     "Subtract first, then divide.",
-    "`(x - mean) / std`"))
+    "A tensor minus an `f64`, or divided by one, is computed element by element. Where do parentheses matter?"))
 exercise("data.12", [([[1, 2, 3], [4]], 0), ([[7]], 9), ([[], [5, 6]], 1)],
          lambda s, v: [row + [v] * (max(map(len, s)) - len(row)) for row in s],
          lambda s, v: [[v] * (max(map(len, s)) - len(row)) + row for row in s] if len(s) > 1 else [[0]], (
     "Padding is added at the end, up to the length of the longest sequence.",
-    "`let mut row = sequence.clone(); row.resize(longest, value);`"))
+    "Find the longest sequence first. `resize` makes a `Vec` longer and fills it with a value."))
 
 
 def crop(x, size):
@@ -101,7 +101,7 @@ def crop(x, size):
 exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1)],
          crop, lambda x, n: [row[:n] for row in x[:n]], (
     "Cut off as much at the top as at the bottom; if the difference is odd, one row more at the bottom.",
-    "Begin at `(height - size) / 2`, and likewise for the width: `x.i((top..top + size, left..left + size))`."))
+    "The first row is half of what is cut off in all, rounded down; the same holds for the columns. `x.i` takes two ranges."))
 
 # --- Tables
 
@@ -158,12 +158,12 @@ exercise("tables.11", [([1.0, 3.0],), ([0.0, 0.0, 3.0, 3.0],), ([181.0, 186.0, 1
 exercise("figures.4", [([1.0, 10.0], [1.0, 100.0]), ([2.0, 8.0, 32.0], [5.0, 10.0, 20.0]), ([1.0, 100.0], [7.0, 0.07])],
          lambda x, y: log(y[-1] / y[0]) / log(x[-1] / x[0]), lambda x, y: (y[-1] - y[0]) / (x[-1] - x[0]), (
     "In logarithms, y = c · x^p is a line: log y = log c + p log x.",
-    "Divide the difference of the logarithms of y by that of the logarithms of x."))
+    "So the power is the slope of this line, and two of its points are enough."))
 exercise("figures.8", [([[1.0, 0.0], [0.0, 1.0], [-1.0, 2.0]],), ([[0.5, 0.5]],)],
          lambda s: columns([[sum(c[:i + 1]) for i in range(len(c))] for c in columns(s)]),
          lambda s: [[sum(row[:i + 1]) for i in range(len(row))] for row in s], (
     "Each row is a step, so the sum runs along dimension 0.",
-    "`steps.cumsum(0)`"))
+    "A tensor has a method for running sums, `cumsum`, which needs the dimension."))
 
 
 def bins(values, count):
@@ -199,22 +199,22 @@ exercise("modern-cnns.3", [(16,), (8,), (64,)], lambda c: [7, 27 * c * c, 49 * c
     "Three layers of `channels * channels * 3 * 3` weights, against one of `channels * channels * 7 * 7`."))
 value("modern-cnns.5", [245880, 3960], [245760, 3840], (
     "After two poolings, 32 channels of 8 by 8 positions are left. The layer has 120 outputs, and biases.",
-    "2 048 · 120 + 120 and 32 · 120 + 120."))
+    "Global average pooling leaves one value of each channel. In both cases, a linear layer has a weight for each pair of input and output."))
 exercise("modern-cnns.8", [([(3, 1), (3, 1)],), ([(3, 2), (3, 1)],), ([(7, 2), (3, 2), (3, 1)],), ([(1, 1)],)],
          field, lambda layers: 2 + sum(k - 1 for k, _ in layers), (
     "A kernel adds (kernel − 1) steps. How far apart are two neighbouring inputs of it, in pixels of the image?",
-    "With `size = 1` and `step = 1`: for each layer `size += (kernel - 1) * step`, then `step *= stride`."))
+    "Keep two values from layer to layer: the size so far, and the distance of neighbouring outputs in pixels. Which of them does the stride change, and when?"))
 exercise("modern-cnns.9", [([[[[1.0, 3.0], [5.0, 7.0]], [[0.0, 0.0], [0.0, 2.0]]]],), ([[[[2.0]]], [[[3.0]]]],)],
          lambda x: [[sum(map(sum, c)) / (len(c) * len(c[0])) for c in image] for image in x],
          lambda x: [[max(map(max, c)) + 0.1 for c in image] for image in x], (
     "The mean runs over height and width, dimensions 2 and 3.",
-    "`x.mean((2, 3))`"))
+    "`mean` also takes several dimensions at once, as a tuple."))
 exercise("modern-cnns.10", [([[1.0, -2.0]], [[0.0, 0.0], [0.0, 0.0]]), ([[1.0, 2.0]], [[1.0, 0.0], [0.0, -3.0]]),
                             ([[0.5], [-1.0]], [[2.0]])],
          lambda x, w: [[max(0.0, a + b) for a, b in zip(r, s)] for r, s in zip(x, matmul(x, w))],
          lambda x, w: [[max(0.0, a) for a in r] for r in matmul(x, w)], (
     "Without weights, the block must pass on its input: where does `x` come in?",
-    "`(x + x.matmul(w)).relu()`"))
+    "The input is added before the ReLU, not after it."))
 
 # --- Fine-tuning
 

@@ -10,7 +10,7 @@ exercise("flow-matching.7", [([0.0, 1.0], [2.0, -1.0], 0.25), ([3.0], [5.0], 0.0
          lambda x0, x1, t: [(1 - t) * a + t * b for a, b in zip(x0, x1)],
          lambda x0, x1, t: [t * a + (1 - t) * b for a, b in zip(x0, x1)], (
     "At t = 0 the result is `x0`, at t = 1 it is `x1`.",
-    "`x0 * (1.0 - t) + x1 * t`"))
+    "Each point has a weight. At every time, the two weights add up to 1."))
 
 
 def euler(x, rate, steps):
@@ -27,20 +27,20 @@ exercise("flow-matching.9", [([1.0, 2.0], [0.0, 4.0], 1.0), ([1.0, 2.0], [0.0, 4
          lambda c, u, w: [b + w * (a - b) for a, b in zip(c, u)],
          lambda c, u, w: [a + w * (a - b) for a, b in zip(c, u)], (
     "With w = 1 the result is the velocity with the class, with w = 0 the one without it.",
-    "`without + (with - without) * w`"))
+    "Begin at the velocity without the class, and go w times the way to the other."))
 
 # --- Autoencoders
 
 floats("autoencoders.3", [0.0, 2.0], [0.0, 4.0], (
     "Put the numbers into the formula: µ² + σ² − ln σ² − 1, halved.",
-    "With µ = 0 and σ = 1 everything cancels. With µ = 2, only µ² / 2 is left."))
+    "ln 1 is 0. Which of the four terms are left for the first cloud, and what does µ add for the second?"))
 exercise("autoencoders.7", [([1.0, -2.0], [0.0, 0.0], [0.5, 1.0]), ([0.0, 3.0], [2.0, -2.0], [1.0, -1.0]), ([4.0], [1.0], [0.0])],
          lambda mean, log_var, noise: [m + exp(v / 2) * e for m, v, e in zip(mean, log_var, noise)],
          lambda mean, log_var, noise: [m + exp(v) * e for m, v, e in zip(mean, log_var, noise)], (
     "The standard deviation is the square root of the variance, so half of the logarithm.",
-    "`mean + (log_var * 0.5).exp() * noise`"))
+    "`(log_var * 0.5).exp()` is the standard deviation, by which the noise is scaled."))
 exercise("autoencoders.8", [([0.0, 0.0], [0.0, 0.0]), ([1.0, -2.0], [0.0, 1.0]), ([0.5], [-3.0]), ([2.0, 0.0, 1.0], [0.5, -0.5, 0.0])],
          lambda mean, log_var: sum(m * m + exp(v) - v - 1 for m, v in zip(mean, log_var)) / 2,
          lambda mean, log_var: sum(m * m + exp(v) - 1 for m, v in zip(mean, log_var)) / 2, (
     "`log_var.exp()` is the variance.",
-    "`((mean.sqr() + log_var.exp() - log_var - 1.0) * 0.5).sum_all().item()`"))
+    "`log_var` itself is ln σ². Put both into the formula of the chapter, element by element, and add up all elements."))

@@ -12,7 +12,7 @@ value("welcome.3", [6, 7, 1, 0], [7, 7, 1, 0.5], (
 exercise("welcome.6", [(32.0,), (212.0,), (0.0,), (98.6,), (-40.0,)],
          lambda f: (f - 32) * 5 / 9, lambda f: f - 32 * 5 / 9, (
     "`*` and `/` are calculated before `-`. Put parentheses around the subtraction.",
-    "`(fahrenheit - 32.0) * 5.0 / 9.0`"))
+    "Multiply the result of the subtraction by 5.0, and divide by 9.0. `5 / 9` would be a division of integers."))
 exercise("welcome.9", [(2024,), (2023,), (1900,), (2000,), (2100,)],
          lambda y: y % 4 == 0 and (y % 100 != 0 or y % 400 == 0), lambda y: y % 4 == 0, (
     "`year % 4 == 0` is true if 4 divides the year. Which years are exceptions?",
@@ -20,7 +20,7 @@ exercise("welcome.9", [(2024,), (2023,), (1900,), (2000,), (2100,)],
 exercise("welcome.10", [("a tensor",), ("",), ("rhythm",), ("Ferris",), ("AEIOU and aeiou",)],
          lambda t: sum(c in "aeiouAEIOU" for c in t), lambda t: sum(c in "aeiou" for c in t), (
     "`text.chars()` goes through the letters of a text. Capital letters are vowels too.",
-    "`text.to_lowercase().chars().filter(|c| \"aeiou\".contains(*c)).count()`"))
+    "`to_lowercase()` makes all letters small. `filter` keeps the letters for which `\"aeiou\".contains(…)` is true."))
 
 
 def positions(steps):
@@ -30,7 +30,7 @@ def positions(steps):
 exercise("welcome.11", [([1, 1, -1, 1],), ([],), ([-1, -1, -1],), ([5],)],
          positions, lambda s: [0, *positions(s)], (
     "Keep the position in a `let mut` variable outside of the loop, and push it in each step.",
-    "`for step in steps { position += step; list.push(position); }`"))
+    "Change the position first, then push it: the list begins with the position after the first step."))
 
 # --- Tensors
 
@@ -67,7 +67,7 @@ value("tensors.4", [[3, 4], [3, 4], [], [2, 3, 4], []], [[3, 4], [3, 4], [3, 4],
 exercise("tensors.7", [(M,), ([[-1.0, 1.0]],), ([[0.5], [7.0]],), ([[1.0, 2.0], [3.0, 4.0], [-5.0, 5.0]],)],
          lambda x: [softmax(row) for row in x], lambda x: columns([softmax(c) for c in columns(x)]), (
     "Which dimension must the sum run along, so that each *row* has one sum?",
-    "`&e / e.sum_keepdim(1)`, where `e` is `x.exp()`."))
+    "Compute the exponentials once. `sum_keepdim` keeps a column of sums, so that the division broadcasts it."))
 exercise("tensors.8", [([[0.0, 0.0], [3.0, 4.0]],), ([[1.0, 1.0]],), ([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]],)],
          distances, lambda p: [[d * d for d in row] for row in distances(p)], (
     "Subtract, square, sum along the last dimension. Is there a step after that?",
@@ -80,7 +80,7 @@ exercise("tensors.9", [([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]), ([[
 exercise("tensors.10", [(M,), ([[2.0], [4.0]],), ([[1.0, -1.0], [5.0, 1.0], [0.0, 0.0]],)],
          centred, lambda x: columns(centred(columns(x))), (
     "The mean of each column runs along dimension 0.",
-    "`x - x.mean(0)`"))
+    "The means have the shape (columns,). A subtraction broadcasts them over the rows."))
 
 # --- Automatic differentiation
 
@@ -103,11 +103,11 @@ exercise("autodiff.7", [(X, Y), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]), ([-1.0, 0.0,
 exercise("autodiff.10", [(0.0,), (1.0,), (-2.0,), (3.5,)],
          lambda x: sin(x) + x * cos(x), lambda x: cos(x), (
     "Create a `Parameter`, compute with its tensor, and call `backward` on the result.",
-    "`let x = Parameter::new(&tensor(x)).tensor();`, then `(&x * x.sin()).backward().of(&x)`"))
+    "Keep the tensor of the parameter in a variable: you compute with it, and `of` needs a reference to the same tensor."))
 exercise("autodiff.11", [([1.0, 2.0, -3.0],), ([0.0],), ([0.5, 0.25],)],
          lambda x: [3 * v * v for v in x], lambda x: [v ** 3 for v in x], (
     "Return the gradient, not the value: `backward` needs a single value, such as a sum.",
-    "`x.pow(3).sum_all().backward()`, then `of(&x)` of the result."))
+    "`sum_all` makes one value of the cubes. `backward` returns all gradients, and `of` returns the gradient of one tensor."))
 
 # --- Linear regression
 
@@ -119,22 +119,22 @@ exercise("linear-regression.10", [([1.0, 2.0], [0.0, 0.0]), ([3.0], [3.0]), ([1.
          lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)) / len(a),
          lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)), (
     "Is it the mean of the squares, and not their sum?",
-    "`(y_hat - y).sqr().mean_all().item()`"))
+    "`mean_all` is the mean of all elements, and `item()` makes an `f64` of it. What has to be squared before?"))
 exercise("linear-regression.11", [(1000, 100, 3), (1000, 32, 3), (10, 32, 1), (200, 1, 2)],
          lambda n, b, e: -(-n // b) * e, lambda n, b, e: n // b * e, (
     "The last batch of an epoch may be smaller; it is a step too.",
-    "`examples.div_ceil(batch_size) * epochs`"))
+    "`div_ceil` divides integers and rounds up. Each epoch has as many steps as the first."))
 exercise("linear-regression.12", [([1.0, 2.0, 3.0], 3), ([-2.0], 4), ([0.5, 2.0], 1)],
          lambda x, d: [[v ** (k + 1) for k in range(d)] for v in x],
          lambda x, d: [[v ** k for k in range(d)] for v in x], (
     "Make one column for each power from 1 to `degree`, and join them along dimension 1.",
-    "`Tensor::stack(&columns, 1)`, where column k is `x.pow(k)`."))
+    "`pow(k)` computes one column, and `Tensor::stack` joins a list of tensors along a new dimension."))
 
 # --- Softmax regression
 
 exercise("softmax-regression.4", [(1000,), (10,), (2,), (1,)], log, lambda n: 1 / n, (
     "An untrained classifier gives each class the same probability.",
-    "The loss is minus the logarithm of that probability, 1 / classes."))
+    "The loss is minus the logarithm of the probability of the correct class. How large is this probability here?"))
 exercise("softmax-regression.6", [([1.0, 2.0, 3.0], 2), ([0.0, 0.0], 0), ([-1.0, 4.0, 0.5, 0.5], 1)],
          lambda z, c: [p - (i == c) for i, p in enumerate(softmax(z))], lambda z, c: softmax(z), (
     "Compute the softmax first. The gradient is different for one class only.",
@@ -156,18 +156,18 @@ exercise("softmax-regression.9", [([[1.0, 2.0], [3.0, 0.0]], [1, 0]), ([[1.0, 2.
          lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)) / len(y),
          lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)), (
     "`argmax(1)` returns the predicted classes. Which of them are equal to the targets?",
-    "`logits.argmax(1).eq(y)` has ones and zeros: take their mean."))
+    "`eq` returns ones and zeros. How do you get a share from them?"))
 exercise("softmax-regression.10", [([0.1, 0.2, 0.7], 2), ([0.5, 0.5], 0), ([0.01, 0.99], 0)],
          lambda p, c: -log(p[c]), lambda p, c: 1 - p[c], (
     "Use the natural logarithm, `ln()`.",
-    "`-p[class].ln()`"))
+    "Only the probability of the correct class counts. The logarithm of a probability is negative, the loss is not."))
 
 # --- The multilayer perceptron
 
 exercise("mlp.3", [(64, 64, 10), (1, 1, 1), (784, 256, 10)],
          lambda i, h, o: i * h + h + h * o + o, lambda i, h, o: i * h + h * o, (
     "Besides its weights, a linear layer has one bias for each output.",
-    "`(inputs + 1) * hidden + (hidden + 1) * outputs`"))
+    "Count the layers one by one: the outputs of the first are the inputs of the second."))
 
 
 def three_losses(x, y, parameters, rate=0.1, relu=lambda v: max(v, 0.0)):
@@ -203,7 +203,7 @@ exercise("mlp.7", [([1.0], [0.0], [1.0]), ([2.0, -1.0], [1.0, 3.0], [0.5, 2.0]),
                    ([0.5, 2.0, -1.0], [-1.0, 0.5, 0.0], [4.0, -1.0, 3.0])],
          coefficients, lambda w1, b1, w2: [c / (i % 2 + 1) for i, c in enumerate(coefficients(w1, b1, w2))], (
     "One hidden unit computes (ax + b)². Multiply it out, and collect what belongs to the same power of x.",
-    "w(ax + b)² is wb² + 2wab · x + wa² · x². Sum each of the three over the units."))
+    "(ax + b)² has three parts: one with x², one with x, one without. The weight w multiplies all three; then sum each over the units."))
 
 
 def smallest_good(widths, accuracies, within):
@@ -221,7 +221,7 @@ exercise("mlp.9", [([[-1.0, 2.0], [0.0, -3.0]],), ([5.0],), ([-0.5, 0.5],)],
          lambda x: [max(v, 0.0) if isinstance(v, float) else [max(w, 0.0) for w in v] for v in x],
          lambda x: [abs(v) if isinstance(v, float) else [abs(w) for w in v] for v in x], (
     "`x.gt(0.0)` is 1 where an element is positive and 0 elsewhere, in the type `u8`.",
-    "`x * x.gt(0.0)`, or `x.maximum(0.0)`."))
+    "An element that is multiplied by 1 is kept, one multiplied by 0 disappears."))
 
 
 def hidden(x, w, b):
@@ -232,7 +232,7 @@ exercise("mlp.10", [([[1.0, 2.0]], [[1.0, -1.0], [0.5, 0.5]], [0.0, 0.0]), ([[1.
                     ([[0.0, 0.0]], [[1.0], [1.0]], [0.5])],
          hidden, lambda x, w, b: hidden(x, w, [0.0] * len(b)), (
     "Matrix product, bias, ReLU, in this order. The bias has one dimension: `+` broadcasts it.",
-    "`(x.matmul(w) + b).relu()`"))
+    "`matmul` needs (batch, features) and (features, units), in this order. `relu()` is a method of the sum."))
 exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2), ([1.0, 1.0], [0.0, 0.0], 0.9)],
          lambda x, m, p: [v * k / (1 - p) for v, k in zip(x, m)], lambda x, m, p: [v * k for v, k in zip(x, m)], (
     "The mean must stay the same, so the elements that are kept have to grow.",
@@ -242,21 +242,21 @@ exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2)
 
 value("autograd-from-scratch.1", [3, 12], [2, 4], (
     "Each leaf and each product is a node. The derivative of x³ is 3x².",
-    "One leaf and two products. At x = 2, 3x² is 3 · 4."))
+    "How many products does x · x · x need, and how many leaves? Put x = 2 into the derivative."))
 exercise("autograd-from-scratch.10", [(0.0,), (1.0,), (-2.0,)],
          lambda x: [exp(sin(x)), exp(sin(x)) * cos(x)], lambda x: [exp(sin(x)), exp(cos(x))], (
     "Multiply the derivatives of both functions: exp'(u) at u = sin x, and sin'(x).",
-    "The derivative is exp(sin x) · cos x."))
+    "The exponential is its own derivative, and the derivative of the sine is the cosine."))
 exercise("autograd-from-scratch.11", [(1.0, 0.1), (2.0, 0.001), (-3.0, 0.5)],
          lambda x, h: ((x + h) ** 3 - (x - h) ** 3) / (2 * h), lambda x, h: ((x + h) ** 3 - x ** 3) / h, (
     "Take one step to each side, not just to the right.",
-    "The two points are 2h apart: `((x + h).powi(3) - (x - h).powi(3)) / (2.0 * h)`."))
+    "Divide the difference of the two values by the distance of the two points. This distance is not h."))
 
 # --- Training
 
 exercise("training.5", [(10,), (2,), (1000,)], lambda n: [log(n), 1 / n], lambda n: [1 / n, log(n)], (
     "Each class has the probability 1 / classes. How often is a guess right?",
-    "The cross-entropy is the natural logarithm of the number of classes, the accuracy 1 / classes."))
+    "The cross-entropy is minus the natural logarithm of the probability of the right class; the accuracy is the share of right guesses."))
 exercise("training.7", [([0.5, 0.7, 0.7, 0.6, 0.9],), ([],), ([0.0, 0.0, 0.1],), ([0.9, 0.8, 0.85, 0.7],)],
          lambda a: [i + 1 for i, v in enumerate(a) if all(v > other for other in a[:i])],
          lambda a: [i + 1 for i, v in enumerate(a) if i == 0 or v > a[i - 1]], (
@@ -277,7 +277,7 @@ exercise("training.8", [([[2.0], [-1.0], [0.25], [-3.0]], [[1.0], [0.0], [1.0], 
                         ([[300.0], [-300.0], [1.0]], [[1.0], [1.0], [0.0]])],
          yes_or_no, lambda z, y: [yes_or_no(z, y)[0], sum((v > 0.5) == (t == 1) for (v,), (t,) in zip(z, y)) / len(y)], (
     "The loss is `bce_with_logits`. From which logit on is the probability above one half?",
-    "`y_hat.gt(0.0).eq(y).mean_all()` is the accuracy."))
+    "`logits.gt(0.0)` has a 1 where the prediction is yes. Compare it with the targets, and take the mean."))
 
 
 def from_size(sizes, each, bulk):
@@ -314,12 +314,12 @@ exercise("training.11", [([1.0, 3.0, 5.0, 7.0], 2), ([1.0, 2.0, 3.0, 4.0, 9.0], 
          lambda v, n: [sum(v[i:i + n]) / len(v[i:i + n]) for i in range(0, len(v), n)],
          lambda v, n: [sum(v[i:i + n]) / n for i in range(0, len(v), n)], (
     "The last interval may be shorter. Divide by the number of losses that it really has.",
-    "`losses.chunks(every).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect()`"))
+    "`chunks(every)` returns the intervals, also the last one. `map` turns each of them into its mean."))
 
 exercise("training.12", [(0.0, 1.0), (2.0, 0.0), (-3.0, 1.0), (800.0, 0.0), (-800.0, 0.0)],
          bce, lambda z, y: float(abs(z) * (1 - y) + 0.5), (
     "`exp(800)` is infinite. Only take the exponential of something that is not positive.",
-    "`z.max(0.0) - z * y + (1.0 + (-z.abs()).exp()).ln()`"))
+    "In the formula, only −|z| goes into the exponential, as `-z.abs()`. `max` and `ln` are methods of `f64`."))
 
 # --- Generalisation
 
@@ -330,24 +330,24 @@ exercise("generalisation.9", [(0.95, 100), (0.5, 10), (0.9, 10000), (1.0, 50)],
 exercise("generalisation.3", [(0.95, 0.011), (0.5, 0.03), (0.9, 0.007)],
          lambda a, e: -int(-(a * (1 - a) / e ** 2) // 1), lambda a, e: int(sqrt(a * (1 - a)) / e), (
     "Solve the formula of the standard error for n.",
-    "n is a(1 − a) divided by the square of the error, rounded up: `.ceil() as usize`."))
+    "The square of the error is the variance of one result divided by n. Round n up with `.ceil()`."))
 exercise("generalisation.7", [([[[0.6, 0.4]], [[0.1, 0.9]]],), ([[[0.2, 0.8], [0.7, 0.3]], [[0.5, 0.5], [0.1, 0.9]], [[0.4, 0.6], [0.9, 0.1]]],)],
          lambda p: [row.index(max(row)) for row in [[sum(c) for c in zip(*rows)] for rows in zip(*p)]],
          lambda p: [row.index(min(row)) for row in p[0]], (
     "Average over the networks, dimension 0, before you look for the largest.",
-    "`p.mean(0).argmax(1)`"))
+    "After the mean, the shape is (examples, classes). `argmax` needs the dimension of the classes."))
 exercise("generalisation.8", [(6, 3), (4, 2), (5, 5), (6, 1)],
          lambda n, k: [list(range(i * n // k, (i + 1) * n // k)) for i in range(k)],
          lambda n, k: [list(range(i, n, k)) if k > 1 else [] for i in range(k)], (
     "Fold i begins at i · n / k.",
-    "`(0..k).map(|i| (i * n / k..(i + 1) * n / k).collect()).collect()`"))
+    "It ends where the next fold begins. A range such as `a..b` can be collected into a list."))
 
 # --- Stability
 
 exercise("stability.3", [(0.1, 64), (0.2, 50), (0.05, 256)],
          lambda s, n: s * sqrt(n / 2), lambda s, n: s * sqrt(n), (
     "Before ReLU, the size grows by the standard deviation times √n. What does ReLU do to it?",
-    "ReLU sets half of the squares to 0: the factor is std · √(n / 2)."))
+    "ReLU sets half of the elements to 0. What does this do to the mean of the squares, and what to its root?"))
 
 
 def layers(limit):
@@ -362,28 +362,28 @@ exercise("stability.4", [(1e-8,), (0.5,), (1e-3,)], layers, lambda x: layers(x) 
     "Multiply in a loop until it is, and count the layers."))
 value("stability.5", [256, 256], [257, 259], (
     "bf16 has 8 significant bits. Which integers above 256 can it represent?",
-    "The next number after 256 is 258. 257 is in the middle and is rounded to 256, each time."))
+    "It has every second integer there. A sum in the middle is rounded to the neighbour whose last bit is 0, before the next 1 is added."))
 exercise("stability.8", [([1000.0, 1000.0],), ([0.0, 1.0, 2.0],), ([-1000.0, -1001.0],), ([5.0],)],
          lambda x: max(x) + log(sum(exp(v - max(x)) for v in x)), max, (
     "Subtract the largest element before `exp`, and add it again at the end.",
-    "`m + log(sum(exp(x - m)))`: all exponents are 0 or negative."))
+    "If m is the largest element, all elements of `x - m` are 0 or negative, so their exponentials do not overflow."))
 exercise("stability.9", [([1.0] + [1e-8] * 1000,), ([1.0, 2.0, 3.0],), ([100000.0] + [0.001] * 500,)],
          sum, lambda x: x[0], (
     "The part that was lost is `(sum_after - sum_before) - value`. Subtract it from the next value.",
-    "`let y = value - lost; let new = sum + y; lost = (new - sum) - y; sum = new;`"), 1e-6)
+    "Keep two variables, the sum and what was lost. Each step needs the sum before and after the addition."), 1e-6)
 
 # --- Optimisers
 
 floats("optimisers.4", [sqrt(10), 1.0], [1.0, 1.0], (
     "The first moment is 0.1 g after one step, the second 0.001 g².",
-    "Without the correction: 0.1 / √0.001."), 1e-3)
+    "A step is the rate times the first moment, divided by the root of the second, and g cancels. The correction divides the moments by 0.1 and by 0.001 before."), 1e-3)
 exercise("optimisers.5", [(1000000,), (10,)], lambda n: [0, n, n, 2 * n], lambda n: [0, n, 2 * n, 3 * n], (
     "Momentum stores a velocity, RMSprop a mean of squares, for each parameter.",
     "Adam stores both."))
 exercise("optimisers.9", [(0.1, 0), (0.1, 9), (0.1, 19), (0.1, 79), (1.0, 1999)],
          lambda b, s: b * min((s + 1) / 20, sqrt(20 / (s + 1))), lambda b, s: b * min(s / 20, sqrt(20 / (s + 1))), (
     "With t = step + 1, the rate is base · t / 20 during the warm-up.",
-    "Afterwards it is base · √(20 / t). The smaller of both is right everywhere."))
+    "Afterwards it falls with 1 / √t. At t = 20 both parts must have the value of the base rate."))
 
 
 def momentum(gradients, beta, rate):
@@ -397,4 +397,4 @@ def momentum(gradients, beta, rate):
 exercise("optimisers.11", [([1.0, 1.0, 1.0], 0.9, 0.1), ([1.0, -1.0], 0.5, 1.0), ([2.0], 0.9, 0.01), ([1.0, 0.0, 0.0], 0.8, 0.1)],
          momentum, lambda g, b, r: -r * sum(g), (
     "The velocity keeps the share `beta` of its old value and adds the gradient.",
-    "`v = beta * v + g; p -= rate * v;`, with `v` declared before the loop."))
+    "Declare the velocity and the parameter before the loop. In each step, the velocity changes first, and then moves the parameter."))

@@ -12,14 +12,14 @@ exercise("recurrent-networks.3", [(32, 128), (16, 64), (5, 3)],
          lambda i, h: [i * h + h * h + 2 * h, 4 * (i * h + h * h + 2 * h)],
          lambda i, h: [i * h + h * h, 4 * (i * h + h * h)], (
     "There is a matrix for the input, one for the state, and two biases.",
-    "`inputs * hidden + hidden * hidden + 2 * hidden` for the RNN; an LSTM computes four such vectors."))
+    "A matrix has a weight for each pair of its sizes, and each bias one value for each hidden unit. An LSTM computes four vectors in this way: three gates and the new content."))
 value("recurrent-networks.5", [21, 228], [20, 227], (
     "Multiply 0.8 by itself until the product is below 0.01.",
-    "The number of steps is above ln 0.01 / ln 0.8, about 20.6."))
+    "After n steps, 0.8 to the power of n is left. Count in a loop, or take logarithms on both sides."))
 exercise("recurrent-networks.8", [([0.5, 0.5],), ([0.1, 0.1, 0.1],), ([1.0],), ([0.9, 0.01, 0.3],)],
          lambda p: exp(-sum(map(log, p)) / len(p)), lambda p: len(p) / sum(p) + 0.5, (
     "The cross-entropy is the mean of −ln p. The perplexity is its exponential.",
-    "`(-p.iter().map(|p| p.ln()).sum::<f64>() / p.len() as f64).exp()`"))
+    "First the mean of the logarithms, then the exponential, once. The minus sign belongs to the exponent."))
 
 
 def step(x, h, w):
@@ -30,7 +30,7 @@ exercise("recurrent-networks.9", [([[0.5, -0.5]], [[1.0, 2.0]], [[0.1, 0.2], [0.
                                   ([[0.0], [0.2]], [[1.0], [-1.0]], [[0.5]])],
          step, lambda x, h, w: [[max(-1.0, min(1.0, a + b)) + 0.1 for a, b in zip(r, s)] for r, s in zip(x, matmul(h, w))], (
     "Only the state is multiplied by the matrix here; the input is added.",
-    "`(x + h.matmul(w)).tanh()`"))
+    "`tanh` comes last: it is applied to the sum."))
 
 # --- Attention
 
@@ -43,15 +43,15 @@ Q, K, V = [[1.0, 0.0], [0.0, 2.0]], [[1.0, 1.0], [0.0, 1.0], [-1.0, 0.5]], [[1.0
 exercise("attention.3", [(64, 4, 10), (64, 8, 20), (32, 4, 10)],
          lambda width, heads, steps: 4 * (width * width + width), lambda width, heads, steps: 4 * width * width, (
     "There are four linear layers of `width` by `width`, with biases. The heads share their outputs.",
-    "`4 * (width * width + width)`, whatever the number of heads or the length of the sequence."))
+    "One layer has `width * width` weights and `width` biases. Does the number of heads change anything, or the length of the sequence?"))
 exercise("attention.4", [([[1.0, 2.0], [3.0, 6.0]],), ([[5.0]],), ([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]],)],
          lambda v: [sum(c) / len(c) for c in zip(*v)], lambda v: [sum(c) + 0.1 for c in zip(*v)], (
     "Equal keys have equal scores. What does the softmax make of equal scores?",
-    "All weights are 1/n: the output is the mean of the values."))
+    "So all weights are equal, and they add up to 1. What is then the weighted sum of the values?"))
 exercise("attention.8", [(Q, K), (Q, Q), ([[3.0, 1.0, 0.0, 2.0]], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])],
          weights, lambda q, k: [softmax(row) for row in matmul(q, columns(k))], (
     "Divide the scores by √d before the softmax; d is the size of a query.",
-    "`(q.matmul(&k.t()) / (d as f64).sqrt()).softmax(-1)`"))
+    "`q.matmul(&k.t())` has a row of scores for each query. The softmax runs along each row."))
 exercise("attention.9", [(Q, K, V), (Q, Q, Q), ([[0.0, 0.0]], K, V)],
          lambda q, k, v: matmul(weights(q, k), v), lambda q, k, v: matmul(weights(q, k), [[2 * a for a in r] for r in v]), (
     "The output is the average of the values, with the attention weights.",
@@ -59,7 +59,7 @@ exercise("attention.9", [(Q, K, V), (Q, Q, Q), ([[0.0, 0.0]], K, V)],
 exercise("attention.10", [(1,), (3,), (4,)],
          lambda n: [[j <= i for j in range(n)] for i in range(n)], lambda n: [[j < i for j in range(n)] for i in range(n)], (
     "Position i may look at itself and at earlier positions.",
-    "`(0..n).map(|i| (0..n).map(|j| j <= i).collect()).collect()`"))
+    "Two loops, one inside the other: for each row i, each column j. Which comparison of i and j is true on the diagonal and below it?"))
 
 # --- Translating dates
 
@@ -68,7 +68,7 @@ value("translation.3", [[32, 40, 32], [32, 40, 128], [32, 128], [32, 11, 40]], [
     "The decoder reads all symbols but the last, and each of its steps has a weight for each letter of the text."))
 exercise("translation.4", [(0.99, 10), (0.5, 2), (1.0, 7), (0.9, 3)], lambda p, n: p ** n, lambda p, n: 1 - n * (1 - p), (
     "The probability that two independent letters are right is the product of both.",
-    "It is p to the power of n: `p.powi(n as i32)`."))
+    "For n letters, p is multiplied by itself again and again. `f64` has a method for this, `powi`."))
 
 
 def greedy_and_best(first, second):
@@ -82,7 +82,7 @@ exercise("translation.5", [([0.4, 0.6], [[0.9, 0.1], [0.5, 0.5]]), ([0.7, 0.3], 
 exercise("translation.7", [([1, 9, 17, 2],), ([1, 2],), ([1, 5, 5, 8, 30, 2],)],
          lambda y: [y[:-1], y[1:]], lambda y: [y[1:], y[1:]], (
     "From each symbol, the decoder predicts the next one. Which symbol has no successor?",
-    "The input is `y[..y.len() - 1]`, the target `y[1..]`."))
+    "Both lists are shorter than `y` by one symbol, at different ends."))
 
 
 def best_pairs(scores, next, width):
@@ -102,16 +102,16 @@ exercise("translation.9", [([-4.0, -5.0], [4, 10], 1.0), ([-4.0, -5.0], [4, 10],
 exercise("translation.10", [(["2", "20"], "0"), ([], "x"), (["", "a"], "é")],
          lambda texts, letter: [text + letter for text in texts], lambda texts, letter: texts, (
     "`for text in texts` moves the texts out of the list. Which loop lends them to be changed?",
-    "Declare the parameter as `mut texts` and loop over `&mut texts`."))
+    "Two things are to be changed: the parameter must be mutable, and the loop must borrow the list mutably."))
 
 # --- A GPT
 
 exercise("gpt.3", [(512,), (2,), (50257,)], log, lambda n: 1 / n, (
     "An untrained model gives each token about the same probability.",
-    "The loss is −ln(1 / tokens), which is ln(tokens)."))
+    "The loss of a token is minus the logarithm of its probability. How large is the probability of one of `tokens` equal ones?"))
 exercise("gpt.4", [(3.0, 2.3), (8.0, 4.0), (1.5, 1.0)], lambda b, c: b / c, lambda b, c: b * c, (
     "A token covers several characters, so its bits are divided among them.",
-    "Divide the bits per token by the characters per token."))
+    "For example, a token with 3 bits and 2 characters has 1.5 bits per character."))
 
 
 def pair(tokens):
@@ -141,7 +141,7 @@ exercise("gpt.8", [([1, 2, 1, 2, 3], [1, 2], 9), ([5, 5, 5], [5, 5], 6), ([1, 3]
 exercise("gpt.9", [([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0], 0.5), ([0.0, 4.0], 10.0)],
          lambda z, t: softmax([v / t for v in z]), lambda z, t: [v / t for v in softmax(z)] if t != 1 else z, (
     "Divide the logits by the temperature, not the probabilities.",
-    "`(logits / temperature).softmax(0)`"))
+    "`softmax` needs the dimension along which the probabilities add up to 1. Here there is only one."))
 
 # --- Rewards
 
@@ -163,7 +163,7 @@ def discounted(rewards, discount):
 exercise("rewards.8", [([1.0, 1.0, 1.0], 1.0), ([1.0, 0.0, 4.0], 0.5), ([0.0, -2.0, 3.0, 1.0], 0.9), ([5.0], 0.5), ([], 0.5)],
          discounted, lambda rewards, discount: discounted(rewards, 1.0), (
     "`iter_mut` borrows the vector as long as the loop runs. Which loop needs no borrow?",
-    "`for t in (0..sums.len()).rev()`, and `sums[t] += …` in it."))
+    "A loop over indices borrows the vector only for one access at a time. Later sums are needed first: in which order must the indices come?"))
 exercise("rewards.9", [([0.5, 0.25], [1.0, -1.0]), ([0.1, 0.9, 0.5, 0.5], [2.0, 0.0, -1.0, 3.0]), ([1.0], [4.0]), ([0.2], [-3.0])],
          lambda p, advantages: -sum(log(q) * a for q, a in zip(p, advantages)) / len(p),
          lambda p, advantages: -sum(q * a for q, a in zip(p, advantages)) / len(p), (
@@ -179,41 +179,41 @@ def above_others(returns):
 exercise("rewards.10", [([1.0, 3.0],), ([2.0, 2.0, 2.0],), ([10.0, 0.0, 5.0, 1.0],), ([-1.0, 4.0, 0.5],)],
          above_others, lambda returns: [r - sum(returns) / len(returns) for r in returns], (
     "The sum of the others is the sum of all, minus the own return. How many others are there?",
-    "`r - (sum - r) / (n - 1.0)`"))
+    "Divide the sum of the others by how many they are, not by `n`, before you subtract it."))
 
 # --- Machines
 
 exercise("gpus.6", [([[3.0, 4.0]],), ([[1.0, 1.0], [1.0, 1.0]],), ([[0.0]],), ([[-2.0, 1.0], [2.0, 0.5]],)],
          lambda x: sqrt(sum(v * v for row in x for v in row)), lambda x: sum(abs(v) for row in x for v in row) + 0.1, (
     "Square all elements, add them up, take the root.",
-    "`x.sqr().sum_all().sqrt().item()`"))
+    "`sqr`, `sum_all` and `sqrt` are methods of a tensor. `item()` makes an `f64` of the last one."))
 exercise("gpus.9", [(1000000, 0.001), (4000000000, 2.0), (500, 0.00001)],
          lambda b, s: b / s / 1e9, lambda b, s: b / s / 2 ** 30, (
     "A gigabyte is 10⁹ bytes.",
-    "`bytes as f64 / seconds / 1e9`"))
+    "`bytes as f64` can be divided by the seconds. In which unit is the result, and in which should it be?"))
 exercise("gpus.10", [([1000, 1000], 4), ([3], 8), ([], 2), ([64, 3, 224, 224], 4)],
          lambda s, b: prod(s) * b, lambda s, b: sum(s) * b, (
     "The number of elements is the product of the sizes.",
-    "`shape.iter().product::<usize>() * bytes`; the product of no sizes is 1, a scalar."))
+    "`product()` multiplies the elements of an iterator. For no sizes it returns 1, as a scalar has one element."))
 exercise("leaf-network.9", [(8, 128), (1, 224), (40, 64)],
          lambda n, s: n * 3 * s * s * 4, lambda n, s: n * s * s * 4, (
     "A colour image has three channels, and an `f32` has four bytes.",
-    "`batch_size * 3 * side * side * 4`"))
+    "First the values of one photograph, from its channels, rows and columns; then of the whole batch; then the bytes."))
 exercise("leaf-network.10", [([[1.0, 3.0], [2.0, 0.5]],), ([[0.0, 0.0]],)],
          lambda z: [b - a for a, b in z], lambda z: [a - b + 0.1 for a, b in z], (
     "Column 0 is *diseased*, column 1 *healthy*. How far is the second above the first?",
-    "`logits.i((.., 1)) - logits.i((.., 0))`"))
+    "`logits.i((.., 1))` is one of the two columns. In which order must they be subtracted?"))
 exercise("ai-on-a-gpu.6", [(0.9, 50.0), (0.5, 2.0), (0.0, 100.0), (1.0, 8.0)],
          lambda p, f: 1 / (1 - p + p / f), lambda p, f: p * f + 0.1, (
     "The new time has two parts: one is as long as before, the other is divided by the factor.",
-    "`1.0 / (1.0 - share + share / factor)`: Amdahl's law."))
+    "Let the old time be 1. The speed-up is the old time divided by the new time, the sum of both parts: this is Amdahl's law."))
 value("ai-on-a-gpu.7", [153600000, 614400000], [51200000, 204800000], (
     "A photograph has 32 by 32 pixels and three channels, one byte each.",
-    "50 000 · 3 · 32 · 32 bytes; an `f32` has four."))
+    "Multiply pixels, channels and photographs. As `f32`, each of these values has four bytes."))
 exercise("several-devices.4", [([1.0, 4.0], [3, 2]), ([2.0], [7]), ([1.0, 1.0, -5.0], [10, 10, 5])],
          lambda g, n: sum(a * b for a, b in zip(g, n)) / sum(n), lambda g, n: sum(g) / len(g) + (len(g) == 1), (
     "A device with more examples must have more weight.",
-    "Multiply each gradient by its number of examples, add, and divide by the number of all."))
+    "The gradient of a device is a mean over its own examples. Make a sum of it again before you add."))
 exercise("several-devices.12", [(5, 2), (6, 3), (7, 4), (2, 3)],
          lambda n, d: [n // d + (i < n % d) for i in range(d)], lambda n, d: [n // d] * (d - 1) + [n - n // d * (d - 1)] if n % d else [0], (
     "Each device gets `n / devices` examples; `n % devices` are left.",
@@ -227,19 +227,19 @@ exercise("several-devices.13", [([[1.0, 2.0], [3.0, 4.0]],), ([[5.0]],), ([[1.0,
 
 value("what-makes-it-fast.3", [268435456, 3145728], [134217728, 786432], (
     "Each of the 512 · 512 results needs 512 multiplications and 512 additions. An `f32` has four bytes.",
-    "2 · 512³ operations; three matrices of 512 · 512 · 4 bytes."))
+    "So each result needs 1 024 operations. Each of the three matrices has as many elements as there are results."))
 exercise("what-makes-it-fast.4", [(512,), (6,), (4096,)], lambda n: n / 6, lambda n: n / 12, (
     "Divide the operations, 2n³, by the bytes of three matrices of `f32`.",
-    "2n³ / (3 · 4 · n²)"))
+    "Each matrix has n² elements of four bytes. Which power of n is left after the division, and which factor?"))
 exercise("what-makes-it-fast.8", [([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2), ([1.0, 2.0, 3.0], 3), ([7.0, 8.0], 1)],
          lambda a, rows: [a[i] for c in range(len(a) // rows) for i in range(c, len(a), len(a) // rows)],
          lambda a, rows: a[::-1], (
     "The element of row i and column j is at `i * columns + j`. Where is it afterwards?",
-    "Two loops, the outer one over the columns, push `a[i * columns + j]`."))
+    "Each column of the old matrix becomes a row of the new one, so the outer loop runs over the columns."))
 exercise("what-makes-it-fast.9", [([0.1, -0.24, 0.6], 0.1), ([1.27, -1.27, 0.0], 0.01), ([2.0, -3.0, 0.5], 0.02)],
          lambda x, s: [max(-127, min(127, round(v / s))) for v in x], lambda x, s: [round(v / s / 2) + 1 for v in x], (
     "Divide by the scale, round, and keep the result between -127 and 127.",
-    "`(x / scale).round().clamp(-127.0, 127.0) as i64`"))
+    "`round` and `clamp` are methods of `f64`; convert to `i64` last."))
 exercise("what-makes-it-fast.10", [([127, -50, 3], [2, 4, 100], 0.001), ([1], [1], 0.5), ([100] * 4, [127] * 4, 0.0001)],
          lambda a, b, s: s * sum(x * y for x, y in zip(a, b)), lambda a, b, s: sum(x * y for x, y in zip(a, b)) + s, (
     "Add the products as integers; a sum of `i64` cannot overflow here.",
@@ -271,7 +271,7 @@ def box(image):
 exercise("ship-it.3", [([5.0, 1.0, 9.0, 3.0], 0.5), ([5.0, 1.0, 9.0, 3.0], 0.99), ([2.0], 0.5), ([4.0, 3.0, 2.0, 1.0, 0.5], 0.8)],
          percentile, lambda times, share: sum(times) / len(times) + 0.1, (
     "Sort a copy. How many of the values must be at or below the result?",
-    "With the sorted values: `sorted[(share * n as f64).ceil() as usize - 1]`."))
+    "Counted from 1, the result is at the position share · n, rounded up. From where does an index count?"))
 exercise("ship-it.6", [([0.0, 1.0, 2.0, 10.0], 5.0, 8), ([0.0, 1.0, 2.0, 3.0, 4.0], 100.0, 2), ([], 1.0, 4), ([3.0], 0.0, 1)],
          gather, lambda a, wait, most: [len(a) + 1], (
     "A batch begins with a request, and is complete when it has `most` of them, or when `wait` is over.",
@@ -302,11 +302,11 @@ def best_ranks(seconds, bytes, several=ring_seconds):
 exercise("several-machines.4", [(2, 100.0), (4, 1000.0), (1024, 4096.0)],
          lambda p, n: 2 * (p - 1) * n / p, lambda p, n: (p - 1) * n / p, (
     "A rank sends one piece in each step. How long is a piece, and how many steps are there?",
-    "There are `2 * (ranks - 1)` steps, and a piece is `bytes / ranks` long."))
+    "Each half of the ring takes one step less than there are ranks. A vector is divided into as many pieces as there are ranks."))
 exercise("several-machines.5", [(0, 4), (1, 4), (3, 4), (6, 7)],
          lambda r, p: (r + 1) % p, lambda r, p: r, (
     "In the last step of the first half, which piece does a rank receive? Look at the figure of the ring.",
-    "Rank 0 has piece 1, rank 1 has piece 2, and the last rank has piece 0."))
+    "Follow piece 0: rank 0 sends it first, and in each step it moves to the next rank. Where is it after `size - 1` steps?"))
 exercise("several-machines.8", [(8, 246_824.0), (1024, 246_824.0), (1024, 496e6), (64, 4.0), (64, 4e6)],
          lambda p, n: "ring" if ring_seconds(p, n) < tree_seconds(p, n) else "tree", lambda p, n: "ring", (
     "Compute both times with the formulas of the chapter.",
@@ -318,8 +318,8 @@ exercise("several-machines.9", [(0.003, 246_824.0), (1.0, 46.8e6), (28.0, 46.8e6
 exercise("several-machines.10", [(0.1, 8, [4, 0]), (0.1, 8, [4, 3]), (0.1, 8, [4, 100]), (0.5, 1, [10, 4])],
          lambda lr, p, at: lr * p * min(1, (at[1] + 1) / at[0]), lambda lr, p, at: lr * min(1, (at[1] + 1) / at[0]), (
     "After the warm-up, the rate is `lr` times the number of ranks.",
-    "Multiply it by `(step + 1) / warmup` as floating-point numbers, at most 1."))
+    "In step 0 the factor is the first of `warmup` equal parts. Divide as floating-point numbers, and let `min` keep the factor at 1 in the end."))
 exercise("several-machines.11", [(0, 8), (5, 8), (3, 4), (0, 1)],
          lambda r, p: [r ^ 2**i for i in range(p.bit_length() - 1)], lambda r, p: [(r + 2**i) % p for i in range(p.bit_length() - 1)], (
     "The partner is 1 away in the first step, 2 in the second, 4 in the third; partners have each other.",
-    "Flip one bit of the rank: `rank ^ 1`, `rank ^ 2`, `rank ^ 4`, …"))
+    "The distances are powers of two. Two partners differ in one bit of their ranks, and `^` flips bits."))

@@ -22,12 +22,12 @@ def merged(w, a, b):
 exercise("instructions.7", [([[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0]], [[3.0], [0.0]]), ([[0.0, 0.0, 0.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], [[2.0, -1.0]]), ([[5.0], [6.0]], [[0.0]], [[1.0], [1.0]])],
          merged, lambda w, a, b: w, (
     "For every x, the merged weight must satisfy x · Wᵀ + x · Aᵀ · Bᵀ = x · merged ᵀ.",
-    "`weight + b.matmul(a)`"))
+    "A transposed product swaps its factors: (B A)ᵀ is Aᵀ Bᵀ. What is then added to W?"))
 exercise("instructions.8", [([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 1.0, 1.0]), ([2.0, 8.0], [1.0, 0.0]), ([1.0, 1.0, 7.0], [1.0, 1.0, 1.0])],
          lambda losses, mask: sum(l * m for l, m in zip(losses, mask)) / sum(mask),
          lambda losses, mask: sum(l * m for l, m in zip(losses, mask)) / len(mask), (
     "Tokens of the documentation count neither in the sum nor in the number of tokens.",
-    "`(losses * mask).sum_all() / mask.sum_all()`"))
+    "A product with the mask drops the losses that do not count. How many count?"))
 
 # --- Reinforcement learning with a compiler
 
@@ -51,7 +51,7 @@ def without_groups(rewards, group):
 
 floats("compiler-rewards.3", [-0.0625, -0.0625, -0.0625, 0.1875], [0.0, 0.0, 0.0, 1.0], (
     "The gradient of the expected reward is p (r − J) for each token. What is J here?",
-    "J is 0.25, and each probability is 0.25. So the first is 0.25 · (0 − 0.25)."))
+    "With equal probabilities, J is the mean of the rewards. Then put r = 0 and r = 1 into p (r − J)."))
 exercise("compiler-rewards.7", [([1.0, 0.0, 0.0, 1.0], 4), ([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], 3), ([0.0, 0.0, 2.0, 2.0], 2), ([3.0], 1)],
          advantages, without_groups, (
     "`rewards.chunks(group)` returns the groups. Each has its own mean and its own spread.",
@@ -76,7 +76,7 @@ def pairs(levels):
 exercise("compiler-rewards.9", [([0, 2],), ([2, 0, 1],), ([1, 1, 1],), ([3, 0, 3, 0],), ([],)],
          pairs, lambda levels: [[j, i] for i, j in pairs(levels)], (
     "Compare each function with each other one. Which of them is first in the pair?",
-    "Two loops over the indices; push `(i, j)` if `levels[i] > levels[j]`."))
+    "Two loops over all indices, one inside the other. Equal levels make no pair."))
 exercise("compiler-rewards.10", [(0.0, 0.0, 0.1), (2.0, -1.0, 0.5), (-3.0, 4.0, 1.0), (10.0, 2.0, 0.1)],
          lambda chosen, rejected, beta: log(1 + exp(-beta * (chosen - rejected))),
          lambda chosen, rejected, beta: log(1 + exp(beta * (chosen - rejected))), (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from book_visit import Reader
-from lab import report
+from lab import becomes_true, report
 from playwright.sync_api import Browser
 
 CHAPTER = "autodiff.html"
@@ -70,9 +70,9 @@ def visit(reader: Reader, language: str, edition: Edition) -> None:
 
 
 def expect(reader: Reader, page, where: str, text: str) -> None:
-    all_texts = page.locator(where).all_text_contents()
-    if not any(text in found for found in all_texts):
-        reader.note(f"{text} is not in {all_texts[:3]}")
+    all_texts = page.locator(where).all_text_contents
+    if not becomes_true(page, lambda: any(text in found for found in all_texts())):
+        reader.note(f"{text} is not in {all_texts()[:3]}")
 
 
 def search(reader: Reader, name: str, edition: Edition) -> None:
@@ -86,9 +86,8 @@ def search(reader: Reader, name: str, edition: Edition) -> None:
             page.wait_for_function("typeof taperOptions === 'object' && !document.querySelector('#mdbook-searchbar-outer.searching')")
             page.keyboard.insert_text(edition.words)
         found = page.locator("#mdbook-searchresults a")
-        found.first.wait_for()
-        page.wait_for_timeout(500)  # a result for each letter that is typed
-        if not any(edition.found in link for link in found.evaluate_all("all => all.map(a => a.href)")):
+        links = lambda: found.evaluate_all("all => all.map(a => a.href)")
+        if not becomes_true(page, lambda: any(edition.found in link for link in links())):
             reader.note(f"{edition.found} is not found")
         expect(reader, page, "#mdbook-searchresults-header", edition.heading)
         if reader.screenshots:

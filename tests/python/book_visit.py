@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from lab import report
+from lab import becomes_true, report
 from playwright.sync_api import Browser, Page
 
 # Both widths and both themes, but not all four combinations: a problem of a theme does not depend on the width.
@@ -169,14 +169,13 @@ class Reader:
         self.where = "search"
         page.keyboard.press("/")
         page.keyboard.type("try_gpu")
-        page.locator("#mdbook-searchresults a").first.wait_for()
         result = page.locator("#mdbook-searchresults a[href*='gpus.html']")
-        if result.count() == 0:
+        if not becomes_true(page, result.count):
             self.note("try_gpu is not found in gpus.html")
             return
         result.first.click()
         page.wait_for_url("**/gpus.html*")
-        if page.locator("main mark").count() == 0:
+        if not becomes_true(page, page.locator("main mark").count):
             self.note("what was found is not marked")
         page.context.close()
 
@@ -188,9 +187,8 @@ class Reader:
             page.keyboard.press("/")
             page.keyboard.type(words)
             found = page.locator("#mdbook-searchresults a")
-            found.first.wait_for()
-            page.wait_for_timeout(500)  # a result for each letter that is typed
-            if not any(section in link for link in found.evaluate_all("all => all.map(a => a.href)")[:3]):
+            first = lambda: found.evaluate_all("all => all.map(a => a.href)")[:3]
+            if not becomes_true(page, lambda: any(section in link for link in first())):
                 self.note(f"{section} is not among the first three results")
             page.context.close()
 

@@ -137,7 +137,22 @@ class Clients:
         said = self.run("python", "-m", "pytest", "-p", "no:taper-nbval", "--nbval", "-q", str(path), fails=True)
         assert "1 failed, 4 passed" in said and "Cell 3" in said, said
         self.run("python", "-m", "pytest", "--nbval", "-q", str(path))
+        self.nbval_with_a_tolerance()
         return "all, with `packaging/nbval`; without it, a live display's first state is compared with the last one in the file"
+
+    def nbval_with_a_tolerance(self) -> None:
+        """A number may differ from the stored one by the tolerance of its cell, a figure of this cell in any way."""
+        document = notebook([("", 'println!("loss {}, step {}", 0.25, 3);\nplot(&[1.0, 2.0], &[&[1.0, 4.0]])')])
+        path = self.write("tolerance.ipynb", document)
+        self.run("jupyter-execute", "--inplace", str(path))
+        for taper, stored, passes in [({}, "0.251", False), ({"rtol": 0.01}, "0.251", True), ({"rtol": 0.001}, "0.251", False)]:
+            changed = json.loads(path.read_text())
+            cell = changed["cells"][0]
+            cell["metadata"]["taper"] = taper
+            cell["outputs"][0]["text"] = f"loss {stored}, step 3\n"
+            cell["outputs"][1]["data"]["image/svg+xml"] = "<svg/>"
+            changed_path = self.write("changed.ipynb", changed)
+            self.run("python", "-m", "pytest", "--nbval", "-q", str(changed_path), fails=not passes)
 
     def nbdime(self) -> str:
         one = self.write("one.ipynb", notebook())

@@ -52,10 +52,17 @@ class Questions(WithKernel):
             self.assertEqual(language | info["language_info"], language)
             self.assertIn(f"Taper {version}", info["banner"])
             self.assertIs(info["debugger"], False)
+            self.assertNotIn("kernel subshells", info.get("supported_features", []))
             links = {link["text"]: link["url"] for link in info["help_links"]}
             self.assertLessEqual({"Rust", "Candle"}, links.keys())
             self.assertTrue(all(url.startswith("https://") for url in links.values()), links)
             self.assertEqual(get_lexer_by_name(language["pygments_lexer"]).name, "Rust")
+        # A kernel without subshells ignores which one a request is for.
+        client = self.kernel.client
+        request = client.session.msg("kernel_info_request", {})
+        request["header"]["subshell_id"] = "1"
+        client.shell_channel.send(request)
+        self.assertEqual(self.kernel.finish(request["header"]["msg_id"]).reply["status"], "ok")
 
     def control_info(self) -> dict:
         client = self.kernel.client

@@ -126,6 +126,16 @@ def launch(playwright: Playwright) -> Browser:
         raise CannotBegin(f"{chromium} does not start\n{error}") from error
 
 
+def becomes_true(page: Page, holds: Callable[[], object], seconds: float = 30) -> bool:
+    """Returns whether a condition becomes true in time. Meanwhile the page goes on."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        page.wait_for_timeout(100)
+    return True
+
+
 class Lab:
     """A notebook that is open in JupyterLab or Notebook 7."""
 
@@ -171,8 +181,14 @@ class Lab:
         page.route(lambda url: "/lab/api/workspaces" in url, answer_workspaces)
         self.load()
         self.wait("the kernel to be idle", self.kernel_is_idle)
-        if page.locator("#jp-left-stack").is_visible():
-            page.keyboard.press("Control+b")
+        self.close_sidebar()
+
+    def close_sidebar(self) -> None:
+        """Closes the list of files, which each page that is loaded shows. Notebook 7 has none."""
+        files = self.page.locator("#jp-left-stack")
+        if files.is_visible():
+            self.page.keyboard.press("Control+b")
+            self.wait("the list of files to close", lambda: not files.is_visible())
 
     def load(self) -> None:
         """Loads the page, also once more while a cell runs."""
@@ -196,15 +212,19 @@ class Lab:
         if self.page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
             raise Failed("opening the notebook has changed it")
         self.choose("Edit", "editmenu:clear-all")
-        stale = [cell["prompt"] for cell in self.page.evaluate(READ_CELLS) if NUMBERED.fullmatch(cell["prompt"])]
-        if stale:
-            raise Failed(f"the stored outputs were not cleared: a cell still shows {stale[0]}")
+        numbers = lambda: [cell["prompt"] for cell in self.page.evaluate(READ_CELLS) if NUMBERED.fullmatch(cell["prompt"])]
+        self.wait("the stored outputs to be cleared", lambda: not numbers(), at_most=60)
         self.choose("Run", "runmenu:run-all")
 
     def choose(self, menu: str, command: str) -> None:
         label = re.compile(f"^{menu}$")
-        self.page.locator(".lm-MenuBar-itemLabel").filter(has_text=label).click(timeout=10_000)
-        self.page.locator(f'.lm-Menu-item[data-command="{command}"]').click(timeout=10_000)
+        self.page.locator(".lm-MenuBar-itemLabel").filter(has_text=label).click(timeout=60_000)
+        self.page.locator(f'.lm-Menu-item[data-command="{command}"]').click(timeout=60_000)
+
+    def save(self) -> None:
+        """Saves the notebook, and waits until that is done."""
+        self.choose("File", "docmanager:save")
+        self.wait("the file", lambda: not self.page.locator(".lm-TabBar-tab.jp-mod-dirty").count())
 
     def cell(self, number: int) -> Locator:
         return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)
@@ -309,9 +329,12 @@ def answer_workspaces(route: Route) -> None:
 
 
 class KernelMessages:
-    """Reads the messages between page and kernel, and collects the errors by cell id."""
+    """Reads the messages between page and kernel, and collects the errors by cell id, and what was sent."""
 
     def __init__(self) -> None:
+        # The types of the requests, and the subshells in their headers.
+        self.kinds: set[str] = set()
+        self.subshells: set[str] = set()
         self.cell_of: dict[str, str] = {}
         self.errors: dict[str | None, str] = {}
 
@@ -322,6 +345,9 @@ class KernelMessages:
 
     def sent(self, frame: str | bytes) -> None:
         header, _, metadata, _ = decode(frame)
+        self.kinds.add(header.get("msg_type", ""))
+        if subshell := header.get("subshell_id"):
+            self.subshells.add(subshell)
         if header.get("msg_type") == "execute_request":
             self.cell_of[header["msg_id"]] = metadata.get("cellId")
 

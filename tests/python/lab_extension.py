@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
@@ -39,14 +40,39 @@ READ_MARKS = """() => {
     }));
 }"""
 
-# The widths of a cell's outputs and of the figure among them, and the heights of the rows of another cell's table.
+# The widths of a cell's outputs and of the figure among them, and the heights of the rows of another cell's table;
+# null until they are drawn.
 READ_SIZES = """([figure, table]) => {
     const panel = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');
     const [one, other] = [figure, table].map(index => panel.querySelectorAll('.jp-Notebook .jp-CodeCell')[index]);
-    const width = selector => Math.round(one.querySelector(selector).getBoundingClientRect().width);
-    const rows = [...other.querySelectorAll('.jp-OutputArea-output tr')];
-    return [width('.jp-OutputArea-output'), width('.jp-OutputArea-output img'), rows.map(row => row.offsetHeight)];
+    const width = selector => Math.round(one.querySelector(selector)?.getBoundingClientRect().width ?? 0);
+    const widths = [width('.jp-OutputArea-output'), width('.jp-OutputArea-output img')];
+    const rows = [...other.querySelectorAll('.jp-OutputArea-output tr')].map(row => row.offsetHeight);
+    return widths.every(it => it > 0) && rows.length ? [...widths, rows] : null;
 }"""
+
+# The contrast of each text in some elements with what is behind it, and its beginning. Axe cannot tell here.
+READ_CONTRASTS = """selector => {
+    const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+    const linear = part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const luminance = colour => {
+        const [red, green, blue] = colour.map(part => linear(part / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    // Backgrounds may be transparent, as that of an error in the dark theme is.
+    const behind = element => {
+        const [red, green, blue, share = 1] = parts(getComputedStyle(element).backgroundColor);
+        const below = share < 1 && element.parentElement ? behind(element.parentElement) : [255, 255, 255];
+        return [red, green, blue].map((part, index) => share * part + (1 - share) * below[index]);
+    };
+    const texts = [...document.querySelectorAll(selector)].flatMap(element => [element, ...element.querySelectorAll('span')]);
+    return texts.map(element => {
+        const both = [parts(getComputedStyle(element).color), behind(element)].map(luminance);
+        return [(Math.max(...both) + 0.05) / (Math.min(...both) + 0.05), element.textContent.slice(0, 40)];
+    });
+}"""
+# What WCAG 2 asks for.
+READABLE = 4.5
 
 # The colour of an element, and the extension's red.
 COLOURS = """element => {
@@ -125,7 +151,7 @@ class Notebook:
             if (mark := self.marks()[index])["stale"]
         )
         try:
-            self.lab.wait(f"the marks of `{case['name']}`", lambda: shown() == expected.replace("`", ""), at_most=10)
+            self.lab.wait(f"the marks of `{case['name']}`", lambda: shown() == expected.replace("`", ""), at_most=60)
         except Failed as why:
             raise Failed(f"{why}\nshown:    {shown()}\nexpected: {expected}") from None
 
@@ -140,9 +166,8 @@ class Notebook:
     def run_stale_cells(self, first: int) -> None:
         self.lab.run(first)
         self.lab.wait("a stale cell", lambda: self.marks()[first + 2]["stale"])
-        status = self.page.locator(f"{PANEL} .taper-Status").inner_text()
-        if status != "1 cell is stale":
-            raise Failed(f"the status is {status!r}")
+        status = self.page.locator(f"{PANEL} .taper-Status")
+        self.expect("the status", lambda: status.inner_text(), lambda text: text == "1 cell is stale")
         self.lab.screenshot("stale")
         before = self.lab.prompt(first + 2)
         self.lab.cell(first + 2).locator(".taper-StaleNote button").click()
@@ -153,28 +178,22 @@ class Notebook:
         """The numbers stand beside the lines, and leave one that is edited."""
         index = first + 3
         self.lab.run(index)
-        self.lab.wait("the profile", lambda: any(self.marks()[index]["profile"]))
-        shown = self.marks()[index]["profile"]
-        if not re.fullmatch(r"\d+(\.\d+)? ms · 20 × · \d+(\.\d+)? [kM]?B", shown[3]) or shown[0] or shown[4]:
-            raise Failed(f"the lines show {shown}")
-        text = self.lab.cell(index).locator(".jp-OutputArea-output").inner_text()
-        if "ms in all" not in text:
-            raise Failed(f"the output is\n{text}")
+        lines = lambda: self.marks()[index]["profile"]
+        of_loop = re.compile(r"\d+(\.\d+)? ms · 20 × · \d+(\.\d+)? [kM]?B")
+        self.expect("the profile", lines, lambda shown: of_loop.fullmatch(shown[3]) and not (shown[0] or shown[4]))
+        self.expect("the output", lambda: self.outputs(index), lambda text: "ms in all" in text)
         self.lab.cell(index).scroll_into_view_if_needed()
         self.lab.screenshot("profile")
         self.lab.cell(index).locator(".cm-line").nth(3).click()
         self.page.keyboard.press("End")
         self.page.keyboard.type(" ")
-        changed = self.marks()[index]["profile"]
-        if changed[3] or not changed[2]:
-            raise Failed(f"after an edit, the lines show {changed}")
+        self.expect("the profile after an edit", lines, lambda changed: changed[2] and not changed[3])
 
     def profile_a_model(self, first: int) -> None:
         self.lab.run(first + 4)
-        text = self.lab.cell(first + 4).locator(".jp-OutputArea").inner_text()
-        for part in ["multiply-adds", "Linear", "ReLU", "total"]:
-            if part not in text:
-                raise Failed(f"`{part}` is missing below the profiled model:\n{text}")
+        parts = ["multiply-adds", "Linear", "ReLU", "total"]
+        has_all = lambda text: all(part in text for part in parts)
+        self.expect(f"{parts} below the profiled model", lambda: self.outputs(first + 4), has_all)
         self.lab.cell(first + 4).scroll_into_view_if_needed()
         self.lab.screenshot("layers")
 
@@ -201,7 +220,7 @@ class Notebook:
         self.has_lines(index)
         # They were confirmed: they are not shown once more after they were cleared.
         self.lab.choose("Edit", "editmenu:clear-all")
-        self.lab.choose("File", "docmanager:save")
+        self.lab.save()
         self.lab.load()
         self.lab.wait("the page", lambda: self.lab.kernel_is_idle())
         self.settle()
@@ -215,9 +234,7 @@ class Notebook:
         self.lab.start(first + 1)
         red = self.lab.cell(first + 1).locator(".jp-OutputArea :is(.ansi-red-fg, .ansi-red-intense-fg)").first
         red.wait_for(timeout=60_000)
-        colour, expected = red.evaluate(COLOURS)
-        if colour != expected:
-            raise Failed(f"the red of an error is {colour}, not {expected}")
+        self.expect("the red of an error", lambda: red.evaluate(COLOURS), lambda colours: colours[0] == colours[1])
 
     def show_help(self, _: int) -> None:
         self.lab.choose("Help", "taper:help")
@@ -228,36 +245,63 @@ class Notebook:
         dialog.wait_for(state="detached")
 
     def look(self, first: int) -> None:
-        """A wide and a narrow window in both themes: no figure is cut off, and no row of a table is broken."""
+        """A wide and a narrow window in both themes: no figure is cut off, no row of a table is broken, and the text of
+        an error can be read."""
         self.lab.start(first + 6)
+        self.lab.wait("the error", lambda: self.lab.cell(first + 6).locator(".jp-OutputArea-output img").count())
         self.lab.run(first + 7)
-        self.lab.choose("File", "docmanager:save")
+        self.lab.save()
         size = self.page.viewport_size
+        shown = [first + 6, first + 7]
         for theme in ["Light", "Dark"]:
             SETTINGS[THEMES] = {"theme": f"JupyterLab {theme}"}
             self.lab.load()
             self.lab.wait("the page", lambda: self.has_loaded() and self.marks()[first + 2]["stale"])
+            self.lab.close_sidebar()
             for width in [1400, 390]:
                 self.page.set_viewport_size({"width": width, "height": 1400})
                 self.page.wait_for_timeout(500)
+                area, image, rows = self.expect("the outputs", lambda: self.page.evaluate(READ_SIZES, shown), bool)
                 for name, index in [("cells", first + 4), ("shapes", first + 7)]:
                     self.lab.cell(index).scroll_into_view_if_needed()
                     self.page.wait_for_timeout(200)
                     self.lab.screenshot(f"{name}-{theme.lower()}-{width}")
-                area, image, rows = self.page.evaluate(READ_SIZES, [first + 6, first + 7])
                 if image > area or max(rows) > 2 * min(rows):
                     raise Failed(f"at {width} px, a figure of {image} px is in {area} px, and rows are {rows} px high")
+            self.read_an_error(first + 1, theme)
         self.page.set_viewport_size(size)
+
+    def read_an_error(self, index: int, theme: str) -> None:
+        """The text of an error has the contrast that WCAG 2 asks for."""
+        self.page.set_viewport_size({"width": 1400, "height": 1400})
+        self.lab.cell(index).locator(".jp-OutputArea-output pre").first.scroll_into_view_if_needed()
+        self.lab.screenshot(f"error-{theme.lower()}")
+        texts = f"{PANEL} .jp-OutputArea-output pre"
+        contrasts = self.expect("the text of the error", lambda: self.page.evaluate(READ_CONTRASTS, texts), bool)
+        if min(contrasts)[0] < READABLE:
+            raise Failed(f"in the theme {theme}, the contrast of a text is {min(contrasts)}")
+
+    def expect(self, what: str, read: Callable[[], object], holds: Callable[[object], object]):
+        """Returns what is read from the page as soon as the condition holds for it."""
+        found = read()
+        until = time.monotonic() + 60
+        while not holds(found):
+            if time.monotonic() > until:
+                raise Failed(f"{what}: the page shows {found}")
+            self.page.wait_for_timeout(100)
+            found = read()
+        return found
+
+    def outputs(self, index: int) -> str:
+        return self.lab.cell(index).locator(".jp-OutputArea").inner_text()
 
     def has_loaded(self) -> bool:
         return self.page.locator(f"{PANEL} .jp-CodeCell").count() == len(self.lab.cells)
 
     def has_lines(self, index: int) -> None:
-        shown = self.lab.cell(index).locator(".jp-OutputArea-output").all_inner_texts()
-        lines = "".join(shown).split("\n")
-        expected = [f"line {n}" for n in range(LINES)]
-        if [line for line in lines if line.startswith("line")] != expected:
-            raise Failed(f"the cell shows {lines}")
+        output = self.lab.cell(index).locator(".jp-OutputArea-output")
+        lines = lambda: [line for line in "".join(output.all_inner_texts()).split("\n") if line.startswith("line")]
+        self.expect("the lines of the cell", lines, lambda shown: shown == [f"line {n}" for n in range(LINES)])
 
     def is_accessible(self, first: int) -> None:
         self.lab.run(first)

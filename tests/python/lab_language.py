@@ -10,7 +10,7 @@ Exit status: 0 if they are, 1 if not, 2 if the check could not start.
 import argparse
 import sys
 
-from lab import PANEL, in_browser, new_parser
+from lab import PANEL, becomes_true, in_browser, new_parser
 from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import Page
 
@@ -34,6 +34,7 @@ def check(page: Page, args: argparse.Namespace) -> int:
     except BrowserError as why:
         print(f"FAILED {args.notebook}: {why}", file=sys.stderr)
         return 1
+    becomes_true(page, lambda: menu.inner_text() == args.menu)
     found = menu.inner_text()
     if args.screenshots:
         args.screenshots.mkdir(parents=True, exist_ok=True)

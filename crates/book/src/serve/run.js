@@ -31,6 +31,9 @@ function button(text, title, action) {
     return made;
 }
 
+// What a cell prints.
+const TEXT = 'pre.stdout, pre.stderr';
+
 // ---------------------------------------------------------------- A cell
 
 class Cell {
@@ -174,7 +177,9 @@ class Cell {
             // Decodes images first, so that a figure that changes does not flicker.
             await Promise.all([...output.querySelectorAll('img')].map(image => image.decode().catch(() => { })));
             const old = this.live.children[at];
+            const place = placeIn(old);
             old ? old.replaceWith(output) : this.live.append(output);
+            showFrom(output, place);
         }
         while (this.live.children.length > count) {
             this.live.lastElementChild.remove();
@@ -227,6 +232,20 @@ class Cell {
 
     problem(text) {
         this.live.append(element('pre', { className: 'output error' }, text));
+    }
+}
+
+// A long text shows its end, as a terminal does, unless its reader has scrolled up: returns where it is then.
+function placeIn(output) {
+    const text = output?.querySelector(TEXT);
+    const isAtEnd = !text || text.scrollTop + text.clientHeight >= text.scrollHeight - 2;
+    return isAtEnd ? Infinity : text.scrollTop;
+}
+
+function showFrom(output, place) {
+    const text = output.querySelector(TEXT);
+    if (text) {
+        text.scrollTop = Math.min(place, text.scrollHeight);
     }
 }
 

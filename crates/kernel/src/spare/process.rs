@@ -61,7 +61,15 @@ fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
     let proxy = registration.wait(timeout)?;
     drop(registration);
     match proxy {
-        Some(proxy) => serve(proxy, session, &folder),
+        Some(proxy) => match serve(proxy, session, &folder) {
+            // Jupyter has ended the kernel before it was served, which is not an error. The spare has the streams of
+            // Jupyter by now, whose user would read a message.
+            Err(Error::ProxyEnded) => {
+                Workspace::remove(&folder);
+                Ok(ExitCode::SUCCESS)
+            }
+            served => served,
+        },
         None => Ok(ExitCode::SUCCESS),
     }
 }
