@@ -3,6 +3,7 @@
 //! - [`convolve`] computes the sums from rows in scratch memory, which have the [`layout`] in which each
 //!   element of the convolution's kernel is one fixed offset.
 //! - For narrow images, a product of matrices computes them instead, with [`patches`] as columns.
+//! - Where each channel has a kernel of its own, several rows of sums share the inputs ([`depthwise`]).
 //! - With many channels, kernels of 3×3 need fewer multiplications ([`winograd`]).
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
@@ -13,6 +14,7 @@
 
 mod convolve;
 mod cpu;
+mod depthwise;
 mod finish;
 mod geometry;
 mod gradient;

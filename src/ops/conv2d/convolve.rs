@@ -3,6 +3,7 @@
 //! A task computes a chunk of output rows of one image and group: it copies the input rows that it needs
 //! into scratch memory, then computes tiles of sums, which never leave the registers.
 
+use super::depthwise;
 use super::finish::Finish;
 use super::geometry::Geometry;
 use super::layout::{RowLayout, Run};
@@ -50,6 +51,9 @@ fn convolve_directly<T: Element>(
     weight: &[T],
     finish: Finish<'_, T>,
 ) -> Vec<T> {
+    if depthwise::suits(geometry) {
+        return depthwise::convolve(geometry, x, weight, finish);
+    }
     if Patches::<T>::suit(geometry) {
         return Patches::convolve(geometry, x, weight, finish);
     }

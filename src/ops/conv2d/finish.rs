@@ -1,7 +1,7 @@
 //! What a convolution computes with each sum before it writes it: the bias, and in evaluation the batch normalisation and
 //! the [`relu`](crate::ops::relu) that follow. So the output is written once, and nothing reads it again.
 
-use crate::ops::engine::simd::Element;
+use crate::ops::engine::simd::{Element, multiversion};
 use std::mem::MaybeUninit;
 
 #[derive(Clone, Copy)]
@@ -55,11 +55,18 @@ impl<T: Element> OfChannel<T> {
 
     /// Does what follows after the bias.
     pub(super) fn finish(&self, sums: &mut [T]) {
-        if let Some(norm) = self.norm {
-            sums.iter_mut().for_each(|x| *x = scaled(*x, norm));
-        }
-        if self.relu {
-            sums.iter_mut().for_each(|x| *x = relu(*x));
+        finish(self.norm, self.relu, sums);
+    }
+}
+
+multiversion! {
+    fn finish<T: Element>(norm: Option<[T; 3]>, with_relu: bool, sums: &mut [T]) {
+        let sums = sums.iter_mut();
+        match (norm, with_relu) {
+            (None, false) => {}
+            (None, true) => sums.for_each(|x| *x = relu(*x)),
+            (Some(norm), false) => sums.for_each(|x| *x = scaled(*x, norm)),
+            (Some(norm), true) => sums.for_each(|x| *x = relu(scaled(*x, norm))),
         }
     }
 }

@@ -42,6 +42,11 @@ pub(super) struct Run {
 
 impl RowLayout {
     pub(super) fn new(geometry: &Geometry) -> Self {
+        Self::within(CACHE_ELEMENTS, geometry)
+    }
+
+    /// Returns a layout whose chunks need at most about this number of elements.
+    pub(super) fn within(elements: usize, geometry: &Geometry) -> Self {
         let Geometry {
             from,
             to,
@@ -53,7 +58,7 @@ impl RowLayout {
         let halo = [0, 1].map(|i| (kernel[i] - 1) * dilation[i] / stride[i]);
         let pitch = to.width + halo[1];
         let line = from.channels * stride[0] * stride[1] * pitch;
-        let fitting = (CACHE_ELEMENTS / line).saturating_sub(halo[0]).max(4);
+        let fitting = (elements / line).saturating_sub(halo[0]).max(4);
         let fair = (to.height * geometry.batch * geometry.groups).div_ceil(PARTS);
         let most = fitting.min(fair.max(4)).min(to.height);
         let chunk_rows = to.height.div_ceil(to.height.div_ceil(most));
@@ -105,7 +110,7 @@ impl RowLayout {
         chunk * self.chunk_rows..((chunk + 1) * self.chunk_rows).min(self.height)
     }
 
-    /// Copies the input rows of the chunk whose first output row is `first`.
+    /// Sets the input rows of the chunk whose first output row is `first`.
     pub(super) fn fill<T: Element>(
         &self,
         geometry: &Geometry,
@@ -113,37 +118,8 @@ impl RowLayout {
         first: usize,
         scratch: &mut [T],
     ) {
-        let Size { height, width, .. } = geometry.from;
         scratch[..self.elements()].fill(T::ZERO);
-        for (channel, x) in x.chunks_exact(height * width).enumerate() {
-            for row_phase in (0..self.stride[0]).filter(|phase| self.used[0][*phase]) {
-                for column_phase in (0..self.stride[1]).filter(|phase| self.used[1][*phase]) {
-                    let start = self.start(channel, row_phase, column_phase);
-                    for i in 0..self.rows {
-                        let line = ((first + i) * self.stride[0] + row_phase) as isize
-                            - geometry.padding[0];
-                        if let Some(line) = source(line, height) {
-                            let row = &mut scratch[start + i * self.pitch..][..self.pitch];
-                            let x = &x[line * width..][..width];
-                            self.fill_row(geometry.padding[1], x, column_phase, row);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn fill_row<T: Element>(&self, padding: isize, x: &[T], phase: usize, row: &mut [T]) {
-        let stride = self.stride[1];
-        // The element at `q` is the image's column `q · stride + phase - padding`.
-        let shift = padding - phase as isize;
-        let ceiling = |columns: isize| (columns.max(0) as usize).div_ceil(stride);
-        let from = ceiling(shift).min(row.len());
-        let to = ceiling(x.len() as isize + shift).clamp(from, row.len());
-        if from < to {
-            let x = &x[((from * stride) as isize - shift) as usize..];
-            copy_every(x, stride, &mut row[from..to]);
-        }
+        copy_pixels(self, geometry, x, first, scratch);
     }
 
     /// Lists the outputs in a range of positions, for outputs of this width.
@@ -164,28 +140,66 @@ impl RowLayout {
     }
 }
 
-/// Copies every `step`-th element.
-fn copy_every<T: Element>(x: &[T], step: usize, to: &mut [T]) {
-    match step {
-        1 => to.copy_from_slice(&x[..to.len()]),
-        2 => copy_every_other(x, to),
-        _ => {
-            for (value, x) in to.iter_mut().zip(x.chunks(step)) {
-                *value = x[0];
+multiversion! {
+    /// Copies the pixels of the rows that [`RowLayout::fill`] sets, and leaves the padding as it is.
+    pub(super) fn copy_pixels<T: Element>(
+        layout: &RowLayout,
+        geometry: &Geometry,
+        x: &[T],
+        first: usize,
+        scratch: &mut [T],
+    ) {
+        let Size { height, width, .. } = geometry.from;
+        let [steps, columns] = layout.stride;
+        for (channel, x) in x.chunks_exact(height * width).enumerate() {
+            for row_phase in (0..steps).filter(|phase| layout.used[0][*phase]) {
+                // Scratch row `i` is the image's row `i · steps - shift`.
+                let shift = geometry.padding[0] - (first * steps + row_phase) as isize;
+                let rows = inside(layout.rows, steps, shift, height);
+                for phase in (0..columns).filter(|phase| layout.used[1][*phase]) {
+                    let start = layout.start(channel, row_phase, phase);
+                    let side = geometry.padding[1] - phase as isize;
+                    let within = inside(layout.pitch, columns, side, width);
+                    for i in rows.clone().filter(|_| !within.is_empty()) {
+                        let line = ((i * steps) as isize - shift) as usize;
+                        let column = ((within.start * columns) as isize - side) as usize;
+                        let x = &x[line * width..][..width][column..];
+                        let to = start + i * layout.pitch + within.start;
+                        copy_every(x, columns, &mut scratch[to..][..within.len()]);
+                    }
+                }
             }
         }
     }
 }
 
-multiversion! {
-    fn copy_every_other<T: Element>(x: &[T], to: &mut [T]) {
-        let (pairs, last) = x.as_chunks::<2>();
-        let whole = to.len().min(pairs.len());
-        for (value, pair) in to.iter_mut().zip(pairs) {
-            *value = pair[0];
+/// Returns the indices `i` below `count` for which `i · step - shift` is at least 0 and below `size`.
+#[inline(always)]
+fn inside(count: usize, step: usize, shift: isize, size: usize) -> Range<usize> {
+    let ceiling = |place: isize| (place.max(0) as usize).div_ceil(step);
+    let from = ceiling(shift).min(count);
+    from..ceiling(size as isize + shift).clamp(from, count)
+}
+
+/// Copies every `step`-th element.
+#[inline(always)]
+fn copy_every<T: Element>(x: &[T], step: usize, to: &mut [T]) {
+    match step {
+        1 => to.copy_from_slice(&x[..to.len()]),
+        2 => {
+            let (pairs, last) = x.as_chunks::<2>();
+            let whole = to.len().min(pairs.len());
+            for (value, pair) in to.iter_mut().zip(pairs) {
+                *value = pair[0];
+            }
+            if let (Some(value), Some(x)) = (to.get_mut(whole), last.first()) {
+                *value = *x;
+            }
         }
-        if let (Some(value), Some(x)) = (to.get_mut(whole), last.first()) {
-            *value = *x;
+        _ => {
+            for (value, x) in to.iter_mut().zip(x.iter().step_by(step)) {
+                *value = *x;
+            }
         }
     }
 }

@@ -4,8 +4,10 @@
 //! Images lie flat in memory: one row follows the other with a fixed pitch, so an element of the
 //! convolution's kernel is one fixed offset for all positions, in whatever row they are.
 
+mod columns;
 mod tile;
 
+pub(in crate::ops) use columns::{COLUMN_WEIGHTS, Column, Rows, column_sums};
 pub(in crate::ops) use tile::{Sums, TileSize, Weights, lanes, tile_shape};
 
 use crate::ops::engine::simd::{Element, Level, Vector, baseline};
