@@ -1,15 +1,23 @@
 //! Tasks on all cores.
 
+mod late;
+
 use super::shared_slice::vec_filled_by;
+use late::Late;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// The least number of parts in which a thread takes its tasks, if it has that many tasks. Taking small tasks one by
 /// one would take longer than the tasks themselves.
 const PARTS: usize = 32;
 
-/// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool.
+/// How late the threads of the pool were.
+static LATE: Late = Late::new();
+
+/// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool, or on the calling
+/// thread alone while other processes keep the pool's threads from running.
 ///
 /// The threads of that pool stay awake for a while before they sleep. A training step makes dozens
 /// of such calls, many of which take less time than waking a thread.
@@ -23,7 +31,7 @@ pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
 /// indirect call takes no time.
 fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
     // Rayon's thread count is used, so that a test can request one thread by a Rayon pool of one.
-    if count <= 1 || rayon::current_num_threads() == 1 {
+    if count <= 1 || rayon::current_num_threads() == 1 || LATE.is_alone(Instant::now()) {
         return (0..count).for_each(work);
     }
     let pool = candle_core::utils::barrier_pool();
@@ -32,12 +40,17 @@ fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
     // If the calling thread unwound out of `execute`, the pool would stay locked.
     let panic = Mutex::new(None);
     pool.execute(|thread| {
+        let began = Instant::now();
         let take = AssertUnwindSafe(|| queues.take(thread, work));
         if let Err(payload) = catch_unwind(take) {
             *panic.lock().unwrap_or_else(|error| error.into_inner()) = Some(payload);
         }
         match thread == caller {
-            true => wait_until(|| finished.load(Ordering::Acquire) == caller),
+            true => {
+                let waits = Instant::now();
+                wait_until(|| finished.load(Ordering::Acquire) == caller);
+                LATE.record(waits - began, waits, Instant::now());
+            }
             false => _ = finished.fetch_add(1, Ordering::Release),
         }
     });

@@ -1,6 +1,8 @@
 //! Groups of 32 weights in 8 or 4 bits each.
 
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::fold_lanes;
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 /// The weights that share a scale.
@@ -111,15 +113,27 @@ pub(super) fn quantized<C: Code>(row: &[f32], codes: &mut [u8], scales: &mut [u1
     }
 }
 
+/// Returns the weights of a group.
+#[inline(always)]
+fn scaled<C: Code>(codes: &[u8], scale: u16) -> [f32; GROUP] {
+    let (mut group, scale) = (C::decode(codes), wide(scale));
+    for weight in &mut group {
+        *weight *= scale;
+    }
+    group
+}
+
 multiversion! {
     /// Writes the values of a row.
     pub(super) fn values<C: Code>(codes: &[u8], scales: &[u16], out: &mut [f32]) {
-        let groups = codes.chunks_exact(C::BYTES).zip(scales);
-        for (out, (codes, scale)) in out.chunks_mut(GROUP).zip(groups) {
-            let (group, scale) = (C::decode(codes), wide(*scale));
-            for (out, value) in out.iter_mut().zip(group) {
-                *out = value * scale;
-            }
+        let mut groups = codes.chunks_exact(C::BYTES).zip(scales);
+        // Whole groups by themselves: their length is known, so that they are computed in vectors.
+        let (whole, rest) = out.as_chunks_mut::<GROUP>();
+        for (out, (codes, scale)) in whole.iter_mut().zip(&mut groups) {
+            *out = scaled::<C>(codes, *scale);
+        }
+        if let Some((codes, scale)) = groups.next() {
+            rest.copy_from_slice(&scaled::<C>(codes, *scale)[..rest.len()]);
         }
     }
 }
@@ -133,19 +147,14 @@ multiversion! {
             let mut sums = [0.0f32; GROUP];
             let (x, _) = x.as_chunks::<GROUP>();
             for (x, (codes, scale)) in x.iter().zip(codes.chunks_exact(C::BYTES).zip(scales)) {
-                let (group, scale) = (C::decode(codes), wide(*scale));
+                let group = scaled::<C>(codes, *scale);
                 for i in 0..GROUP {
-                    sums[i] = (group[i] * scale).multiply_add::<FUSED>(x[i], sums[i]);
+                    sums[i] = group[i].multiply_add::<FUSED>(x[i], sums[i]);
                 }
             }
-            let mut half = GROUP / 2;
-            while half > 0 {
-                for i in 0..half {
-                    sums[i] += sums[i + half];
-                }
-                half /= 2;
-            }
-            out.write(sums[0]);
+            // The sums are in memory once, so that the loop before fills whole vectors: else the compiler begins with
+            // the last additions, and makes all vectors as short as theirs.
+            out.write(fold_lanes(black_box(sums), |a, b| a + b));
         }
     }
 }
