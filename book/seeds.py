@@ -33,9 +33,9 @@ HEADLINES = {
         "% of the functions parse before training": ("before", r"([\d.]+) % of"),
         "% of the functions parse after training": ("after", r"after ([\d.]+) %"),
     },
-    "34-leaf-network": {"test accuracy in %": ("test-accuracy", r"accuracy ([\d.]+)")},
-    "35-ai-on-a-gpu": {"accuracy in %": ("fit-result", r"accuracy ([\d.]+)")},
-    "39-ship-it": {"accuracy in %": ("train", r"([\d.]+) % of")},
+    "35-leaf-network": {"test accuracy in %": ("test-accuracy", r"accuracy ([\d.]+)")},
+    "36-ai-on-a-gpu": {"accuracy in %": ("fit-result", r"accuracy ([\d.]+)")},
+    "40-ship-it": {"accuracy in %": ("train", r"([\d.]+) % of")},
 }
 
 

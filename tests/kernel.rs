@@ -65,7 +65,7 @@ fn fifty_kernels_leave_nothing_behind() {
 #[test]
 fn a_spare_kernel_is_adopted() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("standby.py"), LIMIT, 7);
+    passes(jupyter.script("standby.py"), LIMIT, 6);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const CHAPTER: &str = "notebooks/33-gpus.ipynb";
+const CHAPTER: &str = "notebooks/34-gpus.ipynb";
 
 /// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(900);
@@ -89,7 +89,7 @@ fn jupyter_path_of_taper() -> PathBuf {
 
 #[test]
 fn the_chapters_have_the_outputs_that_are_stored_in_them() {
-    let said = run(taper(&["test", "notebooks/33-gpus.ipynb"]));
+    let said = run(taper(&["test", "notebooks/34-gpus.ipynb"]));
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
 }

@@ -51,13 +51,13 @@ const NETWORKS: [Networks; 21] = [
     ("25-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
     ("26-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
     ("29-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
-    ("32-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
-    ("34-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
+    ("33-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
+    ("35-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
         ("LeafNetwork::new()", "(4, 3, 128, 128)"), ("pooled()", "(4, 3, 128, 128)"),
     ]),
-    ("35-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
-    ("39-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
-    ("40-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
+    ("36-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
+    ("40-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
+    ("41-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.

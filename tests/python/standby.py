@@ -2,13 +2,11 @@
 
 import os
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
 
 import psutil
-from jupyter_client.kernelspec import get_kernel_spec
 
 from kernel_client import Kernel, wait_until
 from leftovers import processes, session_folders
@@ -46,14 +44,6 @@ def sleeps(process: psutil.Process) -> bool:
     except psutil.Error:
         return False  # it has just ended
     return after.user - before.user < 0.05 and len(children) >= 2
-
-
-def waits_for_a_spare(proxy: psutil.Process) -> bool:
-    """Returns whether a process has sent its request for the spare kernel, and waits for the answer."""
-    sockets = proxy.net_connections("unix")
-    before = proxy.cpu_times()
-    time.sleep(0.5)
-    return bool(sockets) and proxy.cpu_times() == before
 
 
 def cells_process(kernel: Kernel) -> psutil.Process:
@@ -122,21 +112,6 @@ class Standby(unittest.TestCase):
             kernel.run("1 + 1")
             spare.kill()
             self.assertTrue(wait_until(lambda: not kernel.manager.is_alive()))
-
-    def test_a_kernel_that_is_ended_before_it_is_served_says_nothing(self):
-        spare = self.start_one()
-        spare.suspend()
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
-            command = [part.format(connection_file=f"{folder}/kernel.json") for part in get_kernel_spec("taper").argv]
-            proxy = psutil.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-            self.assertTrue(wait_until(lambda: waits_for_a_spare(proxy)), proxy)
-            proxy.kill()
-            proxy.wait()
-            spare.resume()
-            self.assertTrue(wait_until(lambda: not spare.is_running()), spare)
-            said.seek(0)
-            self.assertEqual(said.read(), b"")
-        self.assertTrue(wait_until(lambda: not session_folders()), session_folders())
 
     def test_an_interrupt_reaches_the_cell(self):
         self.start_one()

@@ -15,10 +15,10 @@ use taper_host::toolchain;
 
 /// The chapters that compute on a GPU where there is one.
 const CHAPTERS: [&str; 4] = [
-    "33-gpus",
-    "34-leaf-network",
-    "35-ai-on-a-gpu",
-    "36-several-devices",
+    "34-gpus",
+    "35-leaf-network",
+    "36-ai-on-a-gpu",
+    "37-several-devices",
 ];
 
 /// Check Taper on an NVIDIA GPU: tests, chapters, speed compared with PyTorch.
