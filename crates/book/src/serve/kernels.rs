@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use taper_evaluator::{Evaluator, Event, Front, Interrupt, Stream};
+use taper_evaluator::{Evaluator, Event, Front, Interrupt};
 use taper_host::mutex::lock;
 
 /// A function that starts an evaluator whose cells run in a folder.
@@ -21,10 +21,6 @@ const MAX_KERNELS: usize = 3;
 
 /// The pause between two changes of a page, so that a loop that prints does not overwhelm the browser.
 const PAUSE: Duration = Duration::from_millis(40);
-
-/// What a cell that asks for input shows.
-const NO_INPUT: &str =
-    "The book has no input box: the cell reads the end of the file. JupyterLab has one.\n";
 
 /// The evaluators of all chapters.
 pub(crate) struct Kernels {
@@ -202,12 +198,8 @@ impl Front for Reporter {
         let _ = self.0.send(event);
     }
 
-    /// A page has no field for input: the cell reads the end of the file, and the page says so.
+    /// A page has no field for input: the cell reads the end of the file.
     fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
-        self.event(Event::Text {
-            stream: Stream::Stderr,
-            text: NO_INPUT.to_owned(),
-        });
         None
     }
 }
@@ -215,15 +207,6 @@ impl Front for Reporter {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cell_that_asks_for_input_says_that_there_is_none() {
-        let (sender, events) = channel();
-        assert_eq!(Reporter(sender).input("name?", false), None);
-        let text = NO_INPUT.to_owned();
-        let stream = Stream::Stderr;
-        assert_eq!(events.try_recv(), Ok(Event::Text { stream, text }));
-    }
 
     #[test]
     fn a_translation_runs_where_the_english_notebook_does() {
