@@ -4,6 +4,7 @@ use super::front_end::connect;
 use super::limited;
 use jupyter_protocol::{ExecuteRequest, JupyterMessage, ReplyStatus};
 use serde_json::json;
+use std::time::Duration;
 
 fn tagged(code: &str) -> JupyterMessage {
     let mut message = JupyterMessage::from(ExecuteRequest::new(code.to_owned()));
@@ -18,6 +19,8 @@ fn a_cell_to_skip_does_not_hold_up_those_behind_it() {
         let first = front.execute("gate").await;
         let endless = front.send(tagged("stuck")).await;
         let last = front.execute("out a").await;
+        // While the first cell runs, the kernel reads what is behind it.
+        tokio::time::sleep(Duration::from_millis(500)).await;
         gate.send(()).unwrap();
         front.outcome(&first).await;
         let outputs = front.outputs(&endless).await;

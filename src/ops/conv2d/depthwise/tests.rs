@@ -20,7 +20,7 @@ fn single_channels_agree_with_candle() {
             .dilation(case.one_of(&[1, 1, 1, 2]));
         let channels = case.one_of(&[1, 2, 7, 19]);
         let spec = spec.groups(channels);
-        // Heights that are no multiple of a tile's, and widths around the length of each vector.
+        // Heights that are not a multiple of a tile's, and widths around the length of each vector.
         let size = [
             case.between(1, 21),
             case.one_of(&[1, 4, 7, 8, 9, 15, 16, 17, 24, 33, 40]),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A shorter wait is no sign of other processes.
+/// A shorter wait does not point to other processes.
 const SHORT: Duration = Duration::from_micros(200);
 /// A wait that is a smaller multiple of the caller's own work may be for the others' last tasks.
 const MULTIPLE: u32 = 4;
