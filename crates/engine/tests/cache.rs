@@ -49,10 +49,15 @@ fn run_all(cells: &mut Cells) -> u64 {
     cells.engine.compilations()
 }
 
-/// Waits until a folder has this many entries: they are written while the next cell is evaluated.
+/// Waits until a folder has this many complete entries: they are written while the next cell is evaluated.
 fn wait_for(folder: &Path, count: usize) {
     let began = Instant::now();
-    while std::fs::read_dir(folder).map_or(0, Iterator::count) < count {
+    let is_complete = |entry: &std::io::Result<std::fs::DirEntry>| {
+        let is_new =
+            |entry: &std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "new");
+        entry.as_ref().is_ok_and(|entry| !is_new(entry))
+    };
+    while std::fs::read_dir(folder).map_or(0, |all| all.filter(is_complete).count()) < count {
         assert!(began.elapsed() < Duration::from_secs(60), "{count} entries");
         std::thread::sleep(Duration::from_millis(20));
     }
