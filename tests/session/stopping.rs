@@ -20,7 +20,7 @@ fn a_loop_that_ignores_an_interrupt_is_killed_after_a_while() {
     });
     let took = seen.elapsed();
     assert_eq!(ran, [out("begun\n"), error("Interrupted", LOST, 0, &[])]);
-    assert!((2..10).contains(&took.as_secs()), "{took:?}");
+    assert!((2..60).contains(&took.as_secs()), "{took:?}");
     assert_eq!(session.run("1 + 1"), [value("2")]);
 }
 
@@ -105,7 +105,8 @@ fn an_interrupt_ends_a_long_compilation() {
     let ran = session.run_with(request, |_| {});
     let took = began.elapsed() - after;
     assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // The compilation would take minutes.
+    assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(session.run("stopping_c"), [value("42")]);
 }
 
@@ -182,7 +183,7 @@ fn the_analysis_of_a_cell_can_be_interrupted() {
         let ran = session.run(code);
         assert_eq!(ran[0]["name"], "CellTooLarge");
         assert!(
-            began.elapsed() < Duration::from_secs(2),
+            began.elapsed() < Duration::from_secs(20),
             "{:?}",
             began.elapsed()
         );
@@ -197,7 +198,7 @@ fn the_analysis_of_a_cell_can_be_interrupted() {
     let ran = session.run_with(request, |_| {});
     let took = began.elapsed() - after;
     assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
-    assert!(took < Duration::from_millis(1000), "{took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
     // The analysis itself cannot be stopped: the next cell waits for its end.
     let ran = session.run("stopping_e");
     assert_eq!(ran.last(), Some(&value("44")));

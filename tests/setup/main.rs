@@ -213,7 +213,7 @@ fn a_killed_session_leaves_no_process_and_the_next_one_removes_its_folder() {
     run.kill();
     place.becomes_quiet();
     assert!(
-        began.elapsed() < Duration::from_secs(5),
+        began.elapsed() < Duration::from_secs(30),
         "they end soon: {:?}",
         began.elapsed()
     );

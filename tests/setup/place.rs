@@ -182,7 +182,7 @@ impl Place {
 
     /// Waits until no process works here any more.
     pub(crate) fn becomes_quiet(&self) {
-        let patience = Instant::now() + Duration::from_secs(10);
+        let patience = Instant::now() + Duration::from_secs(60);
         while !self.processes().is_empty() {
             assert!(
                 Instant::now() < patience,

@@ -38,11 +38,16 @@ fn an_interrupt_ends_a_cell() {
     let mut cells = Cells::start();
     cells.run("let n = 1;");
     let interrupter = cells.engine.interrupter();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("the-cell-runs");
+    let cell = format!("std::fs::write({mark:?}, \"\")?;\nloop {{}}");
     let stop = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(800));
+        while !mark.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         interrupter.interrupt();
     });
-    let (_, outcome) = cells.evaluate("loop {}");
+    let (_, outcome) = cells.evaluate(&cell);
     stop.join().expect("it ends");
     assert!(matches!(
         outcome.failure,
@@ -55,14 +60,19 @@ fn an_interrupt_ends_a_cell() {
 fn output_after_the_end_of_a_cell_arrives() {
     let mut cells = Cells::start();
     cells.run("std::thread::spawn(|| { std::thread::sleep(std::time::Duration::from_millis(200)); println!(\"late\"); });");
-    std::thread::sleep(std::time::Duration::from_millis(600));
     let mut said = String::new();
-    let read = cells.engine.read_output(&mut |event| {
-        if let taper_engine::Event::Text { text, .. } = event {
-            said += &text;
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let read = cells.engine.read_output(&mut |event| {
+            if let taper_engine::Event::Text { text, .. } = event {
+                said += &text;
+            }
+        });
+        read.expect("it is read");
+        if said.ends_with('\n') {
+            break;
         }
-    });
-    read.expect("it is read");
+    }
     assert_eq!(said, "late\n");
 }
 
@@ -160,7 +170,7 @@ fn what_a_cell_has_started_ends_with_the_engine() {
         || std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|it| !it.contains(") Z "));
     assert!(lives());
     drop(cells);
-    let mut looks = (0..100).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+    let mut looks = (0..1000).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
     assert!(looks.any(|()| !lives()));
 }
 

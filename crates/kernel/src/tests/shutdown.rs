@@ -111,7 +111,7 @@ fn a_running_cell_does_not_delay_the_end() {
                 assert_eq!(front.outcome(&waiting).await.0, ReplyStatus::Aborted);
             }
             front.ended().await;
-            assert!(asked.elapsed() < Duration::from_secs(2));
+            assert!(asked.elapsed() < Duration::from_secs(10));
             front.without_request();
             if outcome.is_none() {
                 assert_eq!(front.wait_for(&running, 2).await, ["busy", "input 1"]);
