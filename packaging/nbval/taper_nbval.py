@@ -1,6 +1,6 @@
 """Lets nbval compare what notebooks of Taper hold: a live display in its last state, which is the one in the notebook,
-and floating-point numbers within the tolerance that a cell or its notebook states. nbval alone ignores updates, and
-compares to the letter."""
+and floating-point numbers within the tolerance that a cell or its notebook states, without measured times if it says
+so. nbval alone ignores updates, and compares to the letter."""
 
 import copy
 import re
@@ -13,6 +13,11 @@ compare = IPyNbCell.compare_outputs
 
 # A floating-point number that is not a part of a word. Integers count things: they are text.
 NUMBER = re.compile(r"(?<![\w.])([+-]?(?:\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+))(?![\d_.])")
+# A measured time, a rate, or the quotient of two times; and the number that such a unit follows, or stands above.
+WORD = r"(?:ns|µs|ms|s|s/it|min|h|seconds|minutes|hours|\w+/s)(?![\w/])"
+UNIT = re.compile(rf"(?<![\w/]){WORD}")
+ANY = re.compile(r"(?<![\w.])[+-]?(?:\d*\.)?\d+(?:[eE][+-]?\d+)?(?![\d_])")
+TIME = re.compile(rf"{ANY.pattern}(?: ?{WORD}| times as (?:long|fast))")
 
 
 def get_kernel_message(self, timeout=None, stream="iopub"):
@@ -43,12 +48,12 @@ def compare_outputs(self, test, ref, skip_compare=None):
 
 
 def tolerance_of(notebook, cell):
-    """Returns the relative and the absolute tolerance in the metadata `taper`, and the defaults of `taper test` for one
-    that is missing; None if there are none."""
+    """Returns the relative and the absolute tolerance in the metadata `taper`, with the defaults of `taper test` for one
+    that is missing, and whether times are ignored; None if nothing is stated."""
     stated = {**notebook.metadata.get("taper", {}), **cell.metadata.get("taper", {})}
-    if not {"rtol", "atol"} & stated.keys():
+    if not {"rtol", "atol", "ignore"} & stated.keys():
         return None
-    return stated.get("rtol", 1e-5), stated.get("atol", 1e-8)
+    return stated.get("rtol", 1e-5), stated.get("atol", 1e-8), stated.get("ignore") == "times"
 
 
 def accept(now, stored, tolerance):
@@ -57,7 +62,9 @@ def accept(now, stored, tolerance):
         now["text"] = stored["text"]
     kept, new = stored.get("data", {}), now.get("data", {})
     for kind in kept.keys() & new.keys():
-        if kind.startswith("image/") or is_same(kept[kind], new[kind], tolerance):
+        # The page of a progress bar or a table says the same as its text.
+        is_page = tolerance[2] and kind == "text/html" and "text/plain" in kept
+        if is_page or kind.startswith("image/") or is_same(kept[kind], new[kind], tolerance):
             new[kind] = kept[kind]
 
 
@@ -65,13 +72,27 @@ def is_same(stored, now, tolerance):
     """Returns whether two texts differ at most in floating-point numbers, by no more than the tolerance."""
     if not isinstance(stored, str) or not isinstance(now, str):
         return False
-    rtol, atol = tolerance
+    rtol, atol, ignores_times = tolerance
+    if ignores_times:
+        stored, now = without_times(stored), without_times(now)
     # Texts and values in turn. A column is padded to its widest value.
     old, new = NUMBER.split(stored), NUMBER.split(now)
     if [text.strip(" ") for text in old[::2]] != [text.strip(" ") for text in new[::2]]:
         return False
     pairs = zip(map(float, old[1::2]), map(float, new[1::2]))
     return all(abs(b - a) <= atol + rtol * abs(a) for a, b in pairs)
+
+
+def without_times(text):
+    """Takes measured times out of a text: those with a unit, and those below a unit in a table."""
+    ends, kept = set(), []
+    for line in text.split("\n"):
+        heads = set() if ANY.search(line) else {unit.end() for unit in UNIT.finditer(line)}
+        if heads or not line.strip():
+            ends = heads
+        line = ANY.sub(lambda number: "0.0" if number.end() in ends else number[0], line)
+        kept.append(TIME.sub("0.0", line))
+    return "\n".join(kept)
 
 
 IPyNbFile.get_kernel_message = get_kernel_message

@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
     pub(crate) machine: Option<String>,
 
     /// How many notebooks to run at the same time. Each needs 240 MB of memory for its kernel and the process of
-    /// its cells, and more while cells compile or train.
+    /// its cells, and more while cells compile or train. Together they compute with as many threads as there are
+    /// cores.
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Execute notebooks and compare with the outputs stored in them.
 ///
 /// Floating-point numbers may differ by a relative 1e-5 or an absolute 1e-8, integers not at all; the
-/// metadata {"taper": {"rtol": …, "atol": …}} of a notebook or a cell sets other tolerances. Of images
-/// only their presence counts. Cell tags: skip-execution, raises-exception, nbval-ignore-output,
+/// metadata {"taper": {"rtol": …, "atol": …}} of a notebook or a cell sets other tolerances, and with
+/// "ignore": "times" measured times and rates are not compared. Of images only their presence counts. Cell tags: skip-execution, raises-exception, nbval-ignore-output,
 /// nbval-skip; or a comment line: // NBVAL_IGNORE_OUTPUT.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
@@ -18,7 +18,8 @@ pub(crate) struct Arguments {
     pub(crate) notebooks: Vec<PathBuf>,
 
     /// How many notebooks to run at the same time. Each needs 240 MB of memory for its kernel and the process of
-    /// its cells, and more while cells compile or train.
+    /// its cells, and more while cells compile or train. Together they compute with as many threads as there are
+    /// cores.
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,

@@ -17,6 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use taper_evaluator::evaluator::Interrupt;
 
+/// Says with how many threads a program computes.
+const THREADS: &str = "RAYON_NUM_THREADS";
+
 /// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended. A notebook whose process
 /// cannot be run has failed; the others run nevertheless.
 pub(super) fn run_all(
@@ -29,8 +32,10 @@ pub(super) fn run_all(
     let _target = signals::set_target(workers.clone());
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
+    let jobs = jobs.min(notebooks.len());
+    let threads = threads(jobs);
     thread::scope(|scope| {
-        for _ in 0..jobs.min(notebooks.len()) {
+        for _ in 0..jobs {
             let (sender, next, workers) = (sender.clone(), &next, &workers);
             scope.spawn(move || {
                 while signals::received().is_none()
@@ -38,7 +43,7 @@ pub(super) fn run_all(
                 {
                     let name = notebook.display().to_string();
                     let _ = sender.send(Progress::Started(name.clone()));
-                    let ended = run_one(task, notebook, workers, console.has_colours());
+                    let ended = run_one(task, notebook, workers, threads, console.has_colours());
                     let _ = sender.send(Progress::Ended(name, ended));
                 }
             });
@@ -97,7 +102,23 @@ fn print_progress(
     summaries
 }
 
-fn run_one(task: &Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
+/// Returns how many threads each of several notebooks computes with, unless the user says how many: together as many as
+/// there are cores, because a computation waits for its slowest thread.
+fn threads(jobs: usize) -> Option<usize> {
+    if jobs < 2 || std::env::var_os(THREADS).is_some() {
+        return None;
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Some((cores / jobs).max(1))
+}
+
+fn run_one(
+    task: &Task,
+    notebook: &Path,
+    workers: &Workers,
+    threads: Option<usize>,
+    colours: bool,
+) -> io::Result<Ended> {
     // Files, not pipes: a process that the worker leaves running would keep a pipe open indefinitely.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let summary = tempfile::NamedTempFile::new()?;
@@ -113,6 +134,9 @@ fn run_one(task: &Task, notebook: &Path, workers: &Workers, colours: bool) -> io
         .stderr(err.try_clone()?);
     if colours {
         command.env("CLICOLOR_FORCE", "1");
+    }
+    if let Some(threads) = threads {
+        command.env(THREADS, threads.to_string());
     }
     isolate_signals(&mut command);
     let status = workers.wait(command.spawn()?)?;

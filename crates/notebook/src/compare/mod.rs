@@ -4,6 +4,7 @@ mod diff;
 mod numbers;
 pub(crate) mod outputs;
 pub(crate) mod text;
+mod times;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Compares lines in which a number may differ in its last digits.
 
 use crate::document::tolerance::Tolerance;
+use std::ops::Range;
 
 /// Returns whether two lines are equal. Floating-point numbers may differ by the tolerance; integers
 /// may not, because they count things. Spaces beside a number do not matter, because a column is
@@ -40,17 +41,11 @@ impl<'a> Pieces<'a> {
             text: Vec::new(),
             numbers: Vec::new(),
         };
-        let (mut text_from, mut at) = (0, 0);
-        while at < line.len() {
-            let length = number_at(line, at);
-            if length > 0 {
-                pieces.push_text(line[text_from..at].trim_end());
-                pieces.numbers.push(&line[at..at + length]);
-                at += length;
-                text_from = at;
-            } else {
-                at += word_at(&line[at..]);
-            }
+        let mut text_from = 0;
+        for number in numbers(line) {
+            pieces.push_text(line[text_from..number.start].trim_end());
+            pieces.numbers.push(&line[number.clone()]);
+            text_from = number.end;
         }
         pieces.push_text(&line[text_from..]);
         pieces
@@ -64,6 +59,23 @@ impl<'a> Pieces<'a> {
             text.trim_start()
         });
     }
+}
+
+/// Returns where the numbers of a line are, in bytes.
+pub(super) fn numbers(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < line.len() {
+            let from = at;
+            let length = number_at(line, at);
+            if length > 0 {
+                at += length;
+                return Some(from..at);
+            }
+            at += word_at(&line[at..]);
+        }
+        None
+    })
 }
 
 fn is_word(byte: u8) -> bool {

@@ -92,8 +92,25 @@ fn values_within_the_tolerance() {
     let wide = Tolerance {
         rtol: 0.2,
         atol: 0.0,
+        ..Tolerance::default()
     };
     assert_eq!(compare(&[result("1.0", 3)], &[result("1.1", 3)], wide), []);
+}
+
+#[test]
+fn measured_times_are_ignored_on_request() {
+    let bar = |done: u32, seconds: f64| {
+        let text = format!("fit {done}/96 {seconds} s");
+        display(json!({"text/plain": text, "text/html": format!("<td>{seconds}</td>")}))
+    };
+    let without = Tolerance {
+        ignores_times: true,
+        ..Tolerance::default()
+    };
+    assert_eq!(found(&[bar(96, 0.5)], &[bar(96, 0.7)]).len(), 2);
+    assert_eq!(compare(&[bar(96, 0.5)], &[bar(96, 0.7)], without), []);
+    let other = compare(&[bar(96, 0.5)], &[bar(95, 0.7)], without);
+    assert_eq!(other[0].diff[3..], ["-fit 96/96 NaN", "+fit 95/96 NaN"]);
 }
 
 #[test]

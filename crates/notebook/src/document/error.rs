@@ -86,7 +86,7 @@ pub enum Problem {
     /// The metadata `taper` does not hold a valid tolerance.
     #[error("its metadata `taper` cannot be read: `{key}` is {value}")]
     BadTolerance {
-        /// `taper`, `rtol` or `atol`.
+        /// `taper`, `rtol`, `atol` or `ignore`.
         key: &'static str,
         /// The value found.
         value: serde_json::Value,
@@ -206,7 +206,7 @@ impl Problem {
                 "Choose the kernel \"Rust (Taper)\" in JupyterLab and save it, or run it with `jupyter execute`."
             }
             Problem::BadTolerance { .. } => {
-                "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6}}."
+                "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6, \"ignore\": \"times\"}}."
             }
         };
         advice.to_owned()

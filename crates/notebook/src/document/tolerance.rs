@@ -1,13 +1,15 @@
-//! The tolerance within which a number in an output equals the stored one.
+//! The tolerance within which an output equals the stored one.
 
 use super::error::Problem;
 use serde_json::Value;
 
-/// The largest accepted difference: `|now - stored| <= atol + rtol * |stored|`.
+/// The largest accepted difference of a number, `|now - stored| <= atol + rtol * |stored|`, and whether measured times
+/// are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tolerance {
     pub(crate) rtol: f64,
     pub(crate) atol: f64,
+    pub(crate) ignores_times: bool,
 }
 
 impl Default for Tolerance {
@@ -15,6 +17,7 @@ impl Default for Tolerance {
         Tolerance {
             rtol: 1e-5,
             atol: 1e-8,
+            ignores_times: false,
         }
     }
 }
@@ -23,6 +26,7 @@ impl Tolerance {
     pub(crate) const EXACT: Tolerance = Tolerance {
         rtol: 0.0,
         atol: 0.0,
+        ignores_times: false,
     };
 
     /// Reads the value of the metadata key `taper`; a tolerance that is missing there is taken from `outer`.
@@ -46,6 +50,16 @@ impl Tolerance {
         Ok(Tolerance {
             rtol: read("rtol", outer.rtol)?,
             atol: read("atol", outer.atol)?,
+            ignores_times: match taper.and_then(|taper| taper.get("ignore")) {
+                None => outer.ignores_times,
+                Some(Value::String(what)) if what == "times" => true,
+                Some(value) => {
+                    return Err(Problem::BadTolerance {
+                        key: "ignore",
+                        value: value.clone(),
+                    });
+                }
+            },
         })
     }
 
@@ -70,26 +84,24 @@ mod tests {
         let outer = Tolerance {
             rtol: 1e-3,
             atol: 1e-6,
+            ignores_times: false,
         };
         let read = |value: Value| Tolerance::read(Some(&value), outer).ok();
         assert_eq!(Tolerance::read(None, outer).ok(), Some(outer));
         assert_eq!(read(json!({})), Some(outer));
         assert_eq!(
             read(json!({"rtol": 0.5})),
-            Some(Tolerance {
-                rtol: 0.5,
-                atol: 1e-6
-            })
+            Some(Tolerance { rtol: 0.5, ..outer })
         );
         assert_eq!(
             read(json!({"atol": 1})),
-            Some(Tolerance {
-                rtol: 1e-3,
-                atol: 1.0
-            })
+            Some(Tolerance { atol: 1.0, ..outer })
         );
         assert!(read(json!({"rtol": "1e-3"})).is_none());
         assert!(read(json!({"rtol": -1})).is_none());
         assert!(read(json!(3)).is_none());
+        let times = read(json!({"ignore": "times"})).expect("it is read");
+        assert!(times.ignores_times && times.rtol == 1e-3);
+        assert!(read(json!({"ignore": "text"})).is_none());
     }
 }
