@@ -297,8 +297,7 @@ impl Lab {
             .stderr(writer)
             .process_group(0)
             .env("JUPYTERLAB_SETTINGS_DIR", settings)
-            // Spare kernels end after half a minute.
-            .env("TAPER_STANDBY", "0.5");
+            .env("TAPER_STANDBY", "0");
         let process = command.spawn().expect("the command starts");
         drop(command);
         let (sender, lines) = channel();

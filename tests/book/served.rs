@@ -17,16 +17,16 @@ fn page_of(notebook: &Path) -> PathBuf {
 
 #[test]
 fn every_chapter_can_be_read_in_a_browser() {
-    visit(|notebook| !notebook.starts_with("solutions"));
+    visit(|notebook| !notebook.starts_with("solutions"), &[]);
 }
 
 #[test]
 #[ignore = "slow: run by .ci/nightly"]
 fn every_page_can_be_read_in_a_browser() {
-    visit(|_| true);
+    visit(|_| true, &["--both-looks"]);
 }
 
-fn visit(is_visited: impl Fn(&Path) -> bool) {
+fn visit(is_visited: impl Fn(&Path) -> bool, arguments: &[&str]) {
     if !has_chromium() {
         return;
     }
@@ -39,6 +39,7 @@ fn visit(is_visited: impl Fn(&Path) -> bool) {
     // The documentation and the figures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
+    visit.args(arguments);
     visit.args(["--tabs", "every.html", "--digits", "ship-it.html"]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
     visit.args(notebooks.iter().map(|notebook| page_of(notebook)));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check the book in headless Chromium as a reader sees it: every page, wide and narrow, light and dark.
+"""Check the book in headless Chromium as a reader sees it: every page, wide and light, or narrow and dark.
 
-    book_visit.py --url http://127.0.0.1:3000 [--screenshots FOLDER] PAGE.html…
+    book_visit.py --url http://127.0.0.1:3000 [--both-looks] [--screenshots FOLDER] PAGE.html…
 
 Exit status: 0 without problems, 1 with problems (one on each line), 2 without Chromium.
 """
@@ -82,7 +82,11 @@ class Reader:
         self.problems.append(f"{self.where}: {problem}")
 
     def open(self, name: str, look: str = "wide, light") -> Page:
-        self.where = f"{name} ({look})"
+        page = self.new_page(look)
+        self.go_to(page, name, look)
+        return page
+
+    def new_page(self, look: str) -> Page:
         size, theme = LOOKS[look]
         context = self.browser.new_context(viewport=size)
         context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
@@ -92,9 +96,12 @@ class Reader:
         page.on("pageerror", lambda error: self.note(f"error: {error}"))
         page.on("response", lambda r: self.note(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.on("request", self.check_request)
+        return page
+
+    def go_to(self, page: Page, name: str, look: str) -> None:
+        self.where = f"{name} ({look})"
         page.goto(f"{self.root}/{name}", wait_until="load")
         page.wait_for_function("document.fonts.status === 'loaded'")
-        return page
 
     def check_message(self, message) -> None:
         # Leaving a page before mdBook's connection for live reloading is open causes this message.
@@ -107,14 +114,15 @@ class Reader:
         if not inside:
             self.note(f"asks {request.url}")
 
-    def visit(self, name: str) -> None:
-        for look in LOOKS:
-            page = self.open(name, look)
+    def visit(self, names: list[str], look: str) -> None:
+        page = self.new_page(look)  # one for all: a new one takes longer than most chapters
+        for name in names:
+            self.go_to(page, name, look)
             self.look_at(page)
             if self.screenshots:
                 file = f"{name.removesuffix('.html')} {look}.png".replace("/", "-").replace(", ", "-").replace(" ", "-")
                 page.screenshot(path=self.screenshots / file)
-            page.context.close()
+        page.context.close()
 
     def look_at(self, page: Page) -> None:
         for wide in page.evaluate(TOO_WIDE):
@@ -293,6 +301,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Read the book in headless Chromium.")
     parser.add_argument("--url", required=True)
     parser.add_argument("--screenshots", type=Path)
+    parser.add_argument("--both-looks", action="store_true", help="of every page, instead of one after the other")
     parser.add_argument("--tabs", help="a page with outputs of two machines")
     parser.add_argument("--digits", help="a page with the digit reader")
     parser.add_argument("pages", nargs="+", help="in the order of the book")
@@ -300,8 +309,8 @@ def main() -> int:
 
     def read(browser: Browser) -> list[str]:
         reader = Reader(browser, args.url, args.screenshots)
-        for name in args.pages:
-            reader.visit(name)
+        for index, look in enumerate(LOOKS):
+            reader.visit(args.pages if args.both_looks else args.pages[index :: len(LOOKS)], look)
         for name in [*args.pages[:3], args.pages[-1]]:
             reader.printed(name)
         reader.first_page(args.pages[-1])

@@ -207,13 +207,14 @@ fn bundle_differences(
             tolerance,
         }];
     }
+    // The page of a progress bar or a table says the same as its text.
+    let is_text_enough = tolerance.ignores_times && stored.contains_key("text/plain");
     let differences = stored.iter().filter_map(|(mime, stored)| {
         // Only the name of the model, which differs from kernel to kernel.
         if mime == WIDGET {
             return None;
         }
-        // The page of a progress bar or a table: its text says the same.
-        if tolerance.ignores_times && mime == "text/html" && stored.contains_key("text/plain") {
+        if mime == "text/html" && is_text_enough {
             return None;
         }
         let now = now.get(mime)?;
