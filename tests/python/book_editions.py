@@ -14,7 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
-from book_visit import Reader
+from book_visit import LOOKS, Reader
 from lab import becomes_true, report
 from playwright.sync_api import Browser
 
@@ -51,8 +51,8 @@ class Server(ThreadingHTTPServer):
 
 def visit(reader: Reader, language: str, edition: Edition) -> None:
     home, chapter = f"{language}/index.html", f"{language}/{CHAPTER}"
-    for name in (home, chapter):
-        reader.visit(name)
+    for look in LOOKS:
+        reader.visit([home, chapter], look)
     page = reader.open(home)
     expect(reader, page, ".chapter-time", edition.minutes)
     page.goto(f"{reader.root}/{chapter}")
