@@ -9,8 +9,8 @@ const UNITS: [&str; 10] = [
 /// What follows the quotient of two times.
 const QUOTIENTS: [&str; 2] = ["times as long", "times as fast"];
 
-/// Replaces by `NaN` each number that a unit of time, a rate or *times as long* follows, with its unit, and the numbers
-/// of a table that end below such a unit.
+/// Replaces by `NaN` each number that a unit of time, a rate or *times as long* follows, with its unit, and each number
+/// of a table that ends below such a unit.
 pub(super) fn without_times(text: &str) -> String {
     let mut ends = Vec::new();
     let mut all = String::with_capacity(text.len());
