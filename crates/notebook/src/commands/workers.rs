@@ -33,7 +33,9 @@ pub(super) fn run_all(
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let jobs = jobs.min(notebooks.len());
-    let threads = threads(jobs);
+    let is_chosen = std::env::var_os(THREADS).is_some();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = (!is_chosen).then(|| threads(jobs, cores)).flatten();
     thread::scope(|scope| {
         for _ in 0..jobs {
             let (sender, next, workers) = (sender.clone(), &next, &workers);
@@ -102,14 +104,10 @@ fn print_progress(
     summaries
 }
 
-/// Returns how many threads each of several notebooks computes with, unless the user says how many: together as many as
-/// there are cores, because a computation waits for its slowest thread.
-fn threads(jobs: usize) -> Option<usize> {
-    if jobs < 2 || std::env::var_os(THREADS).is_some() {
-        return None;
-    }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    Some((cores / jobs).max(1))
+/// Returns how many threads each of several notebooks computes with: together as many as there are cores, because a
+/// computation waits for its slowest thread. A single notebook computes as it does alone.
+fn threads(jobs: usize, cores: usize) -> Option<usize> {
+    (jobs > 1).then(|| (cores / jobs).max(1))
 }
 
 fn run_one(
@@ -228,3 +226,16 @@ fn this_program(arguments: &[std::ffi::OsString]) -> io::Result<Command> {
 
 #[cfg(test)]
 use crate::testing::this_program;
+
+#[cfg(test)]
+mod tests {
+    use super::threads;
+
+    #[test]
+    fn notebooks_that_run_at_the_same_time_share_the_cores() {
+        assert_eq!(threads(1, 8), None);
+        assert_eq!(threads(2, 8), Some(4));
+        assert_eq!(threads(3, 8), Some(2));
+        assert_eq!(threads(4, 2), Some(1));
+    }
+}

@@ -1,9 +1,9 @@
 //! Compares the outputs of a run with those in the file.
 //!
 //! Two runs must agree in the number and kind of outputs, in text (streams, `text/*`, JavaScript: line by
-//! line, each number within the tolerance, measured times on request not at all), in JSON (value by value), and in the name and message of an error.
-//! Of images (SVG included) and other binary data, only the presence is compared: another version of a font or
-//! a compressor changes the bytes of the same image.
+//! line, each number within the tolerance, measured times on request not at all), in JSON (value by value), and in
+//! the name and message of an error. Of images (SVG included) and other binary data, only the presence is compared:
+//! another version of a font or a compressor changes the bytes of the same image.
 
 use super::diff::unified;
 use super::text::{differing, is_blank, same_text};
