@@ -1,6 +1,6 @@
 """Exercises of parts I and II: Rust, tensors, learning."""
 
-from math import cos, exp, log, sin, sqrt
+from math import cos, exp, log, sin, sqrt, tanh
 
 from make import exercise, floats, value
 
@@ -243,6 +243,48 @@ exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2)
 value("autograd-from-scratch.1", [3, 12], [2, 4], (
     "Each leaf and each product is a node. The derivative of x³ is 3x².",
     "How many products does x · x · x need, and how many leaves? Put x = 2 into the derivative."))
+exercise("autograd-from-scratch.6", [([[0.5, -0.9, 0.0]], [[1.0, 2.0, -3.0]]), ([[0.25], [-0.5]], [[4.0], [0.5]])],
+         lambda y, g: [[b * (1 - a * a) for a, b in zip(*rows)] for rows in zip(y, g)],
+         lambda y, g: [[b * (1 - tanh(a) ** 2) for a, b in zip(*rows)] for rows in zip(y, g)], (
+    "The chain rule: multiply the gradient of the output by the local derivative, element by element.",
+    "`y` is the output tanh a already. So the local derivative is 1 − y²; `y.sqr()` is the square."))
+
+
+def needed(inputs, parameters):
+    marked = []
+    for i, of in enumerate(inputs):
+        marked.append(i in parameters or any(marked[j] for j in of))
+    return marked
+
+
+NETWORK = [[], [], [], [], [], [4, 0], [5, 1], [6], [7, 2], [8, 3]]
+exercise("autograd-from-scratch.7", [(NETWORK, [0, 1, 2, 3]), (NETWORK, [2]), ([[], [], [0, 1], [], [2, 3], [1, 1]], [0]), ([[], [0, 0]], [])],
+         needed, lambda inputs, p: [i in p or any(j in p for j in of) for i, of in enumerate(inputs)], (
+    "A node needs a gradient if it is a parameter, or if one of its inputs needs a gradient.",
+    "Go through the nodes from the first to the last, and look up the answers for the inputs: these come earlier on the tape."))
+
+
+def wave(x):
+    """Returns the first and the second derivative of x · sin(x²)."""
+    return [sin(x * x) + 2 * x * x * cos(x * x), 6 * x * cos(x * x) - 4 * x ** 3 * sin(x * x)]
+
+
+exercise("autograd-from-scratch.8", [(0.7,), (-1.5,), (0.0,), (2.0,)],
+         wave, lambda x: [wave(x)[0], -4 * x ** 3 * sin(x * x)], (
+    "Call `backward` on the node of the gradient: it needs the rules of all operations that the first call has recorded.",
+    "The first call records cosines. Is the derivative of the cosine minus the sine on your tape, and are several contributions to a node added?"))
+
+
+def slopes(x):
+    """Returns the gradient of the sum of all xᵢ · sin xᵢ₊₁."""
+    pairs = list(zip(x, x[1:]))
+    return [a + b for a, b in zip([sin(v) for _, v in pairs] + [0.0], [0.0] + [u * cos(v) for u, v in pairs])]
+
+
+exercise("autograd-from-scratch.9", [([0.5, 1.0, -2.0],), ([1.0, 0.0],), ([0.3, 0.7, 1.1, -0.4],), ([2.0],)],
+         slopes, lambda x: [sum(slopes(x))] * len(x), (
+    "One pass computes the derivative for one input: the slope of this input is 1, the slopes of all others are 0.",
+    "Repeat the pass for each input, and collect the slopes of the sums. Begin the sum with a `Dual` whose value and slope are 0."))
 exercise("autograd-from-scratch.10", [(0.0,), (1.0,), (-2.0,)],
          lambda x: [exp(sin(x)), exp(sin(x)) * cos(x)], lambda x: [exp(sin(x)), exp(cos(x))], (
     "Multiply the derivatives of both functions: exp'(u) at u = sin x, and sin'(x).",
@@ -380,6 +422,34 @@ floats("optimisers.4", [sqrt(10), 1.0], [1.0, 1.0], (
 exercise("optimisers.5", [(1000000,), (10,)], lambda n: [0, n, n, 2 * n], lambda n: [0, n, 2 * n, 3 * n], (
     "Momentum stores a velocity, RMSprop a mean of squares, for each parameter.",
     "Adam stores both."))
+
+
+def place(rate, beta, steps, nesterov=False):
+    """Returns the place in the valley after this many steps of momentum."""
+    p, v = [-5.0, -2.0], [0.0, 0.0]
+    for _ in range(steps):
+        g = [c * (a - rate * beta * u * nesterov) for c, a, u in zip((0.1, 4.0), p, v)]
+        v = [beta * u + d for u, d in zip(v, g)]
+        p = [a - rate * u for a, u in zip(p, v)]
+    return p
+
+
+def best(rates, betas, last):
+    """Returns the rate and β with the lowest loss after 80 steps, or with the lowest loss of any step."""
+    def loss(rate, beta):
+        places = [place(rate, beta, steps) for steps in ([80] if last else range(81))]
+        return min(0.05 * x * x + 2 * y * y for x, y in places)
+    return list(min(((r, b) for r in rates for b in betas), key=lambda pair: loss(*pair)))
+
+
+exercise("optimisers.7", [(0.15, 0.8, 1), (0.15, 0.8, 5), (0.3, 0.5, 20), (0.05, 0.9, 10)],
+         lambda r, b, s: place(r, b, s, nesterov=True), place, (
+    "The gradient is computed at p − rate · β · v, but the step starts at p.",
+    "Per coordinate: the gradient is 0.1 or 4.0 times the point ahead, then v ← β v + g, then p ← p − rate · v."))
+exercise("optimisers.8", [([0.9, 0.1, 0.6], [0.0, 0.3, 0.9]), ([0.45], [0.9, 0.0]), ([0.02, 0.7], [0.3, 0.95]), ([0.15, 0.05], [0.95, 0.8, 0.5])],
+         lambda r, b: best(r, b, True), lambda r, b: best(r, b, False), (
+    "Try each rate with each β, and keep the pair with the lowest loss so far.",
+    "Compare the losses after the last of the 80 steps, not the lowest loss on the way."))
 exercise("optimisers.9", [(0.1, 0), (0.1, 9), (0.1, 19), (0.1, 79), (1.0, 1999)],
          lambda b, s: b * min((s + 1) / 20, sqrt(20 / (s + 1))), lambda b, s: b * min(s / 20, sqrt(20 / (s + 1))), (
     "With t = step + 1, the rate is base · t / 20 during the warm-up.",
@@ -394,6 +464,19 @@ def momentum(gradients, beta, rate):
     return p
 
 
+def decayed(decay, rate, steps):
+    adam, m, s = 1.0, 0.0, 0.0
+    for t in range(1, steps + 1):
+        g = decay * adam
+        m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g * g
+        adam -= rate * m / (1 - 0.9 ** t) / (sqrt(s / (1 - 0.999 ** t)) + 1e-8)
+    return [adam, (1 - rate * decay) ** steps]
+
+
+exercise("optimisers.10", [(0.01, 0.1, 10), (0.1, 0.01, 5), (1.0, 0.05, 8), (0.5, 0.2, 1)],
+         decayed, lambda d, r, s: [(1 - r * d) ** s] * 2, (
+    "For Adam the gradient is λp: it enters both running means. For AdamW the gradient stays 0.",
+    "AdamW multiplies p by 1 − rate · λ in each step. `Adam` and `AdamW` both have a method `weight_decay`; the gradient of `&x * x.zeros_like()` is 0."))
 exercise("optimisers.11", [([1.0, 1.0, 1.0], 0.9, 0.1), ([1.0, -1.0], 0.5, 1.0), ([2.0], 0.9, 0.01), ([1.0, 0.0, 0.0], 0.8, 0.1)],
          momentum, lambda g, b, r: -r * sum(g), (
     "The velocity keeps the share `beta` of its old value and adds the gradient.",
