@@ -16,9 +16,15 @@ mod transfer;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
-pub(crate) use kernels::Columns;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) use kernels::optimizer_step;
+#[cfg(test)]
+pub(crate) use kernels::testing;
 #[cfg(feature = "cuda")]
-pub(crate) use kernels::Keep;
+pub(crate) use kernels::{Keep, affine_on_gpu};
+pub(crate) use kernels::{
+    Sums, Windows, add_bias, affine, affine_on_cpu, combined, maxima, of_patches, patches,
+};
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;
 

@@ -95,7 +95,11 @@ pub(crate) fn task(output: &Tensor) -> (Loss, Tensor, f64) {
         [] => (|output, _| output.clone(), output.zeros_like(), 1e-4),
         [count, classes] => {
             let labels: Vec<i64> = (0..*count).map(|i| (i % classes) as i64).collect();
-            (cross_entropy, tensor(labels), 0.01)
+            (
+                cross_entropy,
+                tensor(labels).to_device(output.device()),
+                0.01,
+            )
         }
         _ => (mse_loss, output.zeros_like(), 0.01),
     }

@@ -3,15 +3,23 @@
 //! `kernels/make` compiles `kernels.cu` to PTX, which is embedded in the program; the driver compiles it for
 //! its GPU when a kernel is first used. The tests execute the PTX in an emulator.
 
-mod columns;
+pub(crate) mod add_bias;
+mod channels;
 #[cfg(any(feature = "cuda", test))]
 mod keep;
+mod operation;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod optimizer_step;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+mod windows;
 
-pub(crate) use columns::Columns;
+#[cfg(feature = "cuda")]
+pub(crate) use channels::affine_on_gpu;
+pub(crate) use channels::{affine, affine_on_cpu, combined};
 #[cfg(feature = "cuda")]
 pub(crate) use keep::Keep;
+pub(crate) use windows::{Sums, Windows, maxima, of_patches, patches};
 
 #[cfg(any(feature = "cuda", test))]
 const PTX: &str = include_str!("kernels/kernels.ptx");
@@ -21,9 +29,12 @@ const PTX: &str = include_str!("kernels/kernels.ptx");
 const BLOCK: u32 = 256;
 
 /// An argument of a kernel.
-#[cfg(any(feature = "cuda", test))]
 #[derive(Clone, Copy, Debug)]
-enum Argument {
+#[cfg_attr(
+    not(any(feature = "cuda", test)),
+    expect(dead_code, reason = "only a GPU reads it")
+)]
+pub(crate) enum Argument {
     U32(u32),
     /// An integer, or the address of memory on the GPU.
     U64(u64),

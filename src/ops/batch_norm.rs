@@ -1,6 +1,7 @@
 //! Batch normalisation.
 
 mod columns;
+mod device;
 mod fixed;
 mod layout;
 mod planes;
@@ -115,6 +116,15 @@ fn batch_norm_with_candle(
     let dims = x.dims();
     let values = values_of_channel(x, weight.elem_count());
     let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
+    if device::suits(&x) && (statistics.is_some() || across().is_none()) {
+        let (y, mean, var) = device::batch_norm(&x, weight, bias, statistics, eps)?;
+        return Ok(BatchNormOutput {
+            y: y.reshape(dims)?,
+            mean,
+            var,
+            values,
+        });
+    }
     let (centred, mean, var) = match statistics {
         Some((mean, var)) => {
             let (mean, var) = (mean.reshape(shape)?, var.reshape(shape)?);

@@ -10,7 +10,7 @@
 //!   ([`phases`]).
 //! - [`weight_gradient`] correlates the input with the output's gradient.
 //!
-//! On a GPU, Candle computes the convolution; the [`gradient`] of its input is Taper's own.
+//! On a GPU, products of matrices compute the convolution and its [`gradient`].
 
 mod convolve;
 mod cpu;
@@ -34,12 +34,12 @@ use super::dispatch::run;
 use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
+use crate::device::Windows;
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use cpu::{finished, forward};
 use geometry::Geometry;
-use gradient::convolve;
 use std::fmt::Display;
 
 /// Returns the convolution of images with a kernel for each output channel, plus a bias.
@@ -138,14 +138,28 @@ pub(crate) fn conv2d_finished(
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
+    if gradient::suits(x) {
+        let (batch, channels, height, width) = x.dims4()?;
+        let (size, kernel) = ([height, width], [weight.dim(2)?, weight.dim(3)?]);
+        let windows = Windows {
+            planes: batch * channels,
+            size,
+            kernel,
+            output: spec.output_size(size, kernel),
+            stride: spec.stride.both(),
+            dilation: spec.dilation.both(),
+            padding: spec.padding.both(),
+        };
+        return gradient::convolve(x, weight, bias, windows, spec.groups);
+    }
     let (weight, spec) = with_equal_dilations(weight, spec)?;
     let x = padded_and_cropped(x, &weight, spec)?;
     let (stride, dilation) = (spec.stride, spec.dilation.height);
     let y = match stride.height == stride.width {
-        true => convolve(&x, &weight, stride.height, dilation, spec.groups)?,
+        true => x.conv2d(&weight, 0, stride.height, dilation, spec.groups)?,
         // Candle has one stride for height and width.
         false => {
-            let y = convolve(&x, &weight, 1, dilation, spec.groups)?;
+            let y = x.conv2d(&weight, 0, 1, dilation, spec.groups)?;
             every(&every(&y, 2, stride.height)?, 3, stride.width)?
         }
     };

@@ -7,6 +7,7 @@ use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
+use super::matmul::plain;
 use super::profile;
 use super::reduce::sums_along;
 use crate::tensor::{Raw, Tensor};
@@ -73,7 +74,9 @@ fn linear_with_candle(inputs: &[&Raw]) -> Result<Raw> {
     let (x, weight) = (inputs[0], inputs[1]);
     let (out_features, in_features) = weight.dims2()?;
     let rows = x.elem_count() / in_features;
-    let y = x.reshape((rows, in_features))?.matmul(&weight.t()?)?; // (rows, out)
+    let y = x
+        .reshape((rows, in_features))?
+        .matmul(&plain(&weight.t()?)?)?; // (rows, out)
     let y = match inputs.get(2) {
         Some(bias) => y.broadcast_add(bias)?,
         None => y,

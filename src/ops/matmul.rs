@@ -68,7 +68,7 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
 }
 
 /// Returns the tensor, or a contiguous copy if Candle cannot multiply with its strides.
-fn plain(x: &Raw) -> Result<Raw> {
+pub(super) fn plain(x: &Raw) -> Result<Raw> {
     let exchanged = x.transpose(D::Minus2, D::Minus1)?;
     match x.is_contiguous() || exchanged.is_contiguous() {
         true => Ok(x.clone()),

@@ -11,6 +11,8 @@ use super::engine::shared_slice::SharedSlice;
 use super::engine::simd::Element;
 use super::engine::{CpuView, dispatch_dtype, threads::for_each_task};
 use crate::tensor::{Raw, Tensor};
+#[cfg(feature = "cuda")]
+use candle_core::DType;
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result, bail};
 use std::cell::Cell;
 
@@ -26,18 +28,35 @@ pub(crate) fn step_in_place(
     rule: StepRule,
 ) -> Result<()> {
     let changed: Vec<&Raw> = [value].into_iter().chain(state).collect();
+    #[cfg(feature = "cuda")]
+    if value.device().is_cuda() {
+        let step = rule.on_gpu(state.len()).expect("there is a kernel");
+        return step.run(&changed, gradient);
+    }
     dispatch_dtype!(value, in_chunks(&changed, gradient, rule))
 }
 
 /// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
 /// the step changes must be contiguous and share its memory with none of the others.
-pub(crate) fn has_step_kernel(value: &Raw, gradient: &Raw, state: &[Raw]) -> bool {
+pub(crate) fn has_step_kernel(value: &Raw, gradient: &Raw, state: &[Raw], rule: StepRule) -> bool {
     let all: Vec<&Raw> = [gradient, value].into_iter().chain(state).collect();
     let shared = |a, b| Tensor::from_raw_ref(a).shares_storage_with(Tensor::from_raw_ref(b));
     let own_memory = |i: usize| all[..i].iter().all(|other| !shared(all[i], other));
-    has_kernel(&all)
+    (has_kernel(&all) || is_on_gpu(&all, rule))
         && all.iter().all(|tensor| tensor.dims() == value.dims())
         && (1..all.len()).all(|i| all[i].is_contiguous() && own_memory(i))
+}
+
+/// Returns whether the tensors are on a GPU, and it has a kernel for the rule.
+#[cfg(feature = "cuda")]
+fn is_on_gpu(all: &[&Raw], rule: StepRule) -> bool {
+    let suits = |tensor: &&Raw| tensor.device().is_cuda() && tensor.dtype() == DType::F32;
+    all.iter().all(suits) && rule.on_gpu(all.len() - 2).is_some()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn is_on_gpu(_: &[&Raw], _: StepRule) -> bool {
+    false
 }
 
 /// Takes the step in chunks, on all cores.

@@ -96,8 +96,8 @@ impl Group<dyn Rule> {
             var,
         };
         let (value, gradient, state) = plan.raw();
-        if !ops::has_step_kernel(value, gradient, &state) {
-            let rule = self.rule_for(&plan);
+        let rule = self.rule_for(&plan);
+        if !ops::has_step_kernel(value, gradient, &state, rule) {
             plan.new = Some(rule.of_tensors(&plan.value, &plan.gradient, &plan.state));
         }
         Ok(Some(plan))

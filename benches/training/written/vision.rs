@@ -218,7 +218,9 @@ impl Gan {
 impl Layer for Gan {
     /// Returns the sum of both losses.
     fn forward(&self, x: &Tensor) -> Tensor {
-        let false_images = self.generator.forward(&randn((x.dim(0), 64, 1, 1)));
+        let false_images = self
+            .generator
+            .forward(&randn((x.dim(0), 64, 1, 1)).to_device(x.device()));
         let (yes, no) = (ones((x.dim(0), 1)), zeros((x.dim(0), 1)));
         let critic = bce_with_logits(&self.critic.forward(x), &yes)
             + bce_with_logits(&self.critic.forward(&false_images.detach()), &no);

@@ -7,7 +7,7 @@ use candle_core::cuda_backend::cudarc::cublas::sys::cublasStatus_t;
 use candle_core::cuda_backend::cudarc::curand::sys::curandStatus_t;
 use candle_core::cuda_backend::cudarc::driver::DriverError;
 use candle_core::cuda_backend::cudarc::driver::sys::CUresult;
-use candle_core::{Device, Error, Result};
+use candle_core::{Device, Error};
 
 /// Replaces a GPU's errors by explained ones; other errors pass through. `requested` is the number of bytes
 /// that the operation needs on the device, where that is known.
@@ -110,6 +110,7 @@ fn of_cudnn(_error: &Error) -> Option<Meaning> {
 mod tests {
     use super::*;
     use crate::error;
+    use candle_core::Result;
 
     fn text(error: impl Into<CudaError>) -> String {
         let error: Result<()> = Err(Error::from(error.into()));

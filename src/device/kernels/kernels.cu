@@ -46,45 +46,219 @@ extern "C" __global__ void keep_u8(u8 *out, u64 n, u64 block, u32 offset, u64 st
     }
 }
 
-// Adds up the columns of a convolution: the gradient of its input (batch, channels, height, width) from
-// the columns (channels, rows, columns, batch, out_height, out_width). A thread computes one element.
-template <typename T>
-__device__ __forceinline__ void col2im(T *out, const T *in, u32 batch, u32 channels, u32 height, u32 width,
-                                       u32 rows, u32 columns, u32 out_height, u32 out_width, u32 stride,
-                                       u32 dilation) {
-    u64 index = thread_index();
-    if (index >= (u64)batch * channels * height * width) return;
-    u32 x = index % width;
-    u32 y = index / width % height;
-    u32 channel = index / ((u64)width * height) % channels;
-    u32 image = index / ((u64)width * height * channels);
-    T sum = 0;
+// The windows that a convolution or pooling moves over planes of height × width.
+#define WINDOWS                                                                                               \
+    u32 planes, u32 height, u32 width, u32 rows, u32 columns, u32 out_height, u32 out_width, u32 down,        \
+        u32 right, u32 row_step, u32 column_step, u32 above, u32 before
+#define WINDOWS_PASSED                                                                                        \
+    planes, height, width, rows, columns, out_height, out_width, down, right, row_step, column_step, above, before
+
+// Calls f for each place in the window of an output: with the index of the place, and with that of its pixel in the
+// plane, or `outside` behind the border.
+const u32 outside = 0xffffffff;
+template <typename F>
+__device__ __forceinline__ void for_each_in_window(u32 output, WINDOWS, F f) {
+    u32 first_y = output / out_width * down, first_x = output % out_width * right, place = 0;
 #pragma unroll 1
     for (u32 row = 0; row < rows; row++) {
-        u32 down = row * dilation;
-        if (down > y || (y - down) % stride != 0) continue;
-        u32 out_y = (y - down) / stride;
-        if (out_y >= out_height) continue;
 #pragma unroll 1
         for (u32 column = 0; column < columns; column++) {
-            u32 right = column * dilation;
-            if (right > x || (x - right) % stride != 0) continue;
-            u32 out_x = (x - right) / stride;
-            if (out_x >= out_width) continue;
-            u64 place = ((u64)channel * rows + row) * columns + column;
-            sum += in[((place * batch + image) * out_height + out_y) * out_width + out_x];
+            // In front of the border, these wrap around to huge values.
+            u32 y = first_y + row * row_step - above, x = first_x + column * column_step - before;
+            f(place++, y < height && x < width ? y * width + x : outside);
         }
     }
+}
+
+// Calls f for each window that contains the pixel: with the index of its place there, and with that of the output.
+template <typename F>
+__device__ __forceinline__ void for_each_window(u32 pixel, WINDOWS, F f) {
+    u32 y = pixel / width + above, x = pixel % width + before;
+#pragma unroll 1
+    for (u32 row = 0; row < rows; row++) {
+        u32 from_y = y - row * row_step, out_y = from_y / down;
+        if (row * row_step > y || out_y * down != from_y || out_y >= out_height) continue;
+#pragma unroll 1
+        for (u32 column = 0; column < columns; column++) {
+            u32 from_x = x - column * column_step, out_x = from_x / right;
+            if (column * column_step > x || out_x * right != from_x || out_x >= out_width) continue;
+            f(row * columns + column, out_y * out_width + out_x);
+        }
+    }
+}
+
+// In each kernel, `part` is the index of an output, or of a pixel, in its plane.
+#define A_THREAD_FOR_EACH(elements)                                                                           \
+    u64 index = thread_index();                                                                               \
+    u32 pixels = height * width, outputs = out_height * out_width;                                            \
+    if (index >= (u64)planes * elements) return;                                                              \
+    u64 plane = index / elements;                                                                             \
+    u32 part = (u32)(index % elements);                                                                       \
+    (void)part;
+
+// Copies the patches of images (im2col), a column for each output: (planes, rows, columns, out_height, out_width).
+// Behind the border there are zeros.
+template <typename T>
+__device__ __forceinline__ void im2col(T *out, const T *in, WINDOWS) {
+    A_THREAD_FOR_EACH(outputs)
+    in += plane * pixels;
+    out += plane * rows * columns * outputs + part;
+    for_each_in_window(part, WINDOWS_PASSED, [&](u32 place, u32 pixel) {
+        out[(u64)place * outputs] = pixel == outside ? (T)0 : in[pixel];
+    });
+}
+
+// Adds up the columns of `im2col`: the gradient of the images.
+template <typename T>
+__device__ __forceinline__ void col2im(T *out, const T *in, WINDOWS) {
+    A_THREAD_FOR_EACH(pixels)
+    in += plane * rows * columns * outputs;
+    T sum = 0;
+    for_each_window(part, WINDOWS_PASSED,
+                    [&](u32 place, u32 output) { sum += in[(u64)place * outputs + output]; });
     out[index] = sum;
 }
 
-#define COL2IM(T, name)                                                                                       \
-    extern "C" __global__ void name(T *out, const T *in, u32 batch, u32 channels, u32 height, u32 width,      \
-                                    u32 rows, u32 columns, u32 out_height, u32 out_width, u32 stride,         \
-                                    u32 dilation) {                                                           \
-        col2im(out, in, batch, channels, height, width, rows, columns, out_height, out_width, stride,         \
-               dilation);                                                                                     \
+// Writes the index in its plane of each window's maximum: the first of equal ones, the last NaN.
+template <typename T>
+__device__ __forceinline__ void maxima(u32 *out, const T *in, WINDOWS) {
+    A_THREAD_FOR_EACH(outputs)
+    in += plane * pixels;
+    u32 best = outside;
+    T largest = 0;
+    for_each_in_window(part, WINDOWS_PASSED, [&](u32, u32 pixel) {
+        if (pixel == outside) return;
+        T value = in[pixel];
+        if (best == outside || value > largest || value != value) {
+            largest = value;
+            best = pixel;
+        }
+    });
+    out[index] = best;
+}
+
+// Copies the elements with these indices from each plane.
+template <typename T>
+__device__ __forceinline__ void pick(T *out, const T *in, const u32 *indices, WINDOWS) {
+    A_THREAD_FOR_EACH(outputs)
+    out[index] = in[plane * pixels + indices[index]];
+}
+
+// The gradient of `pick`.
+template <typename T>
+__device__ __forceinline__ void unpick(T *out, const T *in, const u32 *indices, WINDOWS) {
+    A_THREAD_FOR_EACH(pixels)
+    in += plane * outputs;
+    indices += plane * outputs;
+    T sum = 0;
+    for_each_window(part, WINDOWS_PASSED, [&](u32, u32 output) {
+        if (indices[output] == part) sum += in[output];
+    });
+    out[index] = sum;
+}
+
+// Adds up each window; behind the border there are zeros.
+template <typename T>
+__device__ __forceinline__ void sums(T *out, const T *in, WINDOWS) {
+    A_THREAD_FOR_EACH(outputs)
+    in += plane * pixels;
+    T sum = 0;
+    for_each_in_window(part, WINDOWS_PASSED, [&](u32, u32 pixel) {
+        if (pixel != outside) sum += in[pixel];
+    });
+    out[index] = sum;
+}
+
+// The gradient of `sums`.
+template <typename T>
+__device__ __forceinline__ void unsum(T *out, const T *in, WINDOWS) {
+    A_THREAD_FOR_EACH(pixels)
+    in += plane * outputs;
+    T sum = 0;
+    for_each_window(part, WINDOWS_PASSED, [&](u32, u32 output) { sum += in[output]; });
+    out[index] = sum;
+}
+
+// Adds the bias of each channel in place.
+template <typename T>
+__device__ __forceinline__ void bias(T *out, const T *in, u64 elements, u32 size, u32 channels) {
+    u64 index = thread_index();
+    if (index < elements) out[index] += in[index / size % channels];
+}
+
+// in · a + b, with an `a` and a `b` for each channel, which are the rows of a table.
+template <typename T>
+__device__ __forceinline__ void affine(T *out, const T *in, const T *table, u64 elements, u32 size, u32 channels) {
+    u64 index = thread_index();
+    if (index >= elements) return;
+    u32 channel = (u32)(index / size % channels);
+    out[index] = in[index] * table[channel] + table[channels + channel];
+}
+
+// in · a + other · b + c, with an `a`, `b` and `c` for each channel, which are the rows of a table.
+template <typename T>
+__device__ __forceinline__ void combine(T *out, const T *in, const T *other, const T *table, u64 elements, u32 size,
+                                        u32 channels) {
+    u64 index = thread_index();
+    if (index >= elements) return;
+    u32 channel = (u32)(index / size % channels);
+    out[index] = in[index] * table[channel] + other[index] * table[channels + channel] +
+                 table[2 * channels + channel];
+}
+
+#define OF_TYPE(T, name)                                                                                      \
+    extern "C" __global__ void im2col_##name(T *out, const T *in, WINDOWS) { im2col(out, in, WINDOWS_PASSED); } \
+    extern "C" __global__ void col2im_##name(T *out, const T *in, WINDOWS) { col2im(out, in, WINDOWS_PASSED); } \
+    extern "C" __global__ void maxima_##name(u32 *out, const T *in, WINDOWS) { maxima(out, in, WINDOWS_PASSED); } \
+    extern "C" __global__ void pick_##name(T *out, const T *in, const u32 *indices, WINDOWS) {                \
+        pick(out, in, indices, WINDOWS_PASSED);                                                               \
+    }                                                                                                         \
+    extern "C" __global__ void unpick_##name(T *out, const T *in, const u32 *indices, WINDOWS) {              \
+        unpick(out, in, indices, WINDOWS_PASSED);                                                             \
+    }                                                                                                         \
+    extern "C" __global__ void sums_##name(T *out, const T *in, WINDOWS) { sums(out, in, WINDOWS_PASSED); }   \
+    extern "C" __global__ void unsum_##name(T *out, const T *in, WINDOWS) { unsum(out, in, WINDOWS_PASSED); } \
+    extern "C" __global__ void bias_##name(T *out, const T *in, u64 elements, u32 size, u32 channels) {       \
+        bias(out, in, elements, size, channels);                                                              \
+    }                                                                                                         \
+    extern "C" __global__ void affine_##name(T *out, const T *in, const T *table, u64 elements, u32 size,     \
+                                             u32 channels) {                                                  \
+        affine(out, in, table, elements, size, channels);                                                     \
+    }                                                                                                         \
+    extern "C" __global__ void combine_##name(T *out, const T *in, const T *other, const T *table,            \
+                                              u64 elements, u32 size, u32 channels) {                         \
+        combine(out, in, other, table, elements, size, channels);                                             \
     }
 
-COL2IM(float, col2im_f32)
-COL2IM(double, col2im_f64)
+OF_TYPE(float, f32)
+OF_TYPE(double, f64)
+
+// The steps of optimisers, as in `ops/optimizer_step/rules.rs`: a thread updates one element.
+
+extern "C" __global__ void sgd_f32(float *value, float *buffer, const float *gradient, u64 elements, float lr,
+                                   float momentum, float share, u32 nesterov, float decay) {
+    u64 index = thread_index();
+    if (index >= elements) return;
+    float old = value[index];
+    float g = decay == 0 ? gradient[index] : gradient[index] + old * decay;
+    if (buffer) {
+        float moved = buffer[index] * momentum + g * share;
+        buffer[index] = moved;
+        g = nesterov ? g + moved * momentum : moved;
+    }
+    value[index] = old - g * lr;
+}
+
+extern "C" __global__ void adam_f32(float *value, float *mean, float *square, const float *gradient,
+                                    u64 elements, float shrink, float decay, float size, float correction,
+                                    float eps, float beta1, float rest1, float beta2, float rest2) {
+    u64 index = thread_index();
+    if (index >= elements) return;
+    float old = value[index];
+    float g = decay == 0 ? gradient[index] : gradient[index] + old * decay;
+    float m = mean[index] * beta1 + g * rest1;
+    float v = square[index] * beta2 + g * g * rest2;
+    mean[index] = m;
+    square[index] = v;
+    value[index] = old * shrink - m * size / (sqrtf(v) * correction + eps);
+}

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 /// The memory of the GPU: allocations, far from each other, that count how often each byte was written.
 #[derive(Default)]
-pub(super) struct Memory(Vec<(Vec<u8>, Vec<u32>)>);
+pub(crate) struct Memory(Vec<(Vec<u8>, Vec<u32>)>);
 
 /// A type of the elements in the memory.
-pub(super) trait Value: Copy + PartialEq + std::fmt::Debug {
+pub(crate) trait Value: Copy + PartialEq + std::fmt::Debug {
     fn bytes(self) -> Vec<u8>;
     fn of(bytes: &[u8]) -> Self;
 }
@@ -27,11 +27,11 @@ macro_rules! value {
         }
     )*};
 }
-value!(u8 f32 f64);
+value!(u8 u32 f32 f64);
 
 impl Memory {
     /// Allocates memory with these values, and returns its address.
-    pub(super) fn with<T: Value>(&mut self, values: &[T]) -> u64 {
+    pub(crate) fn with<T: Value>(&mut self, values: &[T]) -> u64 {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.bytes()).collect();
         let written = vec![0; bytes.len()];
         self.0.push((bytes, written));
@@ -39,12 +39,12 @@ impl Memory {
     }
 
     /// Allocates memory that is not initialised, and returns its address.
-    pub(super) fn empty<T: Value>(&mut self, elements: usize) -> u64 {
+    pub(crate) fn empty<T: Value>(&mut self, elements: usize) -> u64 {
         self.with(&vec![T::of(&[0xcd; 8][..size_of::<T>()]); elements])
     }
 
     /// Returns the values at an address, each of which must have been written once.
-    pub(super) fn written<T: Value>(&self, address: u64) -> Vec<T> {
+    pub(crate) fn written<T: Value>(&self, address: u64) -> Vec<T> {
         let (bytes, written) = &self.0[(address >> 48) as usize - 1];
         assert!(written.iter().all(|count| *count == 1), "{written:?}");
         bytes.chunks(size_of::<T>()).map(T::of).collect()
@@ -157,7 +157,7 @@ impl Kernel {
             };
             let size = || match instruction.name.rsplit('.').next() {
                 Some("u8") => 1,
-                Some("f32") => 4,
+                Some("u32" | "f32") => 4,
                 _ => 8,
             };
             match instruction.name {
@@ -203,6 +203,7 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
         "add.s32" => of_int(int(0).wrapping_add(int(1))),
         "sub.s32" => of_int(int(0).wrapping_sub(int(1))),
         "mul.lo.s32" => of_int(int(0).wrapping_mul(int(1))),
+        "mad.lo.s32" => of_int(int(0).wrapping_mul(int(1)).wrapping_add(int(2))),
         "mul.wide.u32" => of_int(int(0)) * of_int(int(1)),
         "div.u32" => of_int(int(0) / int(1)),
         "rem.u32" => of_int(int(0) % int(1)),
@@ -220,18 +221,27 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
         "or.b64" | "or.pred" => long(0) | long(1),
         "add.f32" => of_single(single(0) + single(1)),
         "mul.f32" => of_single(single(0) * single(1)),
+        "sub.f32" => of_single(single(0) - single(1)),
+        "div.rn.f32" => of_single(single(0) / single(1)),
+        "sqrt.rn.f32" => of_single(single(0).sqrt()),
+        "fma.rn.f32" => of_single(single(0).mul_add(single(1), single(2))),
         "add.f64" => (double(0) + double(1)).to_bits(),
         "cvt.rn.f32.u32" => of_single(int(0) as f32),
         "cvt.u64.u32" | "cvt.u32.u64" | "mov.u32" | "ld.param.u32" => of_int(int(0)),
         "mov.f32" | "ld.param.f32" => of_int(int(0)),
         "mov.f64" | "ld.param.u64" | "cvta.to.global.u64" => long(0),
-        "selp.u16" => {
+        "selp.u16" | "selp.b32" | "selp.f32" | "selp.f64" => {
             if long(2) != 0 {
                 long(0)
             } else {
                 long(1)
             }
         }
+        "setp.eq.f32" => (single(0) == single(1)).into(),
+        "setp.gt.f32" => (single(0) > single(1)).into(),
+        "setp.gt.f64" => (double(0) > double(1)).into(),
+        "setp.nan.f32" => (single(0).is_nan() || single(1).is_nan()).into(),
+        "setp.nan.f64" => (double(0).is_nan() || double(1).is_nan()).into(),
         "setp.ge.f32" => (single(0) >= single(1)).into(),
         "setp.eq.s32" => (int(0) == int(1)).into(),
         "setp.ne.s32" => (int(0) != int(1)).into(),
@@ -246,7 +256,7 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
 }
 
 /// Executes all threads of a launch.
-pub(super) fn run(name: &str, threads: usize, arguments: &[Argument], memory: &mut Memory) {
+pub(crate) fn run(name: &str, threads: usize, arguments: &[Argument], memory: &mut Memory) {
     let kernel = Kernel::parse(name);
     let bits = |argument: &Argument| match *argument {
         Argument::U32(value) => (".u32", u64::from(value)),

@@ -1,69 +1,185 @@
-//! Candle's convolution with Taper's own gradients.
+//! The convolution on a GPU, as products of matrices.
 //!
-//! Candle computes the gradient of the input in a kernel in which each thread walks all weights of a channel. Here it
-//! is a product of two matrices, which cuBLAS computes, and a sum of its columns ([`Columns`]). Judging by the code,
-//! this is faster; it has not been measured on a GPU. cuDNN would not help: Candle calls it in the forward pass only.
+//! The patches of an image are the columns of a matrix ([`patches`]); the weights of a group are another. Their product is
+//! the output as it lies in memory, so nothing is transposed. The gradients are products of the same matrices: the
+//! patches are computed again, because they take many times the memory of the image. cuBLAS multiplies, and Taper's
+//! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
 
-use crate::device::Columns;
+use crate::device::{Windows, add_bias, of_patches, patches};
 use crate::ops::engine::autograd::second_derivatives;
 use crate::tensor::Raw;
-#[cfg(feature = "cuda")]
-use candle_core::CudaStorage;
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
+use candle_core::backend::{BackendDevice, BackendStorage};
+use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape};
 
-/// Returns the convolution of `x` with `weight` without padding. The kernel must reach each row and column of `x`.
+/// Returns whether [`convolve`] can compute the convolution of `x`.
+pub(super) fn suits(x: &Raw) -> bool {
+    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal() && !second_derivatives()
+}
+
+/// Returns the convolution of `x` `(batch, channels, height, width)` with `weight` and `bias`. The windows are those of
+/// all channels of all images.
 pub(super) fn convolve(
     x: &Raw,
     weight: &Raw,
-    stride: usize,
-    dilation: usize,
+    bias: Option<&Raw>,
+    windows: Windows,
     groups: usize,
 ) -> Result<Raw> {
-    let is_recorded = x.track_op() || weight.track_op();
-    if !is_recorded || x.device().is_metal() || second_derivatives() {
-        return x.conv2d(weight, 0, stride, dilation, groups);
+    let (x, weight) = (x.contiguous()?, weight.contiguous()?);
+    let convolution = Convolution { windows, groups };
+    match bias {
+        Some(bias) => x.apply_op3(&weight, &bias.contiguous()?, convolution),
+        None => x.apply_op2(&weight, convolution),
     }
-    let (xs, weights) = (x.chunk(groups, 1)?, weight.chunk(groups, 0)?);
-    let parts = xs.iter().zip(&weights).map(|(x, weight)| {
-        let y = (x.detach()).conv2d(&weight.detach(), 0, stride, dilation, 1)?;
-        x.apply_op3(weight, &y, Convolution { stride, dilation })
-    });
-    Raw::cat(&parts.collect::<Result<Vec<_>>>()?, 1)
 }
 
-/// The node that connects a convolution, its third input, to the convolution's input and weight.
 struct Convolution {
-    stride: usize,
-    dilation: usize,
+    windows: Windows,
+    groups: usize,
 }
 
 impl Convolution {
-    fn input_gradient(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<Raw> {
-        let (batch, channels, height, width) = x.dims4()?;
-        let (out_channels, _, rows, columns) = weight.dims4()?;
-        let (_, _, out_height, out_width) = gradient.dims4()?;
-        let weight = weight.reshape((out_channels, channels * rows * columns))?;
-        let gradient = gradient.transpose(0, 1)?.contiguous()?;
-        let gradient = gradient.reshape((out_channels, batch * out_height * out_width))?;
-        weight.t()?.matmul(&gradient)?.apply_op1_no_bwd(&Columns {
-            batch,
-            channels,
-            size: [height, width],
-            kernel: [rows, columns],
-            output: [out_height, out_width],
-            stride: self.stride,
-            dilation: self.dilation,
-        })
+    /// Returns the batch, and the sizes of a group's matrices: output channels, and elements of a patch.
+    fn sizes(&self, x: &[usize], weight: &[usize]) -> [usize; 3] {
+        let depth = x[1] / self.groups * self.windows.places();
+        [x[0], weight[0] / self.groups, depth]
     }
 
-    /// Returns the convolution of the input with the gradient, in both of which batch and channels are swapped.
-    fn weight_gradient(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<Raw> {
-        let (_, _, rows, columns) = weight.dims4()?;
-        let (x, gradient) = (x.transpose(0, 1)?, gradient.transpose(0, 1)?);
-        let gradient = x.conv2d(&gradient.contiguous()?, 0, self.dilation, self.stride, 1)?;
-        let gradient = gradient.narrow(2, 0, rows)?.narrow(3, 0, columns)?;
-        gradient.transpose(0, 1)
+    fn shape(&self, x: &[usize], weight: &[usize]) -> Shape {
+        let [height, width] = self.windows.output;
+        (x[0], weight[0], height, width).into()
+    }
+
+    /// Returns the products of the weights with the columns.
+    fn products<B: BackendStorage>(
+        &self,
+        (x, columns): (&[usize], B),
+        weight: &B,
+        layout: &Layout,
+    ) -> Result<B>
+    where
+        B::Device: BackendDevice<Storage = B>,
+    {
+        let [batch, rows, depth] = self.sizes(x, layout.dims());
+        let (groups, outputs) = (self.groups, self.windows.outputs());
+        let of_columns = Layout::contiguous((batch * groups, depth, outputs));
+        let sizes = (batch * groups, rows, outputs, depth);
+        let start = layout.start_offset();
+        if groups == 1 {
+            // The same weights for each image.
+            let weights = Layout::new((batch, rows, depth).into(), vec![0, depth, 1], start);
+            return weight.matmul(&columns, sizes, &weights, &of_columns);
+        }
+        let shape = Shape::from((batch, groups, rows, depth));
+        let repeated = Layout::new(shape.clone(), vec![0, rows * depth, depth, 1], start);
+        // SAFETY: the copy initialises each element.
+        let mut weights = unsafe { weight.device().alloc_uninit(&shape, weight.dtype())? };
+        weight.copy_strided_src(&mut weights, 0, &repeated)?;
+        let of_weights = Layout::contiguous((batch * groups, rows, depth));
+        weights.matmul(&columns, sizes, &of_weights, &of_columns)
+    }
+
+    fn on_cpu(
+        &self,
+        x: &CpuStorage,
+        of_x: &Layout,
+        weight: &CpuStorage,
+        of_weight: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let columns = self.windows.patches_on_cpu(x, of_x)?;
+        let y = self.products((of_x.dims(), columns), weight, of_weight)?;
+        Ok((y, self.shape(of_x.dims(), of_weight.dims())))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(
+        &self,
+        x: &candle_core::CudaStorage,
+        of_x: &Layout,
+        weight: &candle_core::CudaStorage,
+        of_weight: &Layout,
+    ) -> Result<(candle_core::CudaStorage, Shape)> {
+        let columns = self.windows.patches_on_gpu(x, of_x)?;
+        let y = self.products((of_x.dims(), columns), weight, of_weight)?;
+        Ok((y, self.shape(of_x.dims(), of_weight.dims())))
+    }
+
+    fn gradients(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<[Option<Raw>; 2]> {
+        let [batch, rows, depth] = self.sizes(x.dims(), weight.dims());
+        let (groups, outputs) = (self.groups, self.windows.outputs());
+        let g = (gradient.contiguous()?).reshape((batch * groups, rows, outputs))?;
+        let of_x = || {
+            let weight = weight.detach().reshape((1, groups, rows, depth))?;
+            let weight = weight.broadcast_as((batch, groups, rows, depth))?;
+            let weight = match groups {
+                1 => weight.squeeze(1)?,
+                _ => weight
+                    .contiguous()?
+                    .reshape((batch * groups, rows, depth))?,
+            };
+            let columns = weight.transpose(1, 2)?.matmul(&g)?;
+            of_patches(&self.windows, &columns, x.dims())
+        };
+        let of_weight = || {
+            let columns = patches(&self.windows, &x.detach())?;
+            let columns = columns.reshape((batch * groups, depth, outputs))?;
+            let products = g.matmul(&columns.transpose(1, 2)?)?;
+            let products = products.reshape((batch, groups * rows * depth))?;
+            products.sum(0)?.reshape(weight.dims())
+        };
+        let of_x = x.track_op().then(of_x).transpose()?;
+        let of_weight = weight.track_op().then(of_weight).transpose()?;
+        Ok([of_x, of_weight])
+    }
+
+    /// Returns the sums over the pixels, as a product with ones: Candle's sum over several dimensions has a block of
+    /// threads for each channel only.
+    fn of_bias(&self, gradient: &Raw) -> Result<Raw> {
+        let (batch, channels, ..) = gradient.dims4()?;
+        let outputs = self.windows.outputs();
+        let g = gradient
+            .contiguous()?
+            .reshape((batch * channels, outputs))?;
+        let ones = Raw::ones((outputs, 1), g.dtype(), g.device())?;
+        g.matmul(&ones)?.reshape((batch, channels))?.sum(0)
+    }
+}
+
+impl CustomOp2 for Convolution {
+    fn name(&self) -> &'static str {
+        "convolution"
+    }
+
+    fn cpu_fwd(
+        &self,
+        x: &CpuStorage,
+        of_x: &Layout,
+        weight: &CpuStorage,
+        of_weight: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        self.on_cpu(x, of_x, weight, of_weight)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        x: &candle_core::CudaStorage,
+        of_x: &Layout,
+        weight: &candle_core::CudaStorage,
+        of_weight: &Layout,
+    ) -> Result<(candle_core::CudaStorage, Shape)> {
+        self.on_gpu(x, of_x, weight, of_weight)
+    }
+
+    fn bwd(
+        &self,
+        x: &Raw,
+        weight: &Raw,
+        _: &Raw,
+        gradient: &Raw,
+    ) -> Result<(Option<Raw>, Option<Raw>)> {
+        let [of_x, of_weight] = self.gradients(x, weight, gradient)?;
+        Ok((of_x, of_weight))
     }
 }
 
@@ -74,41 +190,46 @@ impl CustomOp3 for Convolution {
 
     fn cpu_fwd(
         &self,
-        _: &CpuStorage,
-        _: &Layout,
-        _: &CpuStorage,
-        _: &Layout,
-        y: &CpuStorage,
-        layout: &Layout,
+        x: &CpuStorage,
+        of_x: &Layout,
+        weight: &CpuStorage,
+        of_weight: &Layout,
+        bias: &CpuStorage,
+        of_bias: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        Ok((y.try_clone(layout)?, layout.shape().clone()))
+        let (mut y, shape) = self.on_cpu(x, of_x, weight, of_weight)?;
+        add_bias::on_cpu(&mut y, self.windows.outputs(), bias, of_bias)?;
+        Ok((y, shape))
     }
 
     #[cfg(feature = "cuda")]
     fn cuda_fwd(
         &self,
-        _: &CudaStorage,
-        _: &Layout,
-        _: &CudaStorage,
-        _: &Layout,
-        y: &CudaStorage,
-        layout: &Layout,
-    ) -> Result<(CudaStorage, Shape)> {
-        Ok((y.try_clone(layout)?, layout.shape().clone()))
+        x: &candle_core::CudaStorage,
+        of_x: &Layout,
+        weight: &candle_core::CudaStorage,
+        of_weight: &Layout,
+        bias: &candle_core::CudaStorage,
+        of_bias: &Layout,
+    ) -> Result<(candle_core::CudaStorage, Shape)> {
+        let (mut y, shape) = self.on_gpu(x, of_x, weight, of_weight)?;
+        add_bias::on_gpu(&mut y, self.windows.outputs(), bias, of_bias)?;
+        Ok((y, shape))
     }
 
     fn bwd(
         &self,
         x: &Raw,
         weight: &Raw,
-        _: &Raw,
+        bias: &Raw,
         _: &Raw,
         gradient: &Raw,
     ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
-        let (of_x, of_weight) = (x.track_op(), weight.track_op());
-        let (x, weight) = (x.detach(), weight.detach());
-        let of_x = of_x.then(|| self.input_gradient(&x, &weight, gradient));
-        let of_weight = of_weight.then(|| self.weight_gradient(&x, &weight, gradient));
-        Ok((of_x.transpose()?, of_weight.transpose()?, None))
+        let [of_x, of_weight] = self.gradients(x, weight, gradient)?;
+        let of_bias = bias
+            .track_op()
+            .then(|| self.of_bias(gradient))
+            .transpose()?;
+        Ok((of_x, of_weight, of_bias))
     }
 }

@@ -81,6 +81,48 @@ macro_rules! with_formula {
 }
 
 impl StepRule {
+    /// Returns the kernel for a GPU, if there is one for this rule with this number of states.
+    #[cfg(any(feature = "cuda", test))]
+    pub(super) fn on_gpu(self, states: usize) -> Option<crate::device::optimizer_step::Step> {
+        use crate::device::optimizer_step::Step;
+
+        match self {
+            Self::Sgd(rule) if states <= 1 => Some(Step {
+                kernel: "sgd_f32",
+                addresses: 2,
+                numbers: vec![
+                    rule.lr,
+                    rule.momentum,
+                    rule.share,
+                    f64::from(u8::from(rule.nesterov)),
+                    rule.weight_decay,
+                ],
+                integer: Some(3),
+            }),
+            Self::Adam(rule) if states == 2 => {
+                let factors = AdamFactors::of(rule);
+                let (beta1, beta2) = factors.betas;
+                Some(Step {
+                    kernel: "adam_f32",
+                    addresses: 3,
+                    numbers: vec![
+                        factors.shrink,
+                        factors.decay,
+                        factors.size,
+                        factors.correction,
+                        factors.eps,
+                        beta1,
+                        1.0 - beta1,
+                        beta2,
+                        1.0 - beta2,
+                    ],
+                    integer: None,
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// Updates chunks of the value and of its state, in the order of the optimiser's names.
     pub(super) fn update<T: Element>(self, changed: &mut [&mut [T]], gradient: &[T]) {
         with_formula!(self, update_chunk(changed, gradient))

@@ -222,6 +222,13 @@ fn adagrad_follows_its_rule() {
 
 #[test]
 fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
+    let rule = StepRule::Sgd(SgdStep {
+        lr: 0.1,
+        momentum: 0.9,
+        share: 1.0,
+        nesterov: false,
+        weight_decay: 0.0,
+    });
     let value = Raw::ones((2, 2), DType::F32, &Device::Cpu).unwrap();
     let (gradient, buffer) = (value.copy().unwrap(), value.copy().unwrap());
     let flat = gradient.flatten_all().unwrap();
@@ -237,8 +244,58 @@ fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
         assert!(!has_step_kernel(
             value,
             gradient,
-            std::slice::from_ref(buffer)
+            std::slice::from_ref(buffer),
+            rule
         ));
     }
-    assert!(has_step_kernel(&value, &gradient, &[buffer]));
+    assert!(has_step_kernel(&value, &gradient, &[buffer], rule));
+}
+
+/// The kernels of a GPU, in the emulator, change the same values as those of the CPU.
+#[test]
+fn the_kernels_of_a_gpu_agree_with_the_rules() {
+    use crate::device::testing::{Memory, run};
+
+    let sgd = |momentum, nesterov| {
+        StepRule::Sgd(SgdStep {
+            lr: 0.1,
+            momentum,
+            share: 0.8,
+            nesterov,
+            weight_decay: 0.01,
+        })
+    };
+    let adam = |decoupled| {
+        StepRule::Adam(AdamStep {
+            step: 3.0,
+            lr: 0.01,
+            betas: (0.9, 0.99),
+            eps: 1e-6,
+            weight_decay: 0.1,
+            decoupled,
+        })
+    };
+    for (rule, states) in [
+        (sgd(0.0, false), 0),
+        (sgd(0.9, false), 1),
+        (sgd(0.9, true), 1),
+        (adam(false), 2),
+        (adam(true), 2),
+    ] {
+        let draw = || uniform(0.0, 1.0, 300).to_vec::<f32>();
+        let (gradient, mut changed) = (draw(), (0..=states).map(|_| draw()).collect::<Vec<_>>());
+        let mut memory = Memory::default();
+        let addresses: Vec<u64> = changed.iter().map(|values| memory.with(values)).collect();
+        let from = memory.with(&gradient);
+        let step = rule.on_gpu(states).expect("a kernel");
+        let arguments = step.arguments(&addresses, from, 300);
+        run(step.kernel, 300, &arguments, &mut memory);
+        let mut chunks: Vec<&mut [f32]> = changed.iter_mut().map(Vec::as_mut_slice).collect();
+        rule.update(&mut chunks, &gradient);
+        for (address, expected) in addresses.into_iter().zip(&changed) {
+            for (found, expected) in memory.written::<f32>(address).iter().zip(expected) {
+                assert!((found - expected).abs() < 2e-6, "{found} {expected}");
+            }
+        }
+    }
 }

@@ -1,19 +1,24 @@
-//! Pooling with Candle's operations.
+//! Pooling on a GPU, by kernels over [`Windows`] or with Candle's operations.
 //!
-//! The elements at one position of all patches are a view of the images,
+//! With Candle's, the elements at one position of all patches are a view of the images,
 //! `(batch, channels, out_height, out_width)`. Their maximum or mean is taken view by view, forward and
 //! backward, with as many threads as the output has elements. An `index_select` of the patches would be
 //! shorter, but a GPU would compute its gradient with only one thread for each image, and its indices
 //! would be uploaded in every step.
 
 use super::plane::Pool2dSpec;
+use crate::device::{Sums, Windows, maxima};
+use crate::ops::engine::autograd::second_derivatives;
 use crate::ops::pair::Pair;
 use crate::tensor::Raw;
-use candle_core::Result;
+use candle_core::{DType, Result};
 
 /// Returns the maxima. Of equal elements, the first gets the gradient; NaN counts as larger than all
 /// other values.
 pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
+    if suits_windows(x) {
+        return maxima(&windows(x, spec)?, x);
+    }
     reduce(&views(x, spec, f64::NEG_INFINITY)?, |max, x| {
         let (new, old) = (x.detach(), max.detach());
         let larger = (new.gt(&old)? + new.ne(&new)?)?;
@@ -22,8 +27,30 @@ pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
 }
 
 pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
+    if suits_windows(x) {
+        return Sums(windows(x, spec)?).of(x)? / spec.kernel.product() as f64;
+    }
     let views = views(x, spec, 0.0)?;
     reduce(&views, |sum, x| sum + x)? / views.len() as f64
+}
+
+/// Returns whether Taper's kernels for GPUs can compute with the images. They write an index as `u32`.
+fn suits_windows(x: &Raw) -> bool {
+    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal() && !second_derivatives()
+}
+
+fn windows(x: &Raw, spec: Pool2dSpec) -> Result<Windows> {
+    let (batch, channels, height, width) = x.dims4()?;
+    let size = [height, width];
+    Ok(Windows {
+        planes: batch * channels,
+        size,
+        kernel: spec.kernel.both(),
+        output: spec.output_size(size),
+        stride: spec.stride.both(),
+        dilation: spec.dilation.both(),
+        padding: spec.padding.both(),
+    })
 }
 
 fn reduce(views: &[Raw], f: impl Fn(&Raw, &Raw) -> Result<Raw>) -> Result<Raw> {

@@ -136,6 +136,10 @@ pub(super) fn test_notebook(
     };
     if from_log {
         skip_unexported(&mut notebook);
+        // The log may be of a program that ran on a GPU.
+        for cell in &mut notebook.cells {
+            cell.tags.ignore_output |= cell.tags.other_on_gpu;
+        }
     }
     let execution = match execute_file(&notebook, path, Purpose::Test, start, console) {
         Ok(execution) => execution,

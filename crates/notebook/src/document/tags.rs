@@ -12,6 +12,8 @@ pub(crate) struct Tags {
     pub(crate) raises: bool,
     /// `nbval-ignore-output`, `NBVAL_IGNORE_OUTPUT`: is run, and its outputs are not compared.
     pub(crate) ignore_output: bool,
+    /// `other-on-gpu`: its outputs on a GPU are others; those of a log are not compared with the stored ones.
+    pub(crate) other_on_gpu: bool,
 }
 
 impl Tags {
@@ -35,6 +37,7 @@ impl Tags {
                 "raises-exception" | "nbval-raises-exception" => read.raises = true,
                 "nbval-ignore-output" => read.ignore_output = true,
                 "nbval-check-output" => read.ignore_output = false,
+                "other-on-gpu" => read.other_on_gpu = true,
                 _ => {}
             }
         }
@@ -68,6 +71,8 @@ mod tests {
         assert!(tags(&["raises-exception"], "").raises);
         assert!(tags(&["nbval-raises-exception"], "").raises);
         assert!(tags(&["nbval-ignore-output"], "").ignore_output);
+        assert!(tags(&["other-on-gpu"], "").other_on_gpu);
+        assert!(!tags(&["other-on-gpu"], "").ignore_output);
         assert!(tags(&["NBVAL_IGNORE_OUTPUT"], "").ignore_output);
         assert_eq!(tags(&["nbval-check-output"], ""), Tags::default());
     }

@@ -1,0 +1,330 @@
+//! Windows that move over the planes of images: the patches of a convolution, and pooling.
+
+use super::Argument;
+use super::operation::{Input, Launch, of_type, range};
+#[cfg(feature = "cuda")]
+use candle_core::CudaStorage;
+use candle_core::backend::BackendStorage;
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp2, DType, Layout, Result, Shape, Tensor, WithDType, bail,
+};
+
+/// The windows that a convolution or pooling moves over each of `planes` planes. Behind the border there are zeros; for
+/// maxima, nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    pub(crate) planes: usize,
+    pub(crate) size: [usize; 2],
+    pub(crate) kernel: [usize; 2],
+    pub(crate) output: [usize; 2],
+    pub(crate) stride: [usize; 2],
+    pub(crate) dilation: [usize; 2],
+    pub(crate) padding: [usize; 2],
+}
+
+impl Windows {
+    pub(crate) fn pixels(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.output[0] * self.output[1]
+    }
+
+    pub(crate) fn places(&self) -> usize {
+        self.kernel[0] * self.kernel[1]
+    }
+
+    /// Returns the pixel at a place of the window of an output; `None` behind the border.
+    fn pixel(&self, output: usize, place: usize) -> Option<usize> {
+        let output = [output / self.output[1], output % self.output[1]];
+        let place = [place / self.kernel[1], place % self.kernel[1]];
+        let at = |i: usize| {
+            let at = output[i] * self.stride[i] + place[i] * self.dilation[i];
+            at.checked_sub(self.padding[i])
+                .filter(|at| *at < self.size[i])
+        };
+        Some(at(0)? * self.size[1] + at(1)?)
+    }
+
+    /// Returns the kernels' arguments after the addresses.
+    fn arguments(&self) -> impl Iterator<Item = Argument> {
+        let pairs = [self.size, self.kernel, self.output];
+        let steps = [self.stride, self.dilation, self.padding];
+        let sizes = pairs.into_iter().chain(steps).flatten();
+        let sizes = std::iter::once(self.planes).chain(sizes);
+        sizes.map(|size| Argument::U32(u32::try_from(size).expect("a size")))
+    }
+}
+
+/// What a kernel computes for each plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kernel {
+    /// The patches (im2col): `(planes, rows · columns, outputs)`.
+    Patches,
+    /// The sums of the patches' values for each pixel (col2im).
+    OfPatches,
+    /// The sum of each window.
+    Sums,
+    /// The sums of the windows' values for each pixel.
+    OfSums,
+    /// The values at indices, one for each window.
+    Pick,
+    /// The sums of the values whose index is that of the pixel.
+    OfPick,
+}
+
+impl Kernel {
+    /// Returns the kernel's name without the type of the elements.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Patches => "im2col",
+            Self::OfPatches => "col2im",
+            Self::Sums => "sums",
+            Self::OfSums => "unsum",
+            Self::Pick => "pick",
+            Self::OfPick => "unpick",
+        }
+    }
+
+    /// Returns the elements of the result for each plane.
+    fn elements(self, windows: &Windows) -> usize {
+        match self {
+            Self::Patches => windows.places() * windows.outputs(),
+            Self::Sums | Self::Pick => windows.outputs(),
+            Self::OfPatches | Self::OfSums | Self::OfPick => windows.pixels(),
+        }
+    }
+
+    /// Returns the threads that compute it: a thread copies a whole patch.
+    fn threads(self, windows: &Windows) -> usize {
+        match self {
+            Self::Patches => windows.planes * windows.outputs(),
+            _ => windows.planes * self.elements(windows),
+        }
+    }
+
+    /// Computes it on the CPU, for the tests.
+    fn on_cpu<T: WithDType>(self, windows: &Windows, from: &[T], indices: &[u32]) -> Vec<T> {
+        let (pixels, outputs, places) = (windows.pixels(), windows.outputs(), windows.places());
+        let mut to = vec![T::zero(); windows.planes * self.elements(windows)];
+        for plane in 0..windows.planes {
+            let (image, output) = (plane * pixels, plane * outputs);
+            for (place, i) in (0..places).flat_map(|place| (0..outputs).map(move |i| (place, i))) {
+                let column = (plane * places + place) * outputs + i;
+                let Some(pixel) = windows.pixel(i, place) else {
+                    continue;
+                };
+                match self {
+                    Self::Patches => to[column] = from[image + pixel],
+                    Self::OfPatches => to[image + pixel] += from[column],
+                    Self::Sums => to[output + i] += from[image + pixel],
+                    Self::OfSums => to[image + pixel] += from[output + i],
+                    Self::Pick if indices[output + i] as usize == pixel => {
+                        to[output + i] = from[image + pixel];
+                    }
+                    Self::OfPick if indices[output + i] as usize == pixel => {
+                        to[image + pixel] += from[output + i];
+                    }
+                    Self::Pick | Self::OfPick => {}
+                }
+            }
+        }
+        to
+    }
+}
+
+impl Kernel {
+    /// Computes a tensor of this shape from the images or values, and from indices for [`Pick`](Self::Pick).
+    fn launch<R>(
+        self,
+        windows: &Windows,
+        dtype: DType,
+        shape: impl Into<Shape>,
+        run: impl FnOnce(&Launch<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let on_cpu = |inputs: &[Input<'_>]| {
+            let (from, layout) = inputs[0];
+            let indices = match inputs.get(1) {
+                Some((indices, layout)) => &indices.as_slice::<u32>()?[range(layout)?],
+                None => &[],
+            };
+            of_type!(from, T => self.on_cpu(windows, &from.as_slice::<T>()?[range(layout)?], indices))
+        };
+        run(&Launch {
+            kernel: self.name(),
+            shape: shape.into(),
+            dtype,
+            threads: self.threads(windows),
+            sizes: windows.arguments().collect(),
+            on_cpu: &on_cpu,
+        })
+    }
+}
+
+/// Returns the patches of images `(batch, channels, height, width)`, as columns:
+/// `(batch, channels · rows · columns, outputs)`.
+pub(crate) fn patches(windows: &Windows, x: &Tensor) -> Result<Tensor> {
+    let (batch, channels, ..) = x.dims4()?;
+    let shape = (batch, channels * windows.places(), windows.outputs());
+    let x = x.contiguous()?;
+    Kernel::Patches.launch(windows, x.dtype(), shape, |launch| {
+        x.apply_op1_no_bwd(launch)
+    })
+}
+
+/// Returns the sums of the values of the [`patches`] for each pixel, which is their gradient.
+pub(crate) fn of_patches(windows: &Windows, columns: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let columns = columns.contiguous()?;
+    let run = |launch: &Launch<'_>| columns.apply_op1_no_bwd(launch);
+    Kernel::OfPatches.launch(windows, columns.dtype(), shape, run)
+}
+
+impl Windows {
+    /// Returns the [`patches`] of images in the CPU's memory.
+    pub(crate) fn patches_on_cpu(&self, x: &CpuStorage, layout: &Layout) -> Result<CpuStorage> {
+        let shape = (self.planes, self.places(), self.outputs());
+        let run = |launch: &Launch<'_>| launch.cpu(&[(x, layout)]);
+        Ok(Kernel::Patches.launch(self, x.dtype(), shape, run)?.0)
+    }
+
+    /// Returns the [`patches`] of images in a GPU's memory.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn patches_on_gpu(&self, x: &CudaStorage, layout: &Layout) -> Result<CudaStorage> {
+        let shape = (self.planes, self.places(), self.outputs());
+        let run = |launch: &Launch<'_>| launch.cuda(&[(x, layout)]);
+        Ok(Kernel::Patches.launch(self, x.dtype(), shape, run)?.0)
+    }
+
+    /// Returns the shape of the outputs for images of this layout.
+    fn output_shape(&self, layout: &Layout) -> (usize, usize, usize, usize) {
+        let (dims, [height, width]) = (layout.dims(), self.output);
+        (dims[0], dims[1], height, width)
+    }
+}
+
+/// The sums of windows, with a gradient.
+pub(crate) struct Sums(pub(crate) Windows);
+
+impl Sums {
+    pub(crate) fn of(self, x: &Tensor) -> Result<Tensor> {
+        x.contiguous()?.apply_op1(self)
+    }
+}
+
+impl CustomOp1 for Sums {
+    fn name(&self) -> &'static str {
+        "sums of windows"
+    }
+
+    fn cpu_fwd(&self, from: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let run = |launch: &Launch<'_>| launch.cpu(&[(from, layout)]);
+        Kernel::Sums.launch(&self.0, from.dtype(), self.0.output_shape(layout), run)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(&self, from: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
+        let run = |launch: &Launch<'_>| launch.cuda(&[(from, layout)]);
+        Kernel::Sums.launch(&self.0, from.dtype(), self.0.output_shape(layout), run)
+    }
+
+    fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let gradient = gradient.contiguous()?;
+        let run = |launch: &Launch<'_>| gradient.apply_op1_no_bwd(launch);
+        Kernel::OfSums
+            .launch(&self.0, x.dtype(), x.dims(), run)
+            .map(Some)
+    }
+}
+
+/// Returns the maxima of windows, with a gradient, which the first of equal elements gets. NaN counts as larger than all
+/// other values.
+pub(crate) fn maxima(windows: &Windows, x: &Tensor) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    let indices = x.detach().apply_op1_no_bwd(&Launch {
+        kernel: "maxima",
+        shape: windows.output_shape(x.layout()).into(),
+        dtype: DType::U32,
+        threads: windows.planes * windows.outputs(),
+        sizes: windows.arguments().collect(),
+        on_cpu: &|inputs| {
+            let (from, layout) = inputs[0];
+            let range = range(layout)?;
+            Ok(CpuStorage::U32(match from {
+                CpuStorage::F32(from) => max_indices(windows, &from[range]),
+                CpuStorage::F64(from) => max_indices(windows, &from[range]),
+                other => bail!("expected f32 or f64, found {:?}", other.dtype()),
+            }))
+        },
+    })?;
+    x.apply_op2(&indices, Pick(*windows))
+}
+
+/// Returns the index in its plane of each window's maximum; the largest `u32` for a window without pixels.
+fn max_indices<T: WithDType>(windows: &Windows, from: &[T]) -> Vec<u32> {
+    let index = |i: usize| {
+        let image = &from[i / windows.outputs() * windows.pixels()..][..windows.pixels()];
+        let pixels =
+            (0..windows.places()).filter_map(|place| windows.pixel(i % windows.outputs(), place));
+        let larger = |best: usize, pixel: usize| {
+            let (old, new) = (image[best], image[pixel]);
+            if new > old || new.to_f64().is_nan() {
+                pixel
+            } else {
+                best
+            }
+        };
+        pixels.reduce(larger).map_or(u32::MAX, |pixel| pixel as u32)
+    };
+    (0..windows.planes * windows.outputs()).map(index).collect()
+}
+
+/// The elements with these indices, with a gradient.
+struct Pick(Windows);
+
+impl CustomOp2 for Pick {
+    fn name(&self) -> &'static str {
+        "maxima of windows"
+    }
+
+    fn cpu_fwd(
+        &self,
+        from: &CpuStorage,
+        layout: &Layout,
+        indices: &CpuStorage,
+        of_indices: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let run = |launch: &Launch<'_>| launch.cpu(&[(from, layout), (indices, of_indices)]);
+        Kernel::Pick.launch(&self.0, from.dtype(), of_indices.dims(), run)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        from: &CudaStorage,
+        layout: &Layout,
+        indices: &CudaStorage,
+        of_indices: &Layout,
+    ) -> Result<(CudaStorage, Shape)> {
+        let run = |launch: &Launch<'_>| launch.cuda(&[(from, layout), (indices, of_indices)]);
+        Kernel::Pick.launch(&self.0, from.dtype(), of_indices.dims(), run)
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        indices: &Tensor,
+        _: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let gradient = gradient.contiguous()?;
+        let run = |launch: &Launch<'_>| gradient.apply_op2_no_bwd(indices, launch);
+        Ok((
+            Some(Kernel::OfPick.launch(&self.0, x.dtype(), x.dims(), run)?),
+            None,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;
