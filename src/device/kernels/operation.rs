@@ -8,6 +8,10 @@ use candle_core::{
 use candle_core::{CudaStorage, cuda_backend::CudaStorageSlice as Slice};
 
 /// An operation without a gradient. Its inputs are contiguous; the first are of `f32` or `f64`.
+#[cfg_attr(
+    not(feature = "cuda"),
+    expect(dead_code, reason = "only a GPU needs all fields")
+)]
 pub(super) struct Launch<'a> {
     /// The kernel's name without the type of the first input.
     pub(super) kernel: &'static str,
