@@ -2,9 +2,7 @@
 
 use super::Argument::{self, F32, U32, U64};
 #[cfg(feature = "cuda")]
-use candle_core::{
-    CpuStorage, CudaDevice, CudaStorage, InplaceOp1, Layout, Result, Storage, Tensor, bail,
-};
+use candle_core::{CpuStorage, CudaStorage, InplaceOp1, Layout, Result, Storage, Tensor, bail};
 #[cfg(feature = "cuda")]
 use std::cell::RefCell;
 
@@ -62,14 +60,13 @@ impl Step {
             // SAFETY: all tensors have the gradient's elements, and each that is changed is borrowed mutably.
             unsafe { super::launch(&device, self.kernel, end - start, &arguments) }
         };
-        with_addresses(&device, changed, vec![], &launch)
+        with_addresses(changed, vec![], &launch)
     }
 }
 
 /// Calls `work` with the addresses in `open`, followed by those of the tensors.
 #[cfg(feature = "cuda")]
 fn with_addresses(
-    device: &CudaDevice,
     tensors: &[&Tensor],
     open: Vec<u64>,
     work: &dyn Fn(&[u64]) -> Result<()>,
@@ -103,6 +100,6 @@ fn with_addresses(
     };
     first.inplace_op1(&Open(RefCell::new(|address| {
         let open = open.iter().copied().chain([address]).collect();
-        with_addresses(device, rest, open, work)
+        with_addresses(rest, open, work)
     })))
 }
