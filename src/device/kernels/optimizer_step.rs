@@ -11,8 +11,8 @@ pub(crate) struct Step {
     pub(crate) kernel: &'static str,
     /// Whether the kernel gets the address 0 for a state that does not exist.
     pub(crate) addresses: usize,
-    pub(crate) numbers: Vec<f64>,
-    /// The position of an integer among the numbers.
+    pub(crate) values: Vec<f64>,
+    /// The position of an integer among the values.
     pub(crate) integer: Option<usize>,
 }
 
@@ -29,15 +29,15 @@ impl Step {
             .copied()
             .chain(std::iter::repeat_n(0, missing));
         let addresses = changed.chain([gradient, elements as u64]).map(U64);
-        let numbers = self
-            .numbers
+        let values = self
+            .values
             .iter()
             .enumerate()
-            .map(|(i, number)| match self.integer {
-                Some(integer) if integer == i => U32(*number as u32),
-                _ => F32(*number as f32),
+            .map(|(i, value)| match self.integer {
+                Some(integer) if integer == i => U32(*value as u32),
+                _ => F32(*value as f32),
             });
-        addresses.chain(numbers).collect()
+        addresses.chain(values).collect()
     }
 
     /// Updates tensors of `f32` in place: the parameter and its state.

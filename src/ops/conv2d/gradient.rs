@@ -1,7 +1,7 @@
 //! The convolution on a GPU, as products of matrices.
 //!
 //! The patches of an image are the columns of a matrix ([`patches`]); the weights of a group are another. Their product is
-//! the output as it lies in memory, so nothing is transposed. The gradients are products of the same matrices: the
+//! the output in the order of its memory, so nothing is transposed. The gradients are products of the same matrices: the
 //! patches are computed again, because they take many times the memory of the image. cuBLAS multiplies, and Taper's
 //! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
 

@@ -90,7 +90,7 @@ impl StepRule {
             Self::Sgd(rule) if states <= 1 => Some(Step {
                 kernel: "sgd_f32",
                 addresses: 2,
-                numbers: vec![
+                values: vec![
                     rule.lr,
                     rule.momentum,
                     rule.share,
@@ -105,7 +105,7 @@ impl StepRule {
                 Some(Step {
                     kernel: "adam_f32",
                     addresses: 3,
-                    numbers: vec![
+                    values: vec![
                         factors.shrink,
                         factors.decay,
                         factors.size,
