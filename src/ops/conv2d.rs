@@ -10,14 +10,14 @@
 //!   ([`phases`]).
 //! - [`weight_gradient`] correlates the input with the output's gradient.
 //!
-//! On a GPU, products of matrices compute the convolution and its [`gradient`].
+//! On a GPU, products of matrices compute it ([`device`]).
 
 mod convolve;
 mod cpu;
 mod depthwise;
+mod device;
 mod finish;
 mod geometry;
-mod gradient;
 mod layout;
 mod patches;
 mod phases;
@@ -138,7 +138,7 @@ pub(crate) fn conv2d_finished(
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
-    if gradient::suits(x) {
+    if device::suits(x) {
         let (batch, channels, height, width) = x.dims4()?;
         let (size, kernel) = ([height, width], [weight.dim(2)?, weight.dim(3)?]);
         let windows = Windows {
@@ -150,7 +150,7 @@ fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpe
             dilation: spec.dilation.both(),
             padding: spec.padding.both(),
         };
-        return gradient::convolve(x, weight, bias, windows, spec.groups);
+        return device::convolve(x, weight, bias, windows, spec.groups);
     }
     let (weight, spec) = with_equal_dilations(weight, spec)?;
     let x = padded_and_cropped(x, &weight, spec)?;

@@ -360,6 +360,7 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
             "--output" => options.destination = Destination::File(value().into()),
             "--machine" => options.destination = Destination::Machine(value()),
             "--allow-errors" => options.allow_errors = true,
+            "--from-log" => options.from_log = true,
             "--grade" => assignment = Some(value()),
             "--timeout" => limit = value().parse().unwrap(),
             "-j" => jobs = value().parse().unwrap(),

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 /// The kernel's name, and its arguments after the addresses and the number of elements.
 pub(crate) struct Step {
     pub(crate) kernel: &'static str,
-    /// Whether the kernel gets the address 0 for a state that does not exist.
+    /// How many tensors the kernel can change: it gets the address 0 for a state that does not exist.
     pub(crate) addresses: usize,
     pub(crate) values: Vec<f64>,
     /// The position of an integer among the values.

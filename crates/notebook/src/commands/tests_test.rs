@@ -25,6 +25,17 @@ fn last(done: &Done) -> &str {
     done.out.lines().last().unwrap_or_default()
 }
 
+/// A log may be of a program that ran on a GPU.
+#[test]
+fn what_is_other_on_a_gpu_is_compared_but_for_a_log() {
+    let folder = Folder::new();
+    let cells = [tagged("other-on-gpu", "print 2", json!([stdout("1\n")]))];
+    folder.write("x.ipynb", &notebook(&cells));
+    assert_eq!(folder.taper(&["test", "x.ipynb"]).code, Some(1));
+    let log = folder.taper(&["test", "--from-log", "x.ipynb"]);
+    assert_eq!(log.code, Some(0), "{log:?}");
+}
+
 #[test]
 fn outputs_as_stored() {
     let shown = json!({"output_type": "display_data", "metadata": {},
