@@ -12,6 +12,8 @@ use std::ops::Range;
 /// The elements of one task, and those for outputs of at least a million elements.
 const CHUNK: usize = 1 << 14;
 const LARGE_CHUNK: usize = 1 << 16;
+/// The elements of a run that a loop computes at once if an operand has one for all of the run.
+pub(super) const RUN: usize = 32;
 /// The elements that are copied into one piece.
 const PIECE: usize = 2048;
 /// A shorter run than this is not worth a call of a loop: then operands are copied into pieces.
@@ -59,6 +61,8 @@ pub(super) struct Plan<const N: usize> {
     count: usize,
     /// The elements that are computed together; `None` for those of a run.
     segment: Option<usize>,
+    /// An operand that has one element for all of a run, next to operands that have all of them in order.
+    by_run: Option<usize>,
 }
 
 /// How the elements of an operand are read.
@@ -105,6 +109,13 @@ impl<const N: usize> Plan<N> {
             // Whole runs, so that each piece begins with one.
             (_, period) => Some(whole_rows(PIECE, period.unwrap_or(sizes[sizes.len() - 1]))),
         };
+        let run = sizes[sizes.len() - 1];
+        let by_run = (0..N)
+            .filter(|_| segment.is_some() && run >= RUN && run % RUN < RUN / 4)
+            .find(|&k| {
+                let others_in_order = (0..N).all(|i| i == k || reads[i] == Read::InOrder);
+                reads[k] == Read::Strided && steps[k].last() == Some(&0) && others_in_order
+            });
         Ok((
             Plan {
                 sizes,
@@ -112,6 +123,7 @@ impl<const N: usize> Plan<N> {
                 reads,
                 count,
                 segment,
+                by_run,
             },
             inputs,
         ))
@@ -315,10 +327,25 @@ impl<'a, const N: usize> Walk<'a, N> {
             // Segments begin where the elements repeat themselves.
             (Read::Repeated, _) if piece.len() >= count => &piece[..count],
             _ => {
-                self.copy_runs(k, values, piece);
+                self.copy_runs(k, values, piece, self.plan.run().0);
                 &piece[..count]
             }
         }
+    }
+
+    /// Returns the elements of operand `k`: each, one for each run, or one. Then the other operand has each.
+    #[inline]
+    pub(super) fn by_run<'b, T: Copy>(
+        &self,
+        k: usize,
+        values: &'b [T],
+        piece: &'b mut Piece<T>,
+    ) -> &'b [T] {
+        if self.plan.by_run != Some(k) {
+            return self.part(k, values, piece);
+        }
+        self.copy_runs(k, values, piece, 1);
+        &piece[..self.now.len() / self.plan.run().0]
     }
 
     /// Returns the elements of operand `k`, each.
@@ -345,12 +372,12 @@ impl<'a, const N: usize> Walk<'a, N> {
         &piece[..count]
     }
 
-    /// Copies the elements of an operand.
-    fn copy_runs<T: Copy>(&self, k: usize, values: &[T], piece: &mut Piece<T>) {
+    /// Copies the first elements of each run of an operand.
+    fn copy_runs<T: Copy>(&self, k: usize, values: &[T], piece: &mut Piece<T>, width: usize) {
         let (steps, (run, outer)) = (&self.plan.steps[k], self.plan.run());
         let count = self.now.len().min(period(&self.plan.sizes, steps));
         let (mut row, end) = (self.now.start / run, (self.now.start + count).div_ceil(run));
-        let needed = (end - row) * run + BLOCK;
+        let needed = (end - row) * width + BLOCK;
         if piece.len() < needed {
             piece.resize(needed, values[0]);
         }
@@ -366,11 +393,19 @@ impl<'a, const N: usize> Walk<'a, N> {
             let rows = (size - at).min(end - row);
             let values = &values[start + at * steps[inner]..];
             match steps[outer.len()] {
-                0 => repeat_each(values, steps[inner], run, rows, rest),
-                _ => copy_each(values, steps[inner], run, rows, rest),
+                0 if width == 1 => {
+                    for (row, out) in rest.iter_mut().take(rows).enumerate() {
+                        *out = values[row * steps[inner]];
+                    }
+                }
+                0 => repeat_each(values, steps[inner], width, rows, rest),
+                _ => copy_each(values, steps[inner], width, rows, rest),
             }
-            rest = &mut rest[rows * run..];
+            rest = &mut rest[rows * width..];
             row += rows;
+        }
+        if width < run {
+            return;
         }
         if count < self.now.len() {
             piece.truncate(count);

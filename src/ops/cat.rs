@@ -172,12 +172,19 @@ struct Back {
 }
 
 impl Backward for Back {
+    fn takes_views(&self) -> bool {
+        true
+    }
+
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
         let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (mut parts, mut start) = ([None, None, None], 0);
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
             if wanted[i] {
-                parts[i] = Some(in_order(&gradient.narrow(self.dim, start, size)?)?);
+                let part = gradient.narrow(self.dim, start, size)?;
+                // The gradient of a sum is one element that is read again and again, and so is each part.
+                let is_one = part.stride().iter().all(|step| *step == 0);
+                parts[i] = Some(if is_one { part } else { in_order(&part)? });
             }
             start += size;
         }
@@ -200,7 +207,7 @@ impl Backward for Back {
 mod tests {
     use super::*;
     use crate::error::attempt;
-    use crate::ops::testing::compare;
+    use crate::ops::testing::{compare, variable};
     use crate::tensor::{arange, rand};
     use candle_core::DType;
 
@@ -219,6 +226,20 @@ mod tests {
                 Box::new(move |x| Raw::cat(x, dim)),
             ))
         });
+    }
+
+    /// The gradient of a sum is one element, read again and again.
+    #[test]
+    fn the_gradients_of_a_sum_are_ones() {
+        let [x, y] = [(2, 3), (2, 4)].map(|shape| variable(&rand(shape)));
+        let gradients = cat(&[&x, &y], 1).sum_all().backward();
+        for x in [&x, &y] {
+            let gradient = gradients.of(x);
+            assert_eq!(gradient.dims(), x.dims());
+            assert_eq!(gradient.to_vec::<f32>(), vec![1.0; x.elem_count()]);
+        }
+        let twice = cat(&[&x, &x.sqr(), &x], 0).sum_all().backward().of(&x);
+        assert_eq!(twice.to_vec::<f32>(), (&x * 2 + 2).to_vec::<f32>());
     }
 
     #[test]

@@ -93,8 +93,7 @@ fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
         return check::in_single([x], |[x]| along(caller, &x, dim.into(), log));
     }
     let last = x.rank() - 1;
-    let side_by_side: usize = x.dims()[dim + 1..].iter().product();
-    if dim != last && side_by_side >= 8 && has_kernel(&[x]) {
+    if columns::has_columns(x, dim) {
         return columns::softmax(x, dim, log);
     }
     if dim != last {
@@ -303,6 +302,23 @@ mod tests {
                 let shape = (case.between(1, 90), case.between(1, 800));
                 let inputs = vec![case.input(randn(shape))];
                 let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 1.into(), log);
+                let candle = move |x: &[Raw]| softmax_with_candle(&x[0], log);
+                Some((inputs, Box::new(kernel), Box::new(candle)))
+            });
+        }
+    }
+
+    #[test]
+    fn the_kernels_of_short_rows_agree_with_candle() {
+        for log in [false, true] {
+            compare("softmax of short rows", 20, |case| {
+                let shape = (
+                    case.between(1, 4),
+                    case.between(1, 200),
+                    case.between(1, 26),
+                );
+                let inputs = vec![case.input(randn(shape))];
+                let kernel = move |x: &[Raw]| along(&"softmax", &x[0], 2.into(), log);
                 let candle = move |x: &[Raw]| softmax_with_candle(&x[0], log);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
             });

@@ -1,6 +1,6 @@
 //! The kernel for operations on two tensors, and its backward pass.
 
-use crate::ops::broadcast::{Piece, Plan};
+use crate::ops::broadcast::{Piece, Plan, RUN};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::simd::{Element, multiversion};
@@ -46,7 +46,7 @@ pub(in crate::ops) fn values<T: Element, F: Binary>(
         plan.fill(|mut walk, out| {
             let (mut c, mut d) = (Piece::new(), Piece::new());
             while let Some(range) = walk.next() {
-                let (a, b) = (walk.part(0, a, &mut c), walk.part(1, b, &mut d));
+                let (a, b) = (walk.by_run(0, a, &mut c), walk.by_run(1, b, &mut d));
                 combine(a, b, &mut out[range], function);
             }
         })
@@ -197,22 +197,48 @@ fn summed_dims(from: &[usize], shape: &[usize]) -> Vec<usize> {
     (0..from.len()).filter(is_summed).collect()
 }
 
+/// Combines each value with the one for its run.
+#[inline(always)]
+fn by_run<T: Element, O>(
+    values: &[T],
+    ones: &[T],
+    out: &mut [MaybeUninit<O>],
+    combine: impl Fn(T, T) -> O,
+) {
+    if let [one] = ones {
+        for (out, value) in out.iter_mut().zip(values) {
+            out.write(combine(*value, *one));
+        }
+        return;
+    }
+    let run = out.len() / ones.len();
+    let rows = out.chunks_exact_mut(run).zip(values.chunks_exact(run));
+    for ((out, values), one) in rows.zip(ones) {
+        // Blocks, because the compiler expects many more elements in a loop over short rows.
+        let (blocks, rest) = out.as_chunks_mut::<RUN>();
+        let (values, last) = values.as_chunks::<RUN>();
+        for (out, values) in blocks.iter_mut().zip(values) {
+            for i in 0..RUN {
+                out[i].write(combine(values[i], *one));
+            }
+        }
+        for (out, value) in rest.iter_mut().zip(last) {
+            out.write(combine(*value, *one));
+        }
+    }
+}
+
 multiversion! {
     cheap F::CHEAP;
-    /// Combines two operands, of which each has as many values as the output, or one.
+    /// Combines two operands. If one of them has fewer values than the output, each is for as many elements, and the
+    /// other operand has a value for each element, or both have one.
     fn combine<T: Element, F: Binary>(a: &[T], b: &[T], out: &mut [MaybeUninit<F::Output<T>>], function: F) {
         if a.len() == b.len() && a.len() < out.len() {
             out.fill(MaybeUninit::new(function.value::<T, FUSED>(a[0], b[0])));
         } else if b.len() < out.len() {
-            let b = b[0];
-            for (out, a) in out.iter_mut().zip(a) {
-                out.write(function.value::<T, FUSED>(*a, b));
-            }
+            by_run(a, b, out, #[inline(always)] |a, b| function.value::<T, FUSED>(a, b));
         } else if a.len() < out.len() {
-            let a = a[0];
-            for (out, b) in out.iter_mut().zip(b) {
-                out.write(function.value::<T, FUSED>(a, *b));
-            }
+            by_run(b, a, out, #[inline(always)] |b, a| function.value::<T, FUSED>(a, b));
         } else {
             for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
                 out.write(function.value::<T, FUSED>(*a, *b));

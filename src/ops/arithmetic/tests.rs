@@ -55,6 +55,35 @@ fn the_kernels_agree_with_candle() {
     }
 }
 
+/// Columns, with their elements in memory in several orders, next to rows of about the sizes of blocks.
+#[test]
+fn an_element_for_each_row_counts_for_all_of_it() {
+    for (rows, run) in [(300, 33), (100, 64), (90, 100), (200, 31), (130, 32)] {
+        let (x, several) = (randn((2, rows, run)), randn((2, rows, 3)));
+        let columns = [
+            several.narrow(2, 1, 1),
+            several.transpose(1, 2).contiguous().narrow(1, 0, 1).t(),
+            randn((rows, 1)),
+        ];
+        for column in columns {
+            let full = column.broadcast_as((2, rows, run));
+            let copied = full.contiguous();
+            for op in ALL {
+                let of = |a: &Tensor, b: &Tensor| {
+                    let y = arithmetic(op, a.raw(), b.raw()).expect("shapes that fit");
+                    Tensor::from(&y).abs().to_vec::<f32>()
+                };
+                let bits = |y: Vec<f32>| y.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+                assert_eq!(bits(of(&x, &column)), bits(of(&x, &copied)), "{op:?}");
+                assert_eq!(bits(of(&full, &x)), bits(of(&copied, &x)), "{op:?}");
+                assert_eq!(bits(of(&full, &full)), bits(of(&copied, &copied)), "{op:?}");
+                let one = tensor(0.5);
+                assert_eq!(bits(of(&one, &full)), bits(of(&one, &copied)), "{op:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_kernels_with_numbers_agree_with_candle() {
     for op in ALL {

@@ -40,8 +40,8 @@ fn forward<T: Element>(x: &Raw, rows: &Rows) -> Result<Raw> {
     })
 }
 
-/// The elements that are reversed together.
-const BLOCK: usize = 16;
+/// The elements that are reversed together: short rows, too, have such blocks.
+const BLOCK: usize = 8;
 
 /// The rows that are copied or reversed as a whole: the last dimension that is reversed, or those after it.
 #[derive(Clone)]
@@ -118,6 +118,13 @@ impl<T: Element> Backward for Back<T> {
     }
 }
 
+#[inline(always)]
+fn reverse<T: Element>(values: &[T; BLOCK], out: &mut [MaybeUninit<T>; BLOCK]) {
+    for i in 0..BLOCK {
+        out[i].write(values[BLOCK - 1 - i]);
+    }
+}
+
 multiversion! {
     cheap true;
     fn write_rows<T: Element>(rows: &Rows, first: usize, values: &[T], out: &mut [MaybeUninit<T>]) {
@@ -130,16 +137,20 @@ multiversion! {
                 out.write_copy_of_slice(values);
                 continue;
             }
-            // Blocks, because short rows are not vectorized otherwise.
-            let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
-            let (first, reversed) = values.as_rchunks::<BLOCK>();
-            for (out, block) in blocks.iter_mut().zip(reversed.iter().rev()) {
-                for i in 0..BLOCK {
-                    out[i].write(block[BLOCK - 1 - i]);
-                }
+            let blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+            let (rest, reversed) = values.as_rchunks::<BLOCK>();
+            for (out, block) in blocks.zip(reversed.iter().rev()) {
+                reverse(block, out);
             }
-            for (out, value) in rest.iter_mut().zip(first.iter().rev()) {
-                out.write(*value);
+            match (values.first_chunk(), out.last_chunk_mut()) {
+                _ if rest.is_empty() => {}
+                // This block overlaps the one before: the rest one by one would take longer than the blocks.
+                (Some(block), Some(out)) => reverse(block, out),
+                _ => {
+                    for (out, value) in out.iter_mut().zip(rest.iter().rev()) {
+                        out.write(*value);
+                    }
+                }
             }
         }
     }

@@ -107,6 +107,22 @@ fn masks_and_numbers_are_broadcast() {
 }
 
 #[test]
+fn rows_of_any_length_are_reversed() {
+    for count in 1..40 {
+        let x = arange(0, 3 * count).reshape((3, count as usize));
+        let reversed = |row: i64| (0..count).rev().map(|i| row * count + i).collect();
+        let want: Vec<Vec<i64>> = (0..3).map(reversed).collect();
+        assert_eq!(flip(&x, 1).to_vec2::<i64>(), want);
+        assert_eq!(
+            flip(&x.to_dtype(DType::F32), 1)
+                .to_dtype(DType::I64)
+                .to_vec2::<i64>(),
+            want
+        );
+    }
+}
+
+#[test]
 fn wrong_indices_are_named() {
     let x = arange(0, 6).reshape((2, 3));
     let message = |indices: &[i64]| {

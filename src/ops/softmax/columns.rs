@@ -1,15 +1,18 @@
-//! Softmax along a dimension that is not the last.
+//! Softmax along a dimension that is not the last, or along a short one.
 //!
-//! A task copies some columns into scratch memory, row after row, and computes them side by side.
+//! A task copies some columns into scratch memory, row after row, and computes them side by side. The columns of short
+//! rows are the rows themselves, transposed.
 
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, of_first, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
+};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -18,6 +21,15 @@ use std::mem::MaybeUninit;
 const COLUMNS: usize = 64;
 /// The rows whose terms are added one after the other.
 const ROWS: usize = 256;
+/// A last dimension of up to this size is computed like the others: a loop over so few elements is mostly its rest.
+const SHORT: usize = 24;
+
+/// Returns whether the softmax along a dimension is computed here.
+pub(super) fn has_columns(x: &Raw, dim: usize) -> bool {
+    let Grid { columns, step, .. } = Grid::of(x, dim);
+    // Rows of whole vectors have no rest.
+    columns >= 8 && step <= SHORT && step % 8 != 0 && has_kernel(&[x])
+}
 
 /// Returns the softmax along a dimension, or its logarithm.
 pub(super) fn softmax(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
@@ -31,25 +43,37 @@ fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
     let y = grid.map([view.as_slice::<T>()?], |[x]| softmax_block(x, log));
     drop(view);
     let element = PhantomData::<T>;
-    record(&[x], y, x.shape(), || Back { grid, log, element })
+    record(&[x], y, x.shape(), || Back {
+        grid,
+        dim,
+        log,
+        element,
+    })
 }
 
 /// The columns of a tensor along a dimension: `outer` parts, each of which has `rows` rows of `columns`
-/// elements.
+/// elements. An element is `step` after that of the column before.
 #[derive(Clone, Copy)]
 struct Grid {
     outer: usize,
     rows: usize,
     columns: usize,
+    step: usize,
 }
 
 impl Grid {
     fn of(x: &Raw, dim: usize) -> Self {
         let dims = x.dims();
+        let (before, after) = (dims[..dim].iter().product(), &dims[dim + 1..]);
+        let (outer, columns, step) = match after {
+            [] => (1, before, dims[dim]),
+            _ => (before, after.iter().product(), 1),
+        };
         Grid {
-            outer: dims[..dim].iter().product(),
+            outer,
             rows: dims[dim],
-            columns: dims[dim + 1..].iter().product(),
+            columns,
+            step,
         }
     }
 
@@ -64,12 +88,13 @@ impl Grid {
             outer,
             rows,
             columns,
+            step,
         } = self;
         let blocks = columns.div_ceil(COLUMNS);
         let work = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
             let first = task % blocks * COLUMNS;
             let (start, width) = (
-                task / blocks * rows * columns + first,
+                task / blocks * rows * columns + first * step,
                 COLUMNS.min(columns - first),
             );
             let size = rows * COLUMNS;
@@ -79,13 +104,23 @@ impl Grid {
                     let (part, rest) = std::mem::take(&mut scratch).split_at_mut(size);
                     scratch = rest;
                     let (part, _) = part.as_chunks_mut::<COLUMNS>();
-                    for (i, row) in part.iter_mut().enumerate() {
-                        row[..width].copy_from_slice(&input[start + i * columns..][..width]);
-                        row[width..].fill(T::ZERO);
+                    match step {
+                        1 => {
+                            for (i, row) in part.iter_mut().enumerate() {
+                                row[..width]
+                                    .copy_from_slice(&input[start + i * columns..][..width]);
+                                row[width..].fill(T::ZERO);
+                            }
+                        }
+                        _ => read_transposed(&input[start..][..width * rows], part),
                     }
                     part
                 });
                 compute(parts.each_mut().map(|part| &mut **part));
+                if step > 1 {
+                    // SAFETY: each task has rows of its own.
+                    return write_transposed(parts[0], unsafe { y.part(start, width * rows) });
+                }
                 for (i, row) in parts[0].iter().enumerate() {
                     // SAFETY: each task has columns of its own.
                     let y = unsafe { y.part(start + i * columns, width) };
@@ -98,6 +133,26 @@ impl Grid {
             vec_filled_by(outer * rows * columns, |y| {
                 for_each_task(outer * blocks, |task| work(task, y));
             })
+        }
+    }
+}
+
+/// Copies the rows of a matrix into columns; the columns that are left become zeros.
+fn read_transposed<T: Element>(input: &[T], part: &mut [[T; COLUMNS]]) {
+    let rows = part.len();
+    for (i, row) in part.iter_mut().enumerate() {
+        for (to, from) in row.iter_mut().zip(input.chunks_exact(rows)) {
+            *to = from[i];
+        }
+        row[input.len() / rows..].fill(T::ZERO);
+    }
+}
+
+/// Copies columns into the rows of a matrix.
+fn write_transposed<T: Element>(part: &[[T; COLUMNS]], out: &mut [MaybeUninit<T>]) {
+    for (j, out) in out.chunks_exact_mut(part.len()).enumerate() {
+        for (out, row) in out.iter_mut().zip(part) {
+            out.write(row[j]);
         }
     }
 }
@@ -156,6 +211,7 @@ multiversion! {
 
 struct Back<T> {
     grid: Grid,
+    dim: usize,
     log: bool,
     element: PhantomData<T>,
 }
@@ -176,24 +232,14 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
-        let Grid {
-            outer,
-            rows,
-            columns,
-        } = self.grid;
-        let grid = (outer, rows, columns);
-        let (g, y) = (upstream.g().reshape(grid), upstream.output()?.reshape(grid));
-        let of_x = recorded_gradient(&g, &y, 1, self.log);
-        Ok([
-            Some(of_x.reshape(upstream.gradient.dims()).into()),
-            None,
-            None,
-        ])
+        let of_x = recorded_gradient(upstream.g(), upstream.output()?, self.dim, self.log);
+        Ok([Some(of_x.into()), None, None])
     }
 }
 
 /// Computes the gradient of the logits from the gradient of the output along a dimension, recorded.
-pub(super) fn recorded_gradient(g: &Tensor, y: &Tensor, dim: i32, log: bool) -> Tensor {
+pub(super) fn recorded_gradient(g: &Tensor, y: &Tensor, dim: impl Into<Axis>, log: bool) -> Tensor {
+    let dim = dim.into();
     match log {
         true => g - y.exp() * g.sum_keepdim(dim),
         false => y * (g - (g * y).sum_keepdim(dim)),

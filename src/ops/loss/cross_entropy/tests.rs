@@ -98,7 +98,8 @@ fn a_mean_over_many_examples_keeps_its_digits() {
     assert!((loss - 0.7).abs() < 1e-6, "{loss}");
 }
 
-/// The kernel computes with logits what it would compute with the stored log-probabilities.
+/// The kernel computes with logits what it would compute with the stored log-probabilities; their sums are added in
+/// another order.
 #[test]
 fn logits_have_the_loss_and_gradients_of_their_log_probabilities() {
     for (rows, classes, smoothing) in [(1, 1, 0.0), (70, 10, 0.1), (3, 5000, 0.0), (5, 1025, 0.2)] {
@@ -111,10 +112,14 @@ fn logits_have_the_loss_and_gradients_of_their_log_probabilities() {
             .map(|(input, logits)| {
                 let loss = settings.of_rows("cross_entropy", input, &y, logits);
                 let loss = Tensor::from(loss.unwrap());
-                (loss.item(), loss.backward().of(&x).to_vec2::<f32>())
+                (loss.item(), loss.backward().of(&x))
             });
-        assert_eq!(loss, same_loss);
-        assert_eq!(gradient, same_gradient);
+        assert!((loss - same_loss).abs() < 1e-6, "{loss} is not {same_loss}");
+        let farthest = (gradient - same_gradient).abs().max_all().item();
+        assert!(
+            farthest * rows as f64 <= 1e-6,
+            "{rows} × {classes}: {farthest}"
+        );
     }
 }
 
