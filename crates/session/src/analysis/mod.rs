@@ -34,7 +34,11 @@ const STACK: usize = 64 << 20;
 
 /// How long no cell begins or ends, and no request comes, before the sources are loaded without a request; and then
 /// before each of the first completions is prepared, because a request cannot interrupt that.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
+
+/// How long no cell begins or ends, and no request comes, before everything is forgotten: an idle kernel then needs
+/// some 190 MB less. The next cell loads it again.
+const FORGETS_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// How nice the thread is that loads them: a ninth of the processor's time is left to it.
 const NICENESS: i32 = 10;
@@ -71,17 +75,20 @@ impl Analysis {
         metadata: impl Fn() -> Option<cargo_metadata::Metadata> + Send + Sync + 'static,
     ) -> Analysis {
         let metadata = Arc::new(metadata);
-        Analysis::with(move || Packages::of(&metadata()?))
+        Analysis::with(move || Packages::of(&metadata()?), FORGETS_AFTER)
     }
 
-    fn with(packages: impl Fn() -> Option<Packages> + Send + Sync + 'static) -> Analysis {
+    fn with(
+        packages: impl Fn() -> Option<Packages> + Send + Sync + 'static,
+        forgets_after: Duration,
+    ) -> Analysis {
         let (sender, messages) = unbounded();
         let is_late = Arc::new(AtomicBool::new(false));
         let late = is_late.clone();
         let thread = std::thread::Builder::new()
             .name("analysis".to_owned())
             .stack_size(STACK);
-        let spawned = thread.spawn(move || serve(&messages, &packages, &late));
+        let spawned = thread.spawn(move || serve(&messages, &packages, &late, forgets_after));
         // Without a thread, nothing is completed.
         drop(spawned);
         Analysis {
@@ -152,20 +159,27 @@ fn serve(
     messages: &Receiver<Message>,
     packages: &(impl Fn() -> Option<Packages> + Sync),
     is_late: &AtomicBool,
+    forgets_after: Duration,
 ) {
     let heap = Heap::start();
     let mut database: Option<Database> = None;
     // How many first completions are still to be prepared.
     let mut unprepared = FIRST.len();
+    let mut is_forgotten = false;
     loop {
         let message = match unprepared {
-            0 => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            0 if database.is_none() => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            0 => messages.recv_timeout(forgets_after),
             _ => messages.recv_timeout(QUIET),
         };
         let is_work = !matches!(message, Ok(Message::Cell));
         let _busy = is_work.then(|| heap.busy());
         match message {
-            Ok(Message::Cell) => {}
+            Ok(Message::Cell) => {
+                if std::mem::take(&mut is_forgotten) {
+                    unprepared = FIRST.len();
+                }
+            }
             Ok(Message::Reload) => {
                 database = None;
                 unprepared = FIRST.len();
@@ -177,6 +191,10 @@ fn serve(
                 // Where rust-analyzer panics, the request has no answer.
                 let _ = catch_unwind(AssertUnwindSafe(|| answer(database.as_mut())));
                 is_late.store(false, Ordering::Relaxed);
+            }
+            Err(RecvTimeoutError::Timeout) if unprepared == 0 => {
+                database = None;
+                is_forgotten = true;
             }
             Err(RecvTimeoutError::Timeout) => match &mut database {
                 Some(database) => {

@@ -187,13 +187,13 @@ fn the_library_of_rust_is_known() {
 #[test]
 fn requests_are_answered_after_a_panic_and_without_packages() {
     let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
-    let analysis = Analysis::with(|| Some(Packages::default()));
+    let analysis = Analysis::with(|| Some(Packages::default()), FORGETS_AFTER);
     let panics = |_: &mut Database| -> Option<()> { panic!("in rust-analyzer") };
     assert_eq!(analysis.ask(PATIENCE, panics), None);
     let found = analysis.complete(cells.source("kettle.lit"), 10);
     let found = found.expect("it is loaded");
     assert_eq!((found.start, found.end, found.items.len()), (7, 10, 1));
-    let nothing = Analysis::with(|| None);
+    let nothing = Analysis::with(|| None, FORGETS_AFTER);
     assert_eq!(nothing.complete(cells.source("kettle."), 7), None);
 }
 
@@ -201,13 +201,33 @@ fn requests_are_answered_after_a_panic_and_without_packages() {
 fn completions_do_not_wait_for_the_sources() {
     let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
     let (load, wait) = unbounded::<()>();
-    let analysis = Analysis::with(move || {
+    let packages = move || {
         let _ = wait.recv();
         Some(Packages::default())
-    });
+    };
+    let analysis = Analysis::with(packages, FORGETS_AFTER);
     let complete = || analysis.complete(cells.source("kettle.lit"), 10);
     assert_eq!(complete(), None);
     drop(load);
     let found = std::iter::repeat_with(complete).find_map(|found| found);
+    assert_eq!(found.expect("it is loaded").items.len(), 1);
+}
+
+#[test]
+fn an_idle_kernel_forgets_and_the_next_cell_loads_again() {
+    let (sender, loads) = unbounded();
+    let packages = move || {
+        let _ = sender.send(());
+        Some(Packages::default())
+    };
+    let analysis = Analysis::with(packages, QUIET);
+    loads.recv().expect("they are loaded once it is quiet");
+    let all_prepared = QUIET * (4 + FIRST.len() as u32);
+    assert!(loads.recv_timeout(2 * all_prepared).is_err(), "nobody asks");
+    while loads.recv_timeout(2 * all_prepared).is_err() {
+        analysis.note_cell();
+    }
+    let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
+    let found = analysis.complete(cells.source("kettle.lit"), 10);
     assert_eq!(found.expect("it is loaded").items.len(), 1);
 }
