@@ -15,7 +15,7 @@ const TILE: usize = 16;
 /// The rows and columns that vectors hold while they are transposed.
 const SQUARE: usize = 4;
 /// The elements that one task copies.
-const TASK: usize = 1 << 15;
+const TASK: usize = 1 << 13;
 
 /// Returns the tensor with its elements one after the other, so that kernels can read it as a slice, and without its
 /// graph.
