@@ -223,7 +223,10 @@ fn an_idle_kernel_forgets_and_the_next_cell_loads_again() {
     let analysis = Analysis::with(packages, QUIET);
     loads.recv().expect("they are loaded once it is quiet");
     let all_prepared = QUIET * (4 + FIRST.len() as u32);
-    assert!(loads.recv_timeout(2 * all_prepared).is_err(), "nobody asks");
+    assert!(
+        loads.recv_timeout(2 * all_prepared).is_err(),
+        "no cell comes"
+    );
     while loads.recv_timeout(2 * all_prepared).is_err() {
         analysis.note_cell();
     }
