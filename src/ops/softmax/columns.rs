@@ -52,7 +52,7 @@ fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
 }
 
 /// The columns of a tensor along a dimension: `outer` parts, each of which has `rows` rows of `columns`
-/// elements. An element is `step` after that of the column before.
+/// elements. In memory, the element of the next column is `step` further.
 #[derive(Clone, Copy)]
 struct Grid {
     outer: usize,

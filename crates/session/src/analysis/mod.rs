@@ -33,7 +33,7 @@ use taper_evaluator::evaluator::Completions;
 const STACK: usize = 64 << 20;
 
 /// How long no cell begins or ends, and no request comes, before the sources are loaded without a request; and then
-/// before each of the first completions is prepared, because a request cannot interrupt that.
+/// before each of the first completions is prepared, because a request cannot interrupt that. Tests wait less.
 const QUIET: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
 
 /// How long no cell begins or ends, and no request comes, before everything is forgotten: an idle kernel then needs
