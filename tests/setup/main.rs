@@ -4,6 +4,7 @@
 mod faults;
 mod gpu;
 mod killed;
+mod layout;
 mod missing;
 mod place;
 mod stand_in;
@@ -45,7 +46,7 @@ fn two_set_ups_at_the_same_time_run_one_after_the_other() {
 fn a_truncated_file_is_noticed_by_the_next_run() {
     let place = Place::ready();
     let file = place
-        .file_of_image("libserde_json-", ".rlib")
+        .library_of_image("serde_json", "rlib")
         .expect("it was compiled");
     let half = fs::metadata(&file).expect("it is there").len() / 2;
     File::options()
@@ -62,7 +63,7 @@ fn changed_content_of_the_same_size_and_time_is_noticed_by_setup() {
     let place = Place::ready();
     change_content(
         &place
-            .file_of_image("libserde_json-", ".rlib")
+            .library_of_image("serde_json", "rlib")
             .expect("it was compiled"),
     );
     place.taper(["setup"]).run().succeeds().says("damaged");
@@ -74,7 +75,7 @@ fn changed_content_and_a_missing_file_are_noticed_by_doctor() {
     let place = Place::ready();
     change_content(
         &place
-            .file_of_image("liblibc-", ".rmeta")
+            .library_of_image("libc", "rmeta")
             .expect("it was compiled"),
     );
     place
@@ -87,7 +88,7 @@ fn changed_content_and_a_missing_file_are_noticed_by_doctor() {
     let place = Place::ready();
     fs::remove_file(
         place
-            .file_of_image("liblibc-", ".rmeta")
+            .library_of_image("libc", "rmeta")
             .expect("it was compiled"),
     )
     .expect("it is removed");

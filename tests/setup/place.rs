@@ -80,6 +80,18 @@ impl Place {
         fs::read_dir(self.cache().join("images")).map_or(0, Iterator::count)
     }
 
+    /// Returns a file of a package with this extension, as cargo has reported it when the image was built.
+    pub(crate) fn library_of_image(&self, name: &str, extension: &str) -> Option<PathBuf> {
+        let work = self.image()?;
+        let reported = fs::read(work.join("artifacts.json")).ok()?;
+        let reported: serde_json::Value = serde_json::from_slice(&reported).expect("JSON");
+        let mut libraries = reported["libraries"].as_array().expect("a list").iter();
+        let files = &libraries.find(|library| library["name"] == name)?["files"];
+        let files = files.as_array().expect("a list").iter();
+        let mut files = files.map(|file| work.join(file.as_str().expect("a path")));
+        files.find(|file| file.extension().is_some_and(|it| it == extension))
+    }
+
     /// Returns a file in the image's work directory whose name begins with `begin` and ends with `end`.
     pub(crate) fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
         find(&self.image()?, &|name| {

@@ -22,7 +22,7 @@ fn write_home(home: &Path) {
     fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the file is copied");
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
-        ("src/lib.rs", LIBRARY),
+        ("src/lib.rs", &SMALLEST.replace("pub mod prelude {", MORE)),
         ("macros/Cargo.toml", MACROS_MANIFEST),
         ("macros/src/lib.rs", MACROS),
     ] {
@@ -51,24 +51,10 @@ taper-macros = { path = "macros" }
 cuda = []
 "#;
 
-const LIBRARY: &str = r#"
-use std::io::Write;
+/// With what set-up itself tries a first cell.
+const SMALLEST: &str = include_str!("../../crates/session/src/image/trial/taper.rs");
 
-pub fn interrupted() -> bool {
-    false
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn taper_attach() {}
-
-#[unsafe(no_mangle)]
-extern "C" fn taper_begin_cell() {}
-
-#[unsafe(no_mangle)]
-extern "C" fn taper_flush() {
-    let _ = std::io::stdout().flush();
-}
-
+const MORE: &str = r#"
 pub mod notebook {
     pub mod failure {
         pub fn failed<T: std::fmt::Display>(error: T) {
@@ -130,11 +116,6 @@ pub mod prelude {
             0.0
         }
     }
-
-    pub fn zeros(size: usize) -> Vec<f32> {
-        vec![0.0; size]
-    }
-}
 "#;
 
 const MACROS_MANIFEST: &str = r#"[package]

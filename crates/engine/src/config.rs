@@ -15,8 +15,8 @@ pub struct Config {
     pub target: String,
     /// Flags of rustc for all cells, such as `--edition=2024`, but for the level of optimization, which the engine chooses.
     pub flags: Vec<OsString>,
-    /// Folders with what the packages use.
-    pub search: Vec<PathBuf>,
+    /// Where rustc finds what the packages use: values of its option `-L`, such as `dependency=folder`.
+    pub search: Vec<OsString>,
     /// Environment variables of rustc.
     pub environment: Vec<(OsString, OsString)>,
     /// The packages that cells can use.

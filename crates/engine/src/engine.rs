@@ -195,13 +195,17 @@ impl Engine {
         self.restart_process().map(drop)
     }
 
-    /// Sets the packages that cells can use. Shared libraries among them are loaded when the process that runs the
+    /// Sets the packages that cells can use, and where rustc finds what they use. Shared libraries among them are loaded when the process that runs the
     /// cells is started again. Returns the variables that are lost, because a package of their type was compiled again.
     ///
     /// # Errors
     ///
     /// When the sources of cells cannot be written.
-    pub fn set_packages(&mut self, packages: Vec<Package>) -> Result<Vec<String>, crate::Error> {
+    pub fn set_packages(
+        &mut self,
+        packages: Vec<Package>,
+        search: Vec<OsString>,
+    ) -> Result<Vec<String>, crate::Error> {
         self.control.set_ahead(None);
         self.settle();
         let built = built(&packages);
@@ -222,7 +226,8 @@ impl Engine {
             self.paths.clear();
         }
         self.built = built;
-        Arc::make_mut(&mut self.config).packages = packages;
+        let config = Arc::make_mut(&mut self.config);
+        (config.packages, config.search) = (packages, search);
         self.compiler.set_config(self.config.clone())?;
         Ok(lost)
     }

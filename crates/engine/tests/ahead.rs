@@ -73,7 +73,7 @@ fn an_evaluation_an_interrupt_and_other_packages_stop_it() {
     let ahead = begin(&mut cells, endless);
     cells
         .engine
-        .set_packages(Vec::new())
+        .set_packages(Vec::new(), Vec::new())
         .expect("it is written");
     assert!(!ahead.wait());
     drop(begin(&mut cells, endless));

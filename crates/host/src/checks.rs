@@ -1,8 +1,8 @@
 //! Checks that everything a long step needs is available, before the step begins.
 
 use crate::error::{Context, Error, Result};
-use crate::toolchain;
 use crate::version::{self, Version};
+use crate::{checkout, toolchain};
 use std::path::Path;
 use std::process::Command;
 
@@ -10,6 +10,9 @@ pub use crate::error::NO_C_COMPILER;
 
 /// The oldest version of Rust that compiles Taper.
 const OLDEST_COMPILER: Version = (1, 95);
+
+/// The newest stable release of Rust with which all tests have passed.
+const NEWEST_TESTED: &str = "1.99.1";
 
 /// The free space in bytes that building an image needs.
 const DISK_NEEDED: u64 = 2 << 30;
@@ -33,6 +36,26 @@ pub fn compiler() -> Result<()> {
         }),
         false => Ok(()),
     }
+}
+
+/// Says which Rust this is, with which ones Taper was tested, and how to use the newest of them.
+pub fn tested() -> Result<String> {
+    let release = toolchain::release()?;
+    let (taper, (major, minor)) = (env!("CARGO_PKG_VERSION"), OLDEST_COMPILER);
+    let this = format!(
+        "This is Taper {taper} with Rust {release}; it was tested with Rust {major}.{minor} to {NEWEST_TESTED}."
+    );
+    if release == NEWEST_TESTED {
+        return Ok(this);
+    }
+    let setup = format!("{} setup", checkout::command());
+    Ok(match toolchain::rustup() {
+        Some(_) => format!(
+            "{this} To use the newest of these: `rustup toolchain install {NEWEST_TESTED}`, then \
+             `RUSTUP_TOOLCHAIN={NEWEST_TESTED} {setup}`."
+        ),
+        None => format!("{this} Install one of these, then run `{setup}` again."),
+    })
 }
 
 /// Returns the first line that the C compiler prints with `--version`. Rust links programs with the C compiler.

@@ -55,7 +55,7 @@ impl Share {
         let left = &self.budget.left;
         let take = |left: usize| left.checked_sub(more);
         if left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, take)
             .is_err()
         {
             return false;

@@ -70,6 +70,9 @@ pub enum Error {
     /// There is no image to export.
     #[error("the packages are not compiled yet, or not all: run `taper setup`, then export again")]
     NoImage,
+    /// Cargo has reported no shared library `taper`.
+    #[error("cargo has reported no shared library `taper`: {0}")]
+    NoLibrary(PathBuf),
     /// A file is not an exported image.
     #[error(
         "{0} is not an image that `taper image export` wrote: copy or download it again, and compare its SHA-256"
@@ -114,8 +117,13 @@ pub enum Error {
     #[error("cannot read what `cargo metadata` prints")]
     Metadata(#[from] cargo_metadata::Error),
     /// The process that runs the first cell of an image fails.
-    #[error("the first cell failed:\n{0}")]
-    FirstCell(String),
+    #[error("the first cell failed. {tested}\n{said}")]
+    FirstCell {
+        /// With which Rust it failed, and with which it works.
+        tested: String,
+        /// What it printed.
+        said: String,
+    },
     /// A cell of Taper's own fails.
     #[error("the cell `{code}` failed")]
     OwnCell {

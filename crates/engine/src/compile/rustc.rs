@@ -302,7 +302,7 @@ impl Compiler {
             command.arg(argument("--emit=dep-info=", &named("d")));
         }
         for folder in &self.config.search {
-            command.arg(argument("-Ldependency=", folder));
+            command.arg("-L").arg(folder);
         }
         for package in &self.config.packages {
             for file in &package.files {

@@ -44,15 +44,23 @@ mod interpose {
     }
 
     /// Replaces libc's `malloc`.
+    ///
+    /// # Safety
+    ///
+    /// There are no conditions: rustc knows the function by this type.
     #[unsafe(no_mangle)]
-    extern "C" fn malloc(size: usize) -> *mut c_void {
+    unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
         // SAFETY: the call has no conditions.
         count(unsafe { __libc_malloc(size) })
     }
 
     /// Replaces libc's `calloc`.
+    ///
+    /// # Safety
+    ///
+    /// As for `malloc`.
     #[unsafe(no_mangle)]
-    extern "C" fn calloc(number: usize, size: usize) -> *mut c_void {
+    unsafe extern "C" fn calloc(number: usize, size: usize) -> *mut c_void {
         // SAFETY: the call has no conditions.
         count(unsafe { __libc_calloc(number, size) })
     }

@@ -54,5 +54,7 @@ impl Announcer {
 /// Returns the device and the inode of an open file.
 pub(super) fn identity(file: impl AsFd) -> rustix::io::Result<(u64, u64)> {
     let stat = rustix::fs::fstat(file)?;
-    Ok((stat.st_dev, stat.st_ino))
+    // On some systems the number of a device has a sign, and fewer bits.
+    #[allow(clippy::unnecessary_cast)]
+    Ok((stat.st_dev as u64, stat.st_ino as u64))
 }

@@ -5,7 +5,7 @@ use super::key::Key;
 use super::layout::{KEPT, PACKAGES, WORK};
 use super::libraries;
 use super::manifest::Manifest;
-use super::{origin, taken};
+use super::{origin, taken, trial};
 use crate::environment::cargo_home;
 use crate::error::{Error, Result};
 use crate::workspace;
@@ -59,14 +59,19 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     Manifest::remove(folder)?;
     origin::write(key, folder)?;
     taken::note(folder, cargo_home())?;
+    workspace::configure(folder)?;
+    if !has_begun(folder) {
+        progress.line("Trying a first cell, with a few lines in place of Taper.");
+        trial::run(key, folder, progress)?;
+    }
     prepare(key, folder)?;
     let work = folder.join(WORK);
     remove_packages(folder)?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
-    cargo::compile(&work, false, &mut |_| (), progress)?;
+    cargo::compile(&work, progress)?.write(&work)?;
     libraries::keep_metadata(&work)?;
     progress.line("Running a first cell.");
-    warm(key, &work, progress)?;
+    warm(&key.taper, &key.features, &work, progress)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
 }
@@ -104,7 +109,6 @@ pub(crate) fn write_crate(work: &Path, taper: &Path, features: &[String]) -> Res
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
     cache::make(&work)?;
-    workspace::configure(folder)?;
     write_crate(&work, &key.taper, &key.features)?;
     // The locked versions; cargo removes from the copy what this crate does not need.
     let lock = key.taper.join("Cargo.lock");
@@ -113,12 +117,17 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
 }
 
 /// Runs a cell in the work directory, in another process. This compiles what every session needs.
-fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
+pub(super) fn warm(
+    taper: &Path,
+    features: &[String],
+    work: &Path,
+    progress: &dyn Progress,
+) -> Result<()> {
     let log = work.with_file_name("first-cell.log");
     let mut child = process::supervised(process::program()?)?
         .arg(WARM_ARGUMENT)
-        .args([work, &key.taper])
-        .args(&key.features)
+        .args([work, taper])
+        .args(features)
         .env(RUSTC_VARIABLE, &toolchain::get()?.rustc)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -127,9 +136,10 @@ fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
         .trying("start the first cell")?;
     if !cargo::wait(&mut child, progress)?.success() {
         let said = std::fs::read(&log).on_file("read", &log)?;
-        return Err(Error::FirstCell(
-            String::from_utf8_lossy(&said).into_owned(),
-        ));
+        return Err(Error::FirstCell {
+            tested: checks::tested()?,
+            said: String::from_utf8_lossy(&said).into_owned(),
+        });
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Runs cargo in a work directory and reports its progress.
 
+use super::artifacts::Artifacts;
 use super::estimate::Estimate;
 use crate::environment;
 use crate::error::{Error, Result};
-use cargo_metadata::{Artifact, Message, Metadata, MetadataCommand, TargetKind};
+use cargo_metadata::{Artifact, BuildScript, Message, Metadata, MetadataCommand, TargetKind};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
@@ -25,21 +26,12 @@ const POLL: Duration = Duration::from_millis(50);
 /// How often the estimate is shown again while nothing is finished.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// Compiles the crate in `work`. Calls `started` with the id of cargo's process, and drops its result
-/// when cargo has ended.
-pub(crate) fn compile<T>(
-    work: &Path,
-    offline: bool,
-    started: &mut dyn FnMut(u32) -> T,
-    progress: &mut dyn Progress,
-) -> Result<()> {
-    let mut command = cargo_command(work, "build")?;
-    if offline {
-        command.arg("--offline");
-    }
+/// Compiles the crate in `work`.
+pub(super) fn compile(work: &Path, progress: &mut dyn Progress) -> Result<Artifacts> {
+    let command = cargo_command(work, "build")?;
     let platform = format!("--filter-platform={}", toolchain::host()?);
     let metadata = metadata(work, &[&platform])?;
-    run_cargo(command, &metadata, started, progress).map(drop)
+    run_cargo(command, work, &metadata, progress)
 }
 
 /// Resolves the packages of the crate in `work`, offline where that is possible.
@@ -56,20 +48,20 @@ pub(super) fn resolve(work: &Path, progress: &mut dyn Progress) -> Result<Metada
 }
 
 /// Compiles the dependencies of the crate in `beside`, which is in the work directory. `prepare` changes the call of cargo.
-/// Returns their libraries.
 pub(super) fn build_beside(
+    work: &Path,
     beside: &Path,
     metadata: &Metadata,
     prepare: impl FnOnce(&mut Command),
     progress: &mut dyn Progress,
-) -> Result<Vec<Artifact>> {
+) -> Result<Artifacts> {
     let mut command = cargo_command(beside, "build")?;
     prepare(&mut command);
     command.arg("--offline");
     for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_BUILD_DIR"] {
         command.env(name, "../target");
     }
-    run_cargo(command, metadata, &mut |_| (), progress)
+    run_cargo(command, work, metadata, progress)
 }
 
 /// Returns a call of cargo with the same folders and flags for an image and for its sessions, so that cargo finds the
@@ -91,23 +83,23 @@ pub(super) fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     Ok(command)
 }
 
-fn run_cargo<T>(
+/// Returns what was compiled.
+fn run_cargo(
     mut command: Command,
+    work: &Path,
     metadata: &Metadata,
-    started: &mut dyn FnMut(u32) -> T,
     progress: &mut dyn Progress,
-) -> Result<Vec<Artifact>> {
+) -> Result<Artifacts> {
     command.args([
         "--target",
         toolchain::host()?,
         "--message-format=json-render-diagnostics",
     ]);
     let mut child = command.spawn().starting("cargo")?;
-    let _held = started(child.id());
     let stderr = child.stderr.take().map(keep);
     let stdout = child.stdout.take().expect("it is piped");
-    let artifacts = artifacts(stdout);
-    let built = report(&artifacts, metadata, &mut child, progress);
+    let messages = messages(stdout);
+    let (built, scripts) = report(&messages, metadata, &mut child, progress);
     let status = wait(&mut child, progress)?;
     let said = stderr
         .and_then(|thread| thread.join().ok())
@@ -115,30 +107,35 @@ fn run_cargo<T>(
     if !status.success() {
         return Err(explain_failure(&said, toolchain::get()?));
     }
-    Ok(built)
+    Artifacts::of(built, &scripts, work)
 }
 
-/// Shows how far cargo is, until it closes its output or the user stops it. Returns the libraries that are ready.
+/// Shows how far cargo is, until it closes its output or the user stops it. Returns the libraries that are ready, and what
+/// build scripts have said.
 fn report(
-    artifacts: &Receiver<Artifact>,
+    messages: &Receiver<Message>,
     metadata: &Metadata,
     child: &mut Child,
     progress: &mut dyn Progress,
-) -> Vec<Artifact> {
-    let mut built = Vec::new();
+) -> (Vec<Artifact>, Vec<BuildScript>) {
+    let (mut built, mut scripts) = (Vec::new(), Vec::new());
     let (start, units) = (Instant::now(), count_units(metadata));
     let mut estimate = Estimate::new(metadata);
     let (mut done, mut name) = (0, String::new());
     let mut shown = Duration::ZERO;
     loop {
-        let received = artifacts.recv_timeout(POLL);
+        let received = messages.recv_timeout(POLL);
         let elapsed = start.elapsed();
         if progress.is_stopped() {
             stop(child);
-            return built;
+            return (built, scripts);
         }
         match received {
-            Ok(artifact) => {
+            Ok(Message::BuildScriptExecuted(script)) => {
+                scripts.push(script);
+                continue;
+            }
+            Ok(Message::CompilerArtifact(artifact)) => {
                 done += 1;
                 estimate.finished(&artifact, elapsed);
                 name.clone_from(&artifact.target.name);
@@ -146,7 +143,8 @@ fn report(
                     built.push(artifact);
                 }
             }
-            Err(RecvTimeoutError::Disconnected) => return built,
+            Ok(_) => continue,
+            Err(RecvTimeoutError::Disconnected) => return (built, scripts),
             // A large package takes a while, in which the estimate changes.
             Err(RecvTimeoutError::Timeout) if elapsed - shown < REFRESH => continue,
             Err(RecvTimeoutError::Timeout) => {}
@@ -165,19 +163,15 @@ fn report(
 }
 
 /// Reads cargo's messages on a thread of its own.
-fn artifacts(pipe: ChildStdout) -> Receiver<Artifact> {
-    let (sender, artifacts) = channel();
+fn messages(pipe: ChildStdout) -> Receiver<Message> {
+    let (sender, messages) = channel();
     std::thread::spawn(move || {
-        let messages = Message::parse_stream(BufReader::new(pipe));
-        for message in messages.map_while(std::io::Result::ok) {
-            if let Message::CompilerArtifact(artifact) = message
-                && sender.send(artifact).is_err()
-            {
-                return;
-            }
-        }
+        let said = Message::parse_stream(BufReader::new(pipe)).map_while(std::io::Result::ok);
+        let _ = said
+            .map(|message| sender.send(message))
+            .find(std::result::Result::is_err);
     });
-    artifacts
+    messages
 }
 
 /// Waits for a supervised program, or kills it with everything that it has started when the user stops it.

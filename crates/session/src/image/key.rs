@@ -12,7 +12,7 @@ use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
 
 /// Incremented when images that an older build of this program made must not be used any more.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Identifies one image.
 #[derive(Clone, Debug)]

@@ -1,9 +1,7 @@
 //! Which files of a work directory belong to an image, and where they are.
 
-use crate::error::Result;
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Component, Path, PathBuf};
-use taper_host::toolchain;
+use super::artifacts;
+use std::path::{Component, Path};
 
 /// The folder in which packages are compiled, within the image's folder.
 pub(super) const WORK: &str = "work";
@@ -29,7 +27,7 @@ pub(crate) fn belongs_to_image(path: &Path) -> bool {
             .iter()
             .any(|begin| name.starts_with(begin))
         || name == "ctx";
-    let kept = ["target", "Cargo.lock", METADATA, SUPPORT];
+    let kept = ["target", "Cargo.lock", METADATA, artifacts::FILE, SUPPORT];
     let top = path.components().next();
     let is_kept =
         matches!(top, Some(Component::Normal(top)) if kept.iter().any(|kept| top == *kept));
@@ -39,12 +37,4 @@ pub(crate) fn belongs_to_image(path: &Path) -> bool {
 /// Returns whether the file is in cargo's target directory.
 pub(crate) fn is_of_cargo(path: &Path) -> bool {
     path.starts_with("target")
-}
-
-/// Returns the library `taper` that cells load: the copy in `debug`, where cargo puts it whatever the layout of its
-/// build directory.
-pub(crate) fn library(work: &Path) -> Result<PathBuf> {
-    let name = format!("{DLL_PREFIX}taper{DLL_SUFFIX}");
-    let target = work.join("target").join(toolchain::host()?);
-    Ok(target.join("debug").join(name))
 }

@@ -3,6 +3,8 @@
 //! - `key`: identifies an image by compiler, locked dependencies, features and sources, and by what the user's
 //!   `configuration` of cargo says about compiling;
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
+//! - `artifacts`: what cargo has compiled, as it reports it;
+//! - `trial` first runs a cell with a few lines in place of `taper`;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `estimate` says how long the build will take;
@@ -13,6 +15,7 @@
 //! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
+pub(crate) mod artifacts;
 mod build;
 mod cargo;
 mod clone;
@@ -27,13 +30,15 @@ mod origin;
 mod packages;
 pub(crate) mod taken;
 mod transfer;
+mod trial;
 
 use crate::error::{Error, Result};
+pub(crate) use artifacts::library;
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use build::write_crate;
 pub use key::Key;
 use layout::PACKAGES;
-pub(crate) use layout::{SUPPORT, library};
+pub(crate) use layout::SUPPORT;
 use manifest::Manifest;
 pub(crate) use packages::Packages;
 use std::path::{Path, PathBuf};

@@ -17,21 +17,22 @@
 //!
 //! What was compiled is kept beside the image for later sessions.
 
+use super::artifacts::{self, Artifacts};
 use super::cargo::{build_beside, resolve};
 use super::clone;
 use super::graph::{Graph, Place};
 use super::layout::{self, KEPT};
 use super::taken;
 use crate::error::{Error, Result};
-use cargo_metadata::{Artifact, Metadata, PackageId};
+use cargo_metadata::{Metadata, PackageId};
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_host::cache;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
-use taper_host::toolchain;
 
 /// The packages whose types the functions of `taper` take and return. The types of these must be the same in all packages;
 /// those of `half` matter where the user names it.
@@ -56,6 +57,8 @@ pub(crate) struct Packages {
     /// `taper` and its dependencies, as they are compiled; `None` until a package is added.
     below_taper: Option<Features>,
     groups: Vec<Group>,
+    /// Where rustc finds what they and the image use; empty until a package is added.
+    search: BTreeSet<OsString>,
 }
 
 /// Packages that were added and compiled together.
@@ -71,6 +74,8 @@ struct Group {
 pub(crate) struct Compiled {
     /// The packages that cells can name, with their files.
     pub(crate) packages: Vec<(String, Vec<PathBuf>)>,
+    /// Where rustc finds what they use: values of its option `-L`.
+    pub(crate) search: Vec<OsString>,
     /// The package for which `taper` was compiled again.
     pub(crate) shared: Option<String>,
 }
@@ -90,6 +95,7 @@ impl Packages {
             work: work.to_owned(),
             below_taper: None,
             groups: Vec::new(),
+            search: BTreeSet::new(),
         }
     }
 
@@ -99,9 +105,13 @@ impl Packages {
         if let Some(kept) = self.kept.as_deref().filter(|kept| kept.exists()) {
             // What is missing is compiled.
             let _lock = Lock::shared(kept)?;
-            let library = layout::library(&self.work)?;
+            let library = artifacts::library(&self.work)?;
             let is_wanted = |to: &Path, _: &Path| !to.exists() || self.is_moved && *to != library;
             let _ = copy_new(kept, &self.work, &is_wanted);
+        }
+        if self.search.is_empty() {
+            self.search
+                .extend(Artifacts::read(&self.work)?.search(&self.work));
         }
         if self.below_taper.is_none() {
             let metadata = resolve(&self.work, progress)?;
@@ -151,15 +161,20 @@ impl Packages {
                 taken::prepare(cargo, &self.image, &self.work);
             }
         };
-        let mut files = files(build_beside(&beside, &metadata, prepare, progress)?)?;
+        let built = build_beside(&self.work, &beside, &metadata, prepare, progress)?;
         if with_taper {
             *below = now;
         }
+        let mut packages = Vec::new();
+        for (name, id) in named {
+            let files = built.files(&id.repr, &self.work)?;
+            if !files.is_empty() {
+                packages.push((name, files));
+            }
+        }
+        self.search.extend(built.search(&self.work));
         self.groups.push(Group {
-            packages: named
-                .into_iter()
-                .filter_map(|(name, id)| Some((name, files.remove(&id)?)))
-                .collect(),
+            packages,
             added: added_ids,
             features: own,
         });
@@ -171,6 +186,7 @@ impl Packages {
         let packages = self.groups.iter().flat_map(|group| group.packages.clone());
         Compiled {
             packages: packages.collect(),
+            search: self.search.iter().cloned().collect(),
             shared,
         }
     }
@@ -231,23 +247,6 @@ fn regroup<'a>(
         let joined = groups.remove(index);
         new.extend(graph.added().filter(|id| joined.added.contains(id)));
     }
-}
-
-/// Returns the compiled files of each package: those for cells, where it is compiled for macros and build scripts too.
-fn files(artifacts: Vec<Artifact>) -> Result<HashMap<PackageId, Vec<PathBuf>>> {
-    let target = toolchain::host()?;
-    let is_for_cells = |file: &PathBuf| file.iter().any(|part| part == target);
-    let mut files: HashMap<PackageId, Vec<PathBuf>> = HashMap::new();
-    for artifact in artifacts {
-        let names = artifact.filenames.into_iter().map(Into::into);
-        files.entry(artifact.package_id).or_default().extend(names);
-    }
-    for files in files.values_mut() {
-        if files.iter().any(is_for_cells) {
-            files.retain(is_for_cells);
-        }
-    }
-    Ok(files)
 }
 
 /// Returns the packages whose types must be the same for `taper` and for the added packages.

@@ -4,7 +4,7 @@ use super::interrupt::Interrupter;
 use super::{Session, diagnostics};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_evaluator::{CellError, Front, Stream};
 use taper_host::progress::{Progress, Step, duration};
@@ -30,7 +30,6 @@ impl Session {
         if let Some(refused) = refusal(std::env::var_os(VARIABLE)) {
             return Err(refused);
         }
-        let library = self.library_modified();
         let other = dependencies
             .iter()
             .find_map(|(name, value)| self.preloaded.other(name, value));
@@ -60,7 +59,7 @@ impl Session {
             // The engine compiles them when it reads the cell.
             None => return Ok(()),
         };
-        if self.library_modified() != library {
+        if added.is_rebuilt {
             let why = match (other, added.shared) {
                 (Some(_), _) => "Another Taper was loaded. ".to_owned(),
                 (None, None) => {
@@ -77,11 +76,6 @@ impl Session {
             self.report_packages_changed(&added.lost, front);
         }
         Ok(())
-    }
-
-    /// Returns when the library `taper` was compiled.
-    fn library_modified(&self) -> Option<SystemTime> {
-        std::fs::metadata(&self.library).ok()?.modified().ok()
     }
 }
 

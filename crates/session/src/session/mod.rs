@@ -76,8 +76,6 @@ pub struct Session {
     interrupter: Arc<Interrupter>,
     /// The folder in which packages are compiled.
     folder: PathBuf,
-    /// The library `taper` in it.
-    library: PathBuf,
     ahead: ahead::Ahead,
     /// The cell of the notebook that runs.
     cell: Option<CellName>,
@@ -115,7 +113,6 @@ impl Session {
             names: Names::default(),
             interrupter,
             folder: start.work.to_owned(),
-            library: start.library.clone(),
             ahead: ahead::Ahead::new(|name| std::env::var_os(name)),
             cell: None,
             done: HashMap::new(),

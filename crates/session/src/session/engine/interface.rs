@@ -39,6 +39,8 @@ pub(crate) enum EngineEvent {
 
 /// What adding packages has changed.
 pub(crate) struct Added {
+    /// Whether `taper` was compiled again.
+    pub(crate) is_rebuilt: bool,
     /// Variables that are lost, because a package of their type was compiled again.
     pub(crate) lost: Vec<String>,
     /// The package for which `taper` was compiled again.

@@ -4,6 +4,7 @@ use super::super::interface::Start;
 use crate::cells::{self, ANSWERS_VARIABLE, Answer};
 use crate::error::Result;
 use crate::image;
+use crate::image::artifacts::{Artifacts, shared_library};
 use rustix::io::FdFlags;
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,7 +30,7 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
     let found = toolchain::get()?;
     let target = toolchain::host()?;
     let session = work.parent().unwrap_or(work);
-    let search = [dependencies(work, target), work.join("target/debug/deps")];
+    let compiled = Artifacts::read(work)?;
     let flags = ["--edition=2024", "-Cstrip=debuginfo"].map(OsString::from);
     let answers = Answers::new()?;
     let config = Config {
@@ -37,11 +38,11 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
         sysroot: found.sysroot.clone(),
         target: target.to_owned(),
         flags: flags.into(),
-        search: search.to_vec(),
+        search: compiled.search(work),
         environment: Vec::new(),
         packages: vec![Package {
             name: "taper".to_owned(),
-            files: files(work),
+            files: compiled.taper(work)?,
             library: Some(library.to_owned()),
         }],
         folder: session.join("cells"),
@@ -61,29 +62,13 @@ pub(super) fn write_manifest(start: &Start) -> Result<()> {
 }
 
 /// Returns packages with these compiled files. Only `taper` is a shared library; others are linked into each cell.
-pub(super) fn packages(found: Vec<(String, Vec<PathBuf>)>, library: &Path) -> Vec<Package> {
+pub(super) fn packages(found: Vec<(String, Vec<PathBuf>)>) -> Vec<Package> {
     let package = |(name, files): (String, Vec<PathBuf>)| Package {
-        library: (name == "taper").then(|| library.to_owned()),
+        library: shared_library(&files).filter(|_| name == "taper").cloned(),
         name,
         files,
     };
     found.into_iter().map(package).collect()
-}
-
-/// Returns the folder with what is compiled for cells.
-fn dependencies(work: &Path, target: &str) -> PathBuf {
-    work.join("target").join(target).join("debug/deps")
-}
-
-/// Returns the compiled files of `taper`.
-pub(super) fn files(work: &Path) -> Vec<PathBuf> {
-    let Ok(target) = toolchain::host() else {
-        return Vec::new();
-    };
-    let dependencies = dependencies(work, target);
-    let name = |end| dependencies.join(format!("libtaper{end}"));
-    let files = [".rlib", std::env::consts::DLL_SUFFIX].map(name);
-    files.into_iter().filter(|file| file.exists()).collect()
 }
 
 /// Returns the changes of this process's environment for the process that runs the cells.

@@ -19,13 +19,15 @@ use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::image::Packages;
+use crate::image::artifacts::Artifacts;
 use crate::session::cells_manifest;
 use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use configuration::Answers;
 use stale::CellGraph;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use taper_engine::{Event, Failure, Outcome};
 use taper_evaluator::commands::blank_out;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
@@ -97,6 +99,7 @@ impl Own {
                 "the line `:dep` is not valid".to_owned(),
             ));
         };
+        let before_it = modified(&self.library);
         let compiled = self.packages.compile(progress).map_err(|error| {
             // A package that does not compile must not keep others from being added.
             let _ = std::fs::write(self.work.join("Cargo.toml"), before);
@@ -105,12 +108,18 @@ impl Own {
         let mut packages = compiled.packages;
         if packages.iter().all(|(name, _)| name != "taper") {
             // It is not one of those that were compiled.
-            packages.push(("taper".to_owned(), configuration::files(&self.work)));
+            let files = Artifacts::read(&self.work).and_then(|it| it.taper(&self.work));
+            packages.push(("taper".to_owned(), files.map_err(describe)?));
         }
-        let packages = configuration::packages(packages, &self.library);
+        let packages = configuration::packages(packages);
+        let library = packages.iter().find_map(|package| package.library.clone());
+        let library = library.unwrap_or_else(|| self.library.clone());
+        let is_rebuilt = library != self.library || modified(&library) != before_it;
+        self.library = library;
         self.analysis.reload();
-        let lost = self.engine.set_packages(packages);
+        let lost = self.engine.set_packages(packages, compiled.search);
         Ok(Added {
+            is_rebuilt,
             lost: lost.map_err(messages::engine_error)?,
             shared: compiled.shared,
         })
@@ -370,6 +379,10 @@ impl Cells for taper_engine::Interrupter {
     fn stop_ahead(&self) {
         taper_engine::Interrupter::interrupt(self);
     }
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    file.metadata().and_then(|it| it.modified()).ok()
 }
 
 /// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
