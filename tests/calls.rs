@@ -10,10 +10,13 @@ use std::process::Command;
 #[cfg_attr(not(target_os = "linux"), ignore = "reads object files of Linux")]
 fn a_cell_compiles_next_to_nothing_of_what_it_calls() {
     let description = description();
-    run(cargo("build"));
+    let mut build = cargo("build");
+    build.arg("--message-format=json");
+    let report = Path::new(env!("CARGO_TARGET_TMPDIR")).join("artifacts");
+    fs::write(&report, run(build)).unwrap();
     let mut calls = Command::new("python3");
     calls.arg("benches/calls/calls.py").arg(description);
-    calls.arg(target().join("debug/deps")).arg("--check");
+    calls.arg(report).arg("--check");
     let report = run(calls);
     // The prelude has more functions than that.
     let count = report
@@ -34,19 +37,14 @@ fn description() -> PathBuf {
     cargo.args(["--package", "taper"]).env("RUSTDOC", rustdoc);
     cargo.args(["--", "-Zunstable-options", "--output-format=json"]);
     run(cargo);
-    target().join("doc/taper.json")
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    target.expect("the target folder").join("doc/taper.json")
 }
 
 fn cargo(command: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([command, "--locked", "--lib"]);
     cargo
-}
-
-/// Returns the folder into which cargo compiles.
-fn target() -> PathBuf {
-    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    tmp.parent().expect("the target folder").to_owned()
 }
 
 fn run(mut command: Command) -> String {

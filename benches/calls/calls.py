@@ -1,12 +1,11 @@
 """What a cell compiles of the library: one function for every public function, method and type of the prelude.
 
-    python3 benches/calls/calls.py RUSTDOC_JSON DEPS [--check] [--time N]
+    python3 benches/calls/calls.py RUSTDOC_JSON ARTIFACTS [--check] [--time N]
 
-RUSTDOC_JSON describes the crate (`cargo rustdoc -- -Zunstable-options --output-format json`); DEPS is the folder
-with the compiled library (`target/debug/deps`, or `work/target/…/deps` of an image). Each call gets its arguments
-as parameters, so that its function contains the call, the drop of the result, and what these compile. All functions
-are compiled as one cell. The size of a call includes its function and all functions in the object file
-that it reaches.
+RUSTDOC_JSON describes the crate (`cargo rustdoc -- -Zunstable-options --output-format json`); ARTIFACTS is what cargo
+prints when it compiles the crate (`cargo build --lib --message-format=json`). Each call gets its arguments as
+parameters, so that its function contains the call, the drop of the result, and what these compile. All functions are
+compiled as one cell. The size of a call includes its function and all functions in the object file that it reaches.
 """
 
 import argparse, json, pathlib, re, resource, struct, subprocess, sys, tempfile
@@ -343,9 +342,17 @@ class Object:
         return sum(self.size[s] for s in seen)
 
 
+def libraries_in(artifacts):
+    """Returns the options with which rustc finds the compiled crate and what it needs."""
+    messages = [json.loads(line) for line in artifacts.read_text().splitlines()]
+    messages = [m for m in messages if m["reason"] == "compiler-artifact" and "custom-build" not in m["target"]["kind"]]
+    folders = sorted({pathlib.Path(file).parent for m in messages for file in m["filenames"]})
+    own = [file for m in messages if m["target"]["name"] == "taper" and "dylib" in m["target"]["kind"] for file in m["filenames"]]
+    return [f"-Ldependency={folder}" for folder in folders] + [f"--extern=taper={file}" for file in own]
+
+
 def compile(source, libraries, folder):
-    command = ["rustc", "-", *FLAGS, "-o", folder / "cell.o", "-L", f"dependency={libraries}",
-        *(argument for end in ("rlib", "so") for argument in ("--extern", f"taper={libraries}/libtaper.{end}"))]
+    command = ["rustc", "-", *FLAGS, "-o", folder / "cell.o", *libraries]
     return subprocess.run(command, input=source, capture_output=True, text=True)
 
 
@@ -387,15 +394,15 @@ def milliseconds(call, libraries, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("json", type=pathlib.Path)
-    parser.add_argument("deps", type=pathlib.Path)
+    parser.add_argument("artifacts", type=pathlib.Path)
     parser.add_argument("--check", action="store_true", help="fail if a call is larger than its limit, or cannot be derived")
     parser.add_argument("--time", type=int, default=0, metavar="N", help="also measure the N largest calls, and N others")
     options = parser.parse_args()
     derived = list(Crate(options.json).calls()) + [(name, *call) for name, call in EXTRA.items()]
     problems = [(name, why) for name, parameters, why in derived if parameters is None]
     calls = list(enumerate(call for call in derived if call[1] is not None))
-    folder = pathlib.Path(tempfile.mkdtemp())
-    cell, refused = compiled(calls, options.deps, folder)
+    folder, libraries = pathlib.Path(tempfile.mkdtemp()), libraries_in(options.artifacts)
+    cell, refused = compiled(calls, libraries, folder)
     problems += refused
     rows = sorted((cell.of(f"c{i}"), call) for i, call in calls if f"c{i}" in cell.defined)
     sizes = [size for size, _ in rows]
@@ -408,7 +415,7 @@ def main():
             print(f"{size:7}  {call[0]}{reason and f' ({reason})'}")
     measured = [*rows[-options.time:], *rows[::max(1, len(rows) // options.time)]] if options.time else []
     for size, call in measured:
-        print(f"{milliseconds(call, options.deps, folder):7.1f} ms, {size} bytes: {call[0]}", flush=True)
+        print(f"{milliseconds(call, libraries, folder):7.1f} ms, {size} bytes: {call[0]}", flush=True)
     for name, problem in problems:
         print(f"{name}: {problem}")
     if options.check and problems:

@@ -21,4 +21,4 @@ def only_simd(level: str | None) -> dict[str, str]:
 def library_path() -> str:
     """Returns the folders with Rust's standard library and with `taper`, for the dynamic linker."""
     found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
-    return found.stdout.strip() + ":" + str(PROGRAM.parent.parent / "deps")
+    return found.stdout.strip() + ":" + str(PROGRAM.parent.parent)

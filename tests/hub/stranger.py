@@ -25,7 +25,10 @@ def change(path: Path) -> None:
 
 def attempts(task: dict) -> list:
     store, home, hub, course, exchange = (Path(task[name]) for name in ("store", "home", "hub", "course", "exchange"))
-    library = next(store.glob("images/*/work/target/**/libtaper*.so"))
+    image = next(store.glob("images/*/work"))
+    compiled = json.loads((image / "artifacts.json").read_text())["libraries"]
+    files = [file for package in compiled if package["name"] == "taper" for file in package["files"]]
+    library = next(image / file for file in files if file.endswith(".so"))
     kernel = Path(f"/proc/{task['kernel']}")
     read = lambda path: lambda: open(path, "rb").read(1)
     listed = lambda path: lambda: os.listdir(path)

@@ -8,20 +8,16 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// A Rust whose cargo has the layout of 1.100, first on the PATH.
-fn new_layout(folder: &Path) -> OsString {
+/// Writes a Rust that calls the installed one, with shell code before a program's call, and returns a PATH with it.
+fn rust_with(folder: &Path, code: [(&str, &str); 2]) -> OsString {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output();
     let installed = String::from_utf8(output.expect("there is a Rust").stdout).expect("a path");
     let (installed, rust) = (Path::new(installed.trim()), folder.join("rust"));
     fs::create_dir_all(rust.join("bin")).expect("a folder");
     symlink(installed.join("lib"), rust.join("lib")).expect("a link");
-    let option = "RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_DIR_NEW_LAYOUT=true";
-    for (name, variables) in [("rustc", ""), ("cargo", option)] {
+    for (name, code) in code {
         let program = installed.join("bin").join(name);
-        let program = format!(
-            "#!/bin/sh\n{variables} exec '{}' \"$@\"\n",
-            program.display()
-        );
+        let program = format!("#!/bin/sh\n{code}exec '{}' \"$@\"\n", program.display());
         script(&rust.join("bin").join(name), &program);
     }
     with_first(&rust.join("bin"))
@@ -77,7 +73,8 @@ fn write_package(folder: &Path) {
 #[test]
 fn an_image_works_wherever_cargo_puts_its_files() {
     let (here, there) = (Place::empty(), Place::empty());
-    let path = new_layout(here.path());
+    let option = "export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_DIR_NEW_LAYOUT=true\n";
+    let path = rust_with(here.path(), [("rustc", ""), ("cargo", option)]);
     let with_new_layout = |call: Call| call.env("PATH", &path).without("RUSTUP_TOOLCHAIN");
     with_new_layout(here.taper(["setup"]))
         .run()
@@ -128,5 +125,24 @@ fn an_image_works_wherever_cargo_puts_its_files() {
         .run()
         .succeeds();
     let said = session(&there);
+    assert!(!said.text.contains("Compiling Taper"), "{}", said.text);
+}
+
+/// As with a release that changes what Taper relies on.
+#[test]
+fn a_rust_in_which_no_cell_runs_is_noticed_before_the_library_is_compiled() {
+    let place = Place::empty();
+    let refuse = "case \" $* \" in *' --crate-name notebook '*) echo changed >&2; exit 1;; esac\n";
+    let path = rust_with(place.path(), [("rustc", refuse), ("cargo", "")]);
+    let setup = place.taper(["setup"]).env("PATH", path);
+    let said = setup.without("RUSTUP_TOOLCHAIN").run().fails();
+    let release = Command::new("rustc").arg("--version").output();
+    let release = String::from_utf8(release.expect("there is a Rust").stdout).expect("text");
+    let release = release.split(' ').nth(1).expect("a release");
+    let this = format!(
+        "This is Taper {} with Rust {release}; it was tested with Rust 1.95 to ",
+        env!("CARGO_PKG_VERSION")
+    );
+    let said = said.says(&this);
     assert!(!said.text.contains("Compiling Taper"), "{}", said.text);
 }
