@@ -1,9 +1,9 @@
 //! Patterns of words, with what to write instead.
 
 /// One line of the list.
-pub struct Pattern {
-    pub text: String,
-    pub instead: String,
+pub(crate) struct Pattern {
+    pub(crate) text: String,
+    pub(crate) instead: String,
     words: Vec<Word>,
     /// Contexts in which the words are right.
     exceptions: Vec<Vec<Word>>,
@@ -17,7 +17,7 @@ struct Word {
 
 impl Pattern {
     /// Reads the list: `pattern | instead | exceptions` on each line, `#` before comments.
-    pub fn read_all(list: &str) -> Vec<Pattern> {
+    pub(crate) fn read_all(list: &str) -> Vec<Pattern> {
         let lines = list.lines().map(str::trim);
         lines
             .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -44,7 +44,7 @@ impl Pattern {
 
     /// Returns whether the pattern occurs in the [`words`] of a text outside of the exceptions. Occurrences that
     /// end before the word at `from` do not count.
-    pub fn is_in(&self, words: &[String], from: usize) -> bool {
+    pub(crate) fn is_in(&self, words: &[String], from: usize) -> bool {
         let at = |position: &usize| matches_at(&self.words, words, *position);
         (from.saturating_sub(self.words.len() - 1)..words.len())
             .filter(at)
@@ -71,7 +71,7 @@ fn words_of_pattern(text: &str) -> Vec<Word> {
 
 /// Returns the words of a text in lower case. Each punctuation mark is a word of its own, so that no pattern
 /// matches across it.
-pub fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in text.chars() {
         if c.is_alphanumeric() || "'-_".contains(c) {

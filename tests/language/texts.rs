@@ -2,13 +2,13 @@
 
 /// One line of text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
-    pub number: usize,
-    pub text: String,
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) text: String,
 }
 
 /// Returns the lines of text in a file; the extension of its name says what is text.
-pub fn of(file: &str, source: &str) -> Vec<Line> {
+pub(crate) fn of(file: &str, source: &str) -> Vec<Line> {
     let extension = file.rsplit(['.', '/']).next().unwrap_or_default();
     match extension {
         "md" => prose(numbered(source)),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import threading
 import time
 import unittest
@@ -457,6 +458,7 @@ class Cells(WithKernel):
         self.assertEqual((stopped.reply["status"], stopped.reply["ename"]), ("error", "Interrupted"))
         self.assertEqual(self.kernel.run("poured").value(), "3")
 
+    @unittest.skipIf(subprocess.run(["rustfmt", "--version"], capture_output=True).returncode, "this Rust has no rustfmt")
     def test_formatted_code_takes_the_place_of_the_cell(self):
         reply = self.kernel.run("%fmt\nlet x=1 ;").reply
         payload = [{"source": "set_next_input", "text": "let x = 1;", "replace": True}]

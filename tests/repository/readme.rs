@@ -20,7 +20,7 @@ const BLOCKS: [(&str, By); 20] = [
         By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),
     ),
     (
-        "cargo test",
+        "cargo test --no-fail-fast",
         By::File(".ci/common", "cargo test --locked --no-fail-fast"),
     ),
     (

@@ -33,6 +33,19 @@ fn the_readme_names_the_oldest_supported_rust() {
     );
 }
 
+/// The message of a set-up that fails names it, too.
+#[test]
+fn the_readme_names_the_newest_rust_that_was_tested() {
+    let checks = read("crates/host/src/checks.rs");
+    let newest = checks.split("NEWEST_TESTED: &str = \"").nth(1);
+    let newest = newest.and_then(|rest| rest.split('"').next());
+    let named = format!("stable Rust ({})", newest.expect("a release"));
+    assert!(
+        read("README.md").contains(&named),
+        "README.md lacks {named:?}"
+    );
+}
+
 #[test]
 fn users_choose_their_toolchain() {
     for file in ["rust-toolchain.toml", "rust-toolchain"] {

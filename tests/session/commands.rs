@@ -2,6 +2,7 @@
 
 use crate::common::events::{err, error, out, own_session, session, value};
 use serde_json::json;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -279,7 +280,14 @@ fn scripts_run_files_are_written_and_code_is_formatted() {
     assert_eq!(written, "use taper::prelude::*;\n'\n");
     let ran = session.run("%fmt\n!ls\nlet x=1 ;\nlet y=f( x)?;");
     let text = "!ls\nlet x = 1;\nlet y = f(x)?;";
-    assert_eq!(ran, [json!({ "event": "next_input", "text": text })]);
+    let missing = "`%fmt` needs rustfmt: run `rustup component add rustfmt`.";
+    // A minimal Rust has no rustfmt.
+    let rustfmt = Command::new("rustfmt").arg("--version").output();
+    let expected = match rustfmt.is_ok_and(|output| output.status.success()) {
+        true => json!({ "event": "next_input", "text": text }),
+        false => error("UsageError", missing, 0, &[]),
+    };
+    assert_eq!(ran, [expected]);
 }
 
 #[test]

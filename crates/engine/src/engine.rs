@@ -195,8 +195,9 @@ impl Engine {
         self.restart_process().map(drop)
     }
 
-    /// Sets the packages that cells can use, and where rustc finds what they use. Shared libraries among them are loaded when the process that runs the
-    /// cells is started again. Returns the variables that are lost, because a package of their type was compiled again.
+    /// Sets the packages that cells can use, and where rustc finds what these use. Shared libraries among them are loaded
+    /// when the process that runs the cells is started again. Returns the variables that are lost, because a package of their
+    /// type was compiled again.
     ///
     /// # Errors
     ///

@@ -87,7 +87,7 @@ impl Artifacts {
     pub(crate) fn read(work: &Path) -> Result<Artifacts> {
         let file = work.join(FILE);
         let text = std::fs::read(&file).on_file("read", &file)?;
-        Ok(serde_json::from_slice(&text).map_err(Error::json("the report of an image"))?)
+        serde_json::from_slice(&text).map_err(Error::json("the report of an image"))
     }
 
     /// Keeps them with the image in a work directory.

@@ -166,10 +166,11 @@ fn report(
 fn messages(pipe: ChildStdout) -> Receiver<Message> {
     let (sender, messages) = channel();
     std::thread::spawn(move || {
-        let said = Message::parse_stream(BufReader::new(pipe)).map_while(std::io::Result::ok);
-        let _ = said
-            .map(|message| sender.send(message))
-            .find(std::result::Result::is_err);
+        for message in Message::parse_stream(BufReader::new(pipe)).map_while(std::io::Result::ok) {
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
     });
     messages
 }

@@ -3,6 +3,7 @@
 //! - `key`: identifies an image by compiler, locked dependencies, features and sources, and by what the user's
 //!   `configuration` of cargo says about compiling;
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
+//! - `cells_crate`: the crate to which cells belong, and its first cell;
 //! - `artifacts`: what cargo has compiled, as it reports it;
 //! - `trial` first runs a cell with a few lines in place of `taper`;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
@@ -18,6 +19,7 @@
 pub(crate) mod artifacts;
 mod build;
 mod cargo;
+mod cells_crate;
 mod clone;
 mod configuration;
 mod estimate;
@@ -34,8 +36,7 @@ mod trial;
 
 use crate::error::{Error, Result};
 pub(crate) use artifacts::library;
-pub(crate) use build::WARM_ARGUMENT;
-pub(crate) use build::write_crate;
+pub(crate) use cells_crate::{WARM_ARGUMENT, write_crate};
 pub use key::Key;
 use layout::PACKAGES;
 pub(crate) use layout::SUPPORT;

@@ -1,8 +1,8 @@
 //! A small image, in which a cell is tried before the large one is compiled: with a Rust that Taper does not know yet, the
 //! user learns in seconds what would else be learnt after minutes.
 
-use super::build::{warm, write_crate};
 use super::cargo;
+use super::cells_crate::{warm, write_crate};
 use super::key::Key;
 use super::layout::WORK;
 use crate::error::Result;
