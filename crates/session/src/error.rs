@@ -117,10 +117,10 @@ pub enum Error {
     #[error("cannot read what `cargo metadata` prints")]
     Metadata(#[from] cargo_metadata::Error),
     /// The process that runs the first cell of an image fails.
-    #[error("the first cell failed. {tested}\n{said}")]
+    #[error("the first cell failed. {advice}\n{said}")]
     FirstCell {
-        /// With which Rust it failed, and with which it works.
-        tested: String,
+        /// What to do; usually with which Rust it failed, and with which it works.
+        advice: String,
         /// What it printed.
         said: String,
     },

@@ -203,14 +203,20 @@ fn keep(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
+/// Returns what the user can do, if a program has failed because the disk is full.
+pub(super) fn advice_for_full_disk(said: &str) -> Option<&'static str> {
+    said.contains("No space left on device").then_some(
+        "The disk is full: free some space (about 3 GB are needed), then run the same command again.",
+    )
+}
+
 /// Returns the error with cargo's messages and what the user can do.
 ///
 /// Cargo reports these causes only as text, so this is the one place that searches it.
 fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
     let next = toolchain.how_to_replace();
-    let advice = if said.contains("No space left on device") {
-        "The disk is full: free some space (about 3 GB are needed), then run the same command again."
-            .to_owned()
+    let advice = if let Some(advice) = advice_for_full_disk(said) {
+        advice.to_owned()
     } else if said.contains("linker `cc` not found") || said.contains("failed to find tool") {
         checks::NO_C_COMPILER.to_owned()
     } else if said.contains("Could not resolve host") || said.contains("failed to download") {

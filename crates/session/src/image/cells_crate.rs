@@ -72,10 +72,12 @@ pub(super) fn warm(
         .trying("start the first cell")?;
     if !cargo::wait(&mut child, progress)?.success() {
         let said = std::fs::read(&log).on_file("read", &log)?;
-        return Err(Error::FirstCell {
-            tested: checks::tested()?,
-            said: String::from_utf8_lossy(&said).into_owned(),
-        });
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let advice = match cargo::advice_for_full_disk(&said) {
+            Some(advice) => advice.to_owned(),
+            None => checks::tested()?,
+        };
+        return Err(Error::FirstCell { advice, said });
     }
     Ok(())
 }
