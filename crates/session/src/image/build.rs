@@ -28,7 +28,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     taken::note(folder, cargo_home())?;
     workspace::configure(folder)?;
     if !has_begun(folder) {
-        progress.line("Trying a first cell, with a few lines in place of Taper.");
+        progress.line("Checking that cells run with this Rust.");
         trial::run(key, folder, progress)?;
     }
     prepare(key, folder)?;
