@@ -9,6 +9,7 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use taper_host::error::{DISK_FULL, is_disk_full};
 use taper_kernel::spare;
 
 /// Learn deep learning by running it, in Rust.
@@ -67,6 +68,9 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     run_as(&arguments).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
+        if is_disk_full(&*error) {
+            eprintln!("{DISK_FULL}");
+        }
         ExitCode::FAILURE
     })
 }

@@ -12,6 +12,9 @@ pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run 
     `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
     `xcode-select --install` (macOS).";
 
+/// What to do when the disk is full.
+pub const DISK_FULL: &str = "The disk is full: free some space (a set-up needs about 3 GB), then run the same command again.";
+
 /// The reason why something that Taper needs on the machine is not available. A message names the next step
 /// where there is one. The cause is not part of it, but in [`source`](std::error::Error::source): see
 /// [`describe`].
@@ -279,6 +282,15 @@ pub fn describe(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();
     texts.join(": ")
+}
+
+/// Returns whether the system had no space left on a disk.
+pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let system = cause.downcast_ref::<io::Error>();
+        system.is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
+    })
 }
 
 /// Adds the operation and its object to an I/O error.

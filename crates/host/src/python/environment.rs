@@ -3,7 +3,7 @@
 use super::interpreter::{self, Python};
 use crate::cache;
 use crate::digest;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, DISK_FULL, Error, Result};
 use crate::lock::Lock;
 use crate::process;
 use crate::progress::{Progress, duration};
@@ -149,7 +149,7 @@ fn run(command: &mut Command, advice: &'static str) -> Result<()> {
     let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     // Python's text of ENOSPC is all that pip and venv report.
     let advice = match printed.contains("No space left on device") {
-        true => "The disk is full: free some space, then run the same command again.",
+        true => DISK_FULL,
         false => advice,
     };
     Err(Error::Install {

@@ -4,7 +4,7 @@ use super::database::{CELLS, Database};
 use super::source::Source;
 use ra_ap_hir::{DisplayTarget, HirDisplay, Semantics};
 use ra_ap_ide_db::RootDatabase;
-use ra_ap_ide_db::defs::{Definition, IdentClass, find_std_module};
+use ra_ap_ide_db::defs::{Definition, IdentClass};
 use ra_ap_ide_db::famous_defs::FamousDefs;
 use ra_ap_ide_db::helpers::pick_best_token;
 use ra_ap_syntax::SyntaxKind::{
@@ -12,6 +12,7 @@ use ra_ap_syntax::SyntaxKind::{
 };
 use ra_ap_syntax::ast::{self, AstNode};
 use ra_ap_syntax::{Edition, SyntaxToken};
+use taper_host::library_source;
 
 /// How many fields of a type are shown.
 const FIELDS: usize = 5;
@@ -49,7 +50,7 @@ pub(super) fn at(database: &mut Database, source: &Source, cursor: usize) -> Opt
         in_macros
             .into_iter()
             .find_map(|token| definition(&sema, &token, target))
-            .or_else(|| keyword(&sema, &token))
+            .or_else(|| keyword(&token))
             .or_else(|| value(&sema, &token, target))
     })
 }
@@ -103,19 +104,28 @@ fn path(db: &RootDatabase, definition: &Definition) -> Option<String> {
     Some(path.join("::"))
 }
 
-fn keyword(sema: &Semantics<RootDatabase>, token: &SyntaxToken) -> Option<Hover> {
+/// Returns the documentation of a keyword, from the source of Rust's library: what it stands at is not an item that the
+/// analysis knows in each release.
+fn keyword(token: &SyntaxToken) -> Option<Hover> {
     if !token.kind().is_keyword(Edition::CURRENT) {
         return None;
     }
-    let famous = FamousDefs(sema, sema.scope(&token.parent()?)?.krate());
-    let module = format!("{}_keyword", token.text());
-    let module = find_std_module(&famous, &module, Edition::CURRENT)?;
-    let target = module.krate(sema.db).to_display_target(sema.db);
-    let documentation = Definition::Module(module).docs(sema.db, None, target)?;
+    let library = library_source::find().ok()?;
+    let files = ["core", "std"].map(|name| library.join(name).join("src/keyword_docs.rs"));
+    let text = files
+        .iter()
+        .find_map(|file| std::fs::read_to_string(file).ok())?;
+    let begin = format!("#[doc(keyword = \"{}\")]\n", token.text());
+    let lines = text.split_once(&begin)?.1.lines();
+    let lines = lines.take_while(|line| line.starts_with("//"));
+    let lines = lines.filter_map(|line| line.strip_prefix("///"));
+    let lines: Vec<&str> = lines
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
     Some(Hover {
         path: None,
         signature: token.text().to_owned(),
-        documentation: documentation.as_str().to_owned(),
+        documentation: lines.join("\n"),
     })
 }
 

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use taper_host::checks;
-use taper_host::error::Context as _;
+use taper_host::error::{Context as _, DISK_FULL};
 use taper_host::process;
 use taper_host::progress::{Progress, Step};
 use taper_host::toolchain::{self, Toolchain};
@@ -205,9 +205,8 @@ fn keep(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
 
 /// Returns what the user can do, if a program has failed because the disk is full.
 pub(super) fn advice_for_full_disk(said: &str) -> Option<&'static str> {
-    said.contains("No space left on device").then_some(
-        "The disk is full: free some space (about 3 GB are needed), then run the same command again.",
-    )
+    said.contains("No space left on device")
+        .then_some(DISK_FULL)
 }
 
 /// Returns the error with cargo's messages and what the user can do.
