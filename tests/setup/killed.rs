@@ -33,6 +33,14 @@ fn killed_when_the_environment_is_complete() {
 }
 
 #[test]
+fn killed_while_a_cell_runs_in_the_small_image() {
+    killed(Place::empty, |place, said| {
+        let is_cell = |process: &String| process.contains("__taper_engine_cells");
+        said.contains("Checking that cells run") && place.processes().iter().any(is_cell)
+    });
+}
+
+#[test]
 fn killed_when_compiling_begins() {
     killed(Place::empty, |_, said| said.contains("Compiling Taper"));
 }

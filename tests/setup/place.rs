@@ -392,6 +392,28 @@ pub(crate) fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool
     folder
 }
 
+/// Writes a Rust into a folder, and returns a PATH on which it is the first. Its programs run shell code, and then the
+/// installed program, whose path the code knows as `$installed`.
+pub(crate) fn rust_with(rust: &Path, code: [(&str, &str); 2]) -> std::ffi::OsString {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = String::from_utf8(output.expect("there is a Rust").stdout).expect("a path");
+    let sysroot = Path::new(sysroot.trim());
+    fs::create_dir_all(rust).expect("a folder");
+    let library = rust.join("lib");
+    if !library.exists() {
+        std::os::unix::fs::symlink(sysroot.join("lib"), library).expect("a link");
+    }
+    for (name, code) in code {
+        let program = sysroot.join("bin").join(name);
+        let text = format!(
+            "#!/bin/sh\ninstalled='{}'\n{code}\nexec \"$installed\" \"$@\"\n",
+            program.display()
+        );
+        script(&rust.join("bin").join(name), &text);
+    }
+    with_first(&rust.join("bin"))
+}
+
 /// Writes an executable script.
 pub(crate) fn script(file: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;

@@ -3,10 +3,9 @@
 
 use super::CELL;
 use super::missing::Disk;
-use super::place::{Place, script, with_first};
+use super::place::{Place, rust_with};
 use super::stand_in::home;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -59,24 +58,14 @@ fn an_import_onto_a_full_disk_works_at_the_second_try() {
 #[test]
 fn a_store_of_an_older_rust_names_the_command_that_renews_it() {
     let (store, user) = (Place::empty(), Place::empty());
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let output = output.expect("there is a Rust").stdout;
-    let installed = String::from_utf8(output).expect("a path");
-    let (installed, rust) = (Path::new(installed.trim()), store.path().join("rust"));
-    fs::create_dir_all(rust.join("bin")).expect("a folder");
-    for name in ["lib", "bin/cargo"] {
-        symlink(installed.join(name), rust.join(name)).expect("a link");
-    }
+    let rust = store.path().join("rust");
     let update = |date: &str| {
-        let rustc = installed.join("bin/rustc");
-        let text = format!(
-            "#!/bin/sh\n[ \"$*\" = -vV ] || exec '{0}' \"$@\"\n\
-             '{0}' -vV | sed 's/^commit-date: .*/commit-date: {date}/'\n",
-            rustc.display()
+        let code = format!(
+            "if [ \"$*\" = -vV ]; then\n    \"$installed\" -vV | sed 's/^commit-date: .*/commit-date: {date}/'\n    exit\nfi"
         );
-        script(&rust.join("bin/rustc"), &text);
+        rust_with(&rust, [("rustc", &code), ("cargo", "")])
     };
-    let path = with_first(&rust.join("bin"));
+    let path = update("2020-01-01");
     let fill = || {
         let call = store.taper(["setup", "--system", "--cpu", "--prefix"]);
         let call = call.argument(&store.cache()).env("PATH", &path);
@@ -88,7 +77,6 @@ fn a_store_of_an_older_rust_names_the_command_that_renews_it() {
         let call = call.env("TAPER_STORE", store.cache());
         call.without("RUSTUP_TOOLCHAIN").run()
     };
-    update("2020-01-01");
     fill();
     run().succeeds();
     update("2020-02-02");

@@ -104,8 +104,8 @@ fn path(db: &RootDatabase, definition: &Definition) -> Option<String> {
     Some(path.join("::"))
 }
 
-/// Returns the documentation of a keyword, from the source of Rust's library: what it stands at is not an item that the
-/// analysis knows in each release.
+/// Returns the documentation of a keyword. It is read from the text of Rust's library, because newer releases document
+/// keywords on constants without a name, which the analysis cannot look up.
 fn keyword(token: &SyntaxToken) -> Option<Hover> {
     if !token.kind().is_keyword(Edition::CURRENT) {
         return None;

@@ -1,5 +1,5 @@
-//! A small image, in which a cell is tried before the large one is compiled: with a Rust that Taper does not know yet, the
-//! user learns in seconds what would else be learnt after minutes.
+//! A small image, in which a cell runs before the large one is compiled. If cells do not run with a new release of Rust,
+//! the user learns it in seconds rather than after minutes.
 
 use super::cargo;
 use super::cells_crate::{warm, write_crate};
@@ -15,7 +15,7 @@ const FOLDER: &str = "trial";
 /// A few lines in place of the library.
 const LIBRARY: &str = include_str!("trial/taper.rs");
 
-/// Runs the first cell with a small library, and removes it.
+/// Runs the first cell in a small image, and removes that image.
 ///
 /// # Errors
 ///

@@ -99,7 +99,7 @@ impl Own {
                 "the line `:dep` is not valid".to_owned(),
             ));
         };
-        let before_it = modified(&self.library);
+        let last_built = modified(&self.library);
         let compiled = self.packages.compile(progress).map_err(|error| {
             // A package that does not compile must not keep others from being added.
             let _ = std::fs::write(self.work.join("Cargo.toml"), before);
@@ -114,7 +114,7 @@ impl Own {
         let packages = configuration::packages(packages);
         let library = packages.iter().find_map(|package| package.library.clone());
         let library = library.unwrap_or_else(|| self.library.clone());
-        let is_rebuilt = library != self.library || modified(&library) != before_it;
+        let is_rebuilt = library != self.library || modified(&library) != last_built;
         self.library = library;
         self.analysis.reload();
         let lost = self.engine.set_packages(packages, compiled.search);
