@@ -11,6 +11,7 @@ fn killed_while_the_environment_is_made() {
 }
 
 #[test]
+#[ignore = "slow: run by .ci/nightly"]
 fn killed_while_pip_installs() {
     killed(Place::with_real_python, |place, _| {
         find(&place.cache().join("python"), &|name| {
