@@ -71,6 +71,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: HashMap::new(),
+            gone: HashMap::new(),
             forgotten: Vec::new(),
             config,
         }

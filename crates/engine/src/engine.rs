@@ -10,6 +10,7 @@ use crate::error::{Failure, Result};
 use crate::interrupt::{Control, Interrupter};
 use crate::items::Items;
 use crate::known::Known;
+use crate::opaque::Gone;
 use crate::process::Process;
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
@@ -103,6 +104,8 @@ pub struct Engine {
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
     pub(crate) built: HashMap<String, Files>,
+    /// Variables that lived until their cell ended, by name.
+    pub(crate) gone: HashMap<String, Gone>,
     /// Variables that the process still holds, although no cell can use them.
     pub(crate) forgotten: Vec<String>,
 }
@@ -145,6 +148,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: built(&config.packages),
+            gone: HashMap::new(),
             forgotten: Vec::new(),
             config,
         };
@@ -166,6 +170,11 @@ impl Engine {
     /// Returns the variables that a cell can use.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter()
+    }
+
+    /// Returns why there is no variable of this name, if one has lived until its cell ended.
+    pub fn gone(&self, name: &str) -> Option<&Gone> {
+        self.gone.get(name)
     }
 
     /// Returns what interrupts a cell.
@@ -259,6 +268,7 @@ impl Engine {
     pub(crate) fn forget_process(&mut self) -> Vec<String> {
         self.process = None;
         self.forgotten.clear();
+        self.gone.clear();
         self.items.set_unloaded();
         self.variables.clear()
     }

@@ -61,20 +61,13 @@ impl From<Error> for Failure {
     }
 }
 
-/// Why a variable cannot be kept for later cells.
+/// Why the engine does not compile a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It borrows from a value that does not live longer than the cell.
-    Borrows {
-        /// The variable.
-        variable: String,
-        /// What it borrows from, if it has a name.
-        from: Option<String>,
-        /// rustc's message.
-        diagnostic: Box<Diagnostic>,
-    },
-    /// Its type has no name, like that of a closure.
+    /// An inner attribute of the cell applies to a whole crate, such as `#![no_std]`.
+    Attribute(String),
+    /// The type of a variable of an earlier cell cannot be written, because it is private to a package.
     NamelessType {
         /// The variable.
         variable: String,

@@ -8,6 +8,7 @@ use crate::error::{Error, Failure, Fault, Place, Refusal};
 use crate::file::file_of_cell;
 use crate::items::Items;
 use crate::known::{Compiled, Learned};
+use crate::opaque::{Gone, Opaque};
 use crate::parts::{Parts, Used};
 use crate::process::wire::{self, Report, Request};
 use crate::process::{self, Ran};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// How often a cell is compiled until it is known what it moves and borrows.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 12;
 
 /// What is evaluated.
 #[derive(Clone, Copy)]
@@ -135,6 +136,13 @@ impl Engine {
         self.read_output(listen)?;
         self.settle();
         let plan = self.plan(input);
+        if let Some(attribute) = plan
+            .cell
+            .iter()
+            .find_map(|cell| cell.attributes.refused.clone())
+        {
+            return Err(Failure::Refused(Refusal::Attribute(attribute)));
+        }
         let name = file_of_cell(input.source);
         self.sources
             .insert(name, (self.number, input.source.into()));
@@ -267,10 +275,11 @@ impl Engine {
             let lints = source.lints(&mut messages);
             if let Some(library) = compiled.library {
                 let kinds = source.kinds(&messages).collect();
-                check(plan, &kinds)?;
-                messages
-                    .diagnostics
-                    .retain(|it| types::of_warning(it).is_none());
+                if repairs.learn_kinds(&kinds, &source) {
+                    source = self.source(plan, &repairs);
+                    continue;
+                }
+                messages.diagnostics.retain(|it| !types::is_ours(it));
                 let learned = Learned {
                     repairs,
                     kinds,
@@ -322,6 +331,7 @@ impl Engine {
             frozen: &repairs.frozen,
             borrowed_at: &repairs.borrowed_at,
             temporaries: &repairs.temporaries,
+            opaque: &repairs.opaque,
             marks: &plan.marks,
         };
         Source::new(&parts, &self.config.folder)
@@ -376,6 +386,25 @@ impl Engine {
         Ok((ran, failure))
     }
 
+    /// Describes a variable that was not kept.
+    fn describe_gone(
+        &self,
+        source: &str,
+        cell: Option<&Parsed>,
+        name: &str,
+        opaque: &Opaque,
+    ) -> Gone {
+        let statement = cell.and_then(|cell| cell.statement_of(name));
+        Gone {
+            cell: self.number,
+            kind: opaque.kind.clone(),
+            from: opaque.from.clone(),
+            statement: statement
+                .map(|it| source[it.clone()].to_owned())
+                .unwrap_or_default(),
+        }
+    }
+
     /// Takes over what a cell has changed. A cell that failed has defined its items, but no variable.
     fn commit(&mut self, plan: Plan, compiled: Compiled, is_done: bool, outcome: &mut Outcome) {
         outcome.effects = Some(self.effects(&plan, &compiled, is_done));
@@ -396,6 +425,7 @@ impl Engine {
             moved,
             frozen,
             borrowers,
+            opaque,
             ..
         } = repairs;
         let borrowers = |name: &str| borrowers.get(name).cloned().unwrap_or_default();
@@ -413,10 +443,16 @@ impl Engine {
         let bindings = plan.cell.iter().flat_map(|cell| &cell.bindings);
         for binding in bindings.filter(|_| is_done) {
             let Some(kind) = kinds.remove(&binding.name) else {
-                // It was moved away within the cell.
+                // It was moved away within the cell, or cannot be kept.
                 self.variables.remove(&binding.name);
+                if let Some(opaque) = opaque.get(&binding.name) {
+                    let gone =
+                        self.describe_gone(plan.source, plan.cell.as_ref(), &binding.name, opaque);
+                    self.gone.insert(binding.name.clone(), gone);
+                }
                 continue;
             };
+            self.gone.remove(&binding.name);
             let is_frozen = frozen.contains(&binding.name);
             self.variables.insert(Variable {
                 name: binding.name.clone(),
@@ -433,21 +469,6 @@ impl Engine {
         outcome.frozen = frozen.into_iter().collect();
         self.find_paths(source, &outcome.defined);
     }
-}
-
-/// Refuses a cell with a variable whose type later cells could not write.
-fn check(plan: &Plan, kinds: &HashMap<String, String>) -> Result<(), Failure> {
-    let bindings = plan.cell.iter().flat_map(|cell| &cell.bindings);
-    for binding in bindings {
-        let kind = kinds.get(&binding.name);
-        if let Some(kind) = kind.filter(|it| !types::has_a_name(it)) {
-            return Err(Failure::Refused(Refusal::NamelessType {
-                variable: binding.name.clone(),
-                kind: kind.clone(),
-            }));
-        }
-    }
-    Ok(())
 }
 
 /// Finds the cell in which a fault happened.

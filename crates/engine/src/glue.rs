@@ -17,7 +17,7 @@ pub(crate) fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize,
         .imports
         .iter()
         .map(|(range, _)| range)
-        .chain(&cell.attributes);
+        .chain(&cell.attributes.ranges);
     let others: Vec<Range<usize>> = items.chain(others).cloned().collect();
     let ranges = text::outside(0..source.len(), &others);
     let name = file_of_cell(source);
@@ -32,7 +32,12 @@ pub(crate) fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize,
 
 /// Returns what is written into the statements. Of what is written at one place, the first is the first.
 fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
-    let mut edits = vec![Edit::insert(0, "{".to_owned())];
+    let start = match &*cell.attributes.levels {
+        "" => "{".to_owned(),
+        // They are the cell's: what the engine writes around it has levels of its own.
+        levels => format!("{{ {levels} let taper_end = {{"),
+    };
+    let mut edits = vec![Edit::insert(0, start)];
     let is_in_item = |at: usize| cell.items.iter().any(|item| item.range.contains(&at));
     let marks = parts.marks.iter().filter(|mark| !is_in_item(mark.at));
     edits.extend(marks.map(|mark| Edit::insert(mark.at, mark.text.clone())));
@@ -42,6 +47,8 @@ fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
             edits.push(Edit::insert(frozen_from(parts, cell, binding), freeze));
         }
     }
+    let moves = parts.opaque.values().filter_map(|it| it.moves_at);
+    edits.extend(moves.map(|at| Edit::insert(at, "move ".to_owned())));
     let mut ends = Vec::new();
     for index in parts.temporaries.iter() {
         let Some(Temporary { range, is_mutable }) = cell.temporaries.get(*index) else {
@@ -111,8 +118,15 @@ fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
         .iter()
         .filter(|it| !parts.used_up.contains(&it.name));
     for Binding { name, .. } in kept {
-        let kind = format!("{{ #[warn(trivial_casts)] let _ = &{name} as &_; }}");
-        let keep = format!("{kind} ::{SUPPORT}::keep({name:?}, {name});");
+        let form = match parts.opaque.get(name) {
+            None => String::new(),
+            Some(opaque) => match opaque.form() {
+                Some(form) => form.statement(name),
+                None => continue,
+            },
+        };
+        let keep =
+            format!("{{ {form} let _ = &{name} as &_; ::{SUPPORT}::keep({name:?}, {name}); }}");
         lines.push((keep, Glue::Keep(name.clone())));
     }
     let end = match cell.has_try {
@@ -123,6 +137,9 @@ fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
         false => "}".to_owned(),
     };
     lines.push((end, Glue::Other));
+    if !cell.attributes.levels.is_empty() {
+        lines.push(("; taper_end }".to_owned(), Glue::Other));
+    }
     lines
 }
 

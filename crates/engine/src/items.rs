@@ -36,13 +36,9 @@ impl Items {
     ) -> (Items, HashSet<String>) {
         let mut items = self.clone();
         let mut changed = HashSet::new();
-        let attributes = cell
-            .attributes
-            .iter()
-            .map(|range| source[range.clone()].to_owned());
-        for attribute in attributes {
-            if !items.attributes.contains(&attribute) {
-                items.attributes.push(attribute);
+        for attribute in &cell.attributes.of_crate {
+            if !items.attributes.contains(attribute) {
+                items.attributes.push(attribute.clone());
             }
         }
         for import in cell.imports.iter().flat_map(|(_, imports)| imports) {

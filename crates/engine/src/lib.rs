@@ -31,7 +31,7 @@
 //!    and waits within `include!` for the source. An interrupt kills it. The object file becomes a shared library
 //!    without any library to link to: the process that loads it has them all. How well it is compiled depends on what
 //!    the cell contains (`cell/work.rs`).
-//! 6. **Learn** (`repair`, `compile/types.rs`, `question`). The compiler knows best what a cell moves, what borrows from what,
+//! 6. **Learn** (`repair`, `opaque`, `compile/types.rs`, `question`). The compiler knows best what a cell moves, what borrows from what,
 //!    and which types its variables have. So the source asks: a variable that cannot be put back has been moved away,
 //!    and the next attempt leaves it out; a variable that others borrow from is *frozen* by the next attempt, which
 //!    means that its value stays where it is until the process ends; and a lint says the type of each new variable, which
@@ -62,7 +62,7 @@
 //! | `compile/` | rustc and the linker |
 //! | `source.rs` | writes a cell's crate, and finds the cell in messages about it |
 //! | `glue.rs` | what that contains besides the cell |
-//! | `repair.rs` | learns from an attempt to compile |
+//! | `repair.rs`, `opaque.rs` | learns from an attempt to compile; how values without a nameable type are kept |
 //! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
 //! | `needs.rs` | which cells must run before another |
 //! | `process/` | the process that runs the cells, from both sides |
@@ -94,6 +94,7 @@ mod items;
 mod known;
 mod needs;
 mod observe;
+mod opaque;
 mod parts;
 mod process;
 mod profile;
@@ -115,6 +116,7 @@ pub use file::file_of_cell;
 pub use hook::hook;
 pub use interrupt::Interrupter;
 pub use needs::{CellSource, needed};
+pub use opaque::Gone;
 pub use process::host::Host;
 pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use stale::{Cell, Graph, How, Reason, Stale};

@@ -3,6 +3,7 @@
 use crate::cell::{Mark, Parsed};
 use crate::file::Position;
 use crate::items::Items;
+use crate::opaque::Opaque;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The function of a cell that the process calls.
@@ -54,6 +55,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) borrowed_at: &'a BTreeMap<String, Position>,
     /// The same for values without a name, as places in [`Parsed::temporaries`].
     pub(crate) temporaries: &'a BTreeSet<usize>,
+    /// New variables that are kept in another form, or not at all.
+    pub(crate) opaque: &'a BTreeMap<String, Opaque>,
     /// The calls that are written into a cell that is profiled.
     pub(crate) marks: &'a [Mark],
 }

@@ -4,31 +4,31 @@
 //! where a new variable borrows from another, rustc reports an error in that part. The next attempt leaves the
 //! variable out, or keeps the other one where it is.
 
-use crate::compile::Messages;
+use crate::compile::{Messages, types};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Refusal};
 use crate::file::Position;
+use crate::opaque::Opaque;
 use crate::parts::Glue;
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The code of an error about a value without a name that does not live long enough.
 const TEMPORARY: &str = "E0716";
 
 /// What is known about a cell's variables after some attempts.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Repairs {
-    /// Why the cell would be refused, if what is borrowed could not stay where it is.
+    /// The new variables for which something stays where it is, with what they borrow from.
     #[serde(skip)]
-    refusal: Option<Refusal>,
-    /// Whether an attempt left something where it is.
-    #[serde(skip)]
-    has_frozen: bool,
+    held: BTreeMap<String, Option<String>>,
     /// Variables of earlier cells that the cell moves away.
     pub(crate) moved: HashSet<String>,
     /// New variables that the cell itself moves away.
     pub(crate) used_up: HashSet<String>,
+    /// New variables that are kept in another form, or not at all.
+    pub(crate) opaque: BTreeMap<String, Opaque>,
     /// Variables that others borrow from.
     pub(crate) frozen: HashSet<String>,
     /// Where the cell begins to borrow from these.
@@ -46,10 +46,21 @@ struct Found {
 }
 
 impl Repairs {
-    /// Returns how much is known.
-    fn count(&self) -> usize {
-        let names = self.moved.len() + self.used_up.len() + self.frozen.len();
-        names + self.temporaries.len()
+    /// Learns from the types of the new variables. Returns whether another attempt keeps them in another way.
+    pub(crate) fn learn_kinds(&mut self, kinds: &HashMap<String, String>, source: &Source) -> bool {
+        let mut is_changed = false;
+        for (name, kind) in kinds {
+            match self.opaque.get_mut(name) {
+                Some(opaque) => is_changed |= opaque.infer(kind),
+                None if types::has_a_name(kind) => {}
+                None => {
+                    let opaque = Opaque::owned(kind, source.closure(kind));
+                    self.opaque.insert(name.clone(), opaque);
+                    is_changed = true;
+                }
+            }
+        }
+        is_changed
     }
 
     /// Learns from the errors of an attempt.
@@ -58,6 +69,7 @@ impl Repairs {
     ///
     /// When another attempt would fail in the same way.
     pub(crate) fn learn(&mut self, messages: Messages, source: &Source) -> Result<(), Failure> {
+        let kinds: HashMap<String, String> = source.kinds(&messages).collect();
         let errors = messages.errors().cloned();
         let errors: Vec<Found> = errors
             .map(|mut diagnostic| Found {
@@ -65,78 +77,118 @@ impl Repairs {
                 diagnostic,
             })
             .collect();
-        let before = self.frozen.clone();
-        let count = self.count();
-        let mut others = Vec::new();
-        let mut refusal = None;
-        for moved in errors.iter().filter_map(Found::moved) {
-            match moved {
-                Glue::Keep(name) => self.used_up.insert(name.clone()),
-                Glue::Put(name) => self.moved.insert(name.clone()),
-                Glue::Take(_) | Glue::Question(_) | Glue::Other => false,
-            };
-        }
+        let before = self.clone();
+        let is_moving = self.opaque.values().any(|it| it.moves_at.is_some());
+        let (mut others, mut moved) = (Vec::new(), Vec::new());
         for error in errors {
-            if error.moved().is_some() {
-                continue;
+            if let Some(glue) = error.moved() {
+                moved.push(glue.clone());
+            } else if let Some(name) = error.kept(|name| before.has_form(name)) {
+                if self.opaque.get(&name) == before.opaque.get(&name) {
+                    self.opaque.entry(name).and_modify(Opaque::try_next);
+                }
             } else if let Some(borrower) = error
                 .borrower()
                 .or_else(|| source.coerced(&error.diagnostic))
             {
-                if self.used_up.contains(&borrower) {
-                    // The next attempt does not keep it.
-                    continue;
-                }
-                let from = error.borrowed();
-                let temporaries = match error.diagnostic.has_code(TEMPORARY) {
-                    true => source.temporaries(&error.diagnostic),
-                    false => BTreeSet::new(),
-                };
-                let is_temporary = !temporaries.is_subset(&self.temporaries);
-                self.temporaries.extend(temporaries);
-                let name = from.clone().filter(|name| !before.contains(name));
-                let place = source.place(&error.diagnostic);
-                let refused = Refusal::Borrows {
-                    variable: borrower.clone(),
-                    from,
-                    diagnostic: Box::new(error.diagnostic),
-                };
-                match name {
-                    _ if is_temporary => {
-                        self.refusal.get_or_insert(refused);
-                    }
-                    Some(name) => {
-                        let borrowers = self.borrowers.entry(name.clone()).or_default();
-                        borrowers.insert(borrower);
-                        if let Some(place) = place {
-                            let at = self.borrowed_at.entry(name.clone()).or_insert(place);
-                            *at = place.min(*at);
-                        }
-                        self.frozen.insert(name);
-                        self.refusal.get_or_insert(refused);
-                    }
-                    None => refusal = Some(refused),
-                }
+                self.learn_borrow(&error, borrower, &before, &kinds, source);
             } else if let Some(variable) = error.nameless() {
                 let kind = error.diagnostic.message.clone();
-                refusal.get_or_insert(Refusal::NamelessType { variable, kind });
+                return Err(Failure::Refused(Refusal::NamelessType { variable, kind }));
             } else {
                 others.push(error.diagnostic);
             }
         }
+        if is_moving && (!moved.is_empty() || !others.is_empty()) {
+            // A closure would take what is needed elsewhere.
+            *self = before;
+            let moving = self.opaque.values_mut().filter(|it| it.moves_at.is_some());
+            moving.for_each(Opaque::try_next);
+            return Ok(());
+        }
+        for glue in moved {
+            match glue {
+                Glue::Keep(name) => self.used_up.insert(name),
+                Glue::Put(name) => self.moved.insert(name),
+                Glue::Take(_) | Glue::Question(_) | Glue::Other => false,
+            };
+        }
+        let used_up = &self.used_up;
+        self.opaque.retain(|name, _| !used_up.contains(name));
         if !others.is_empty() {
-            // With values that cannot be changed, the cell does not compile: the borrow is the reason.
-            let refusal = self.refusal.take().filter(|_| self.has_frozen);
-            return Err(refusal.map_or(Failure::Compile(others), Failure::Refused));
+            // With values that cannot be changed, the cell does not compile.
+            return match before.held.is_empty() {
+                true => Err(Failure::Compile(others)),
+                false => {
+                    self.release();
+                    Ok(())
+                }
+            };
         }
-        self.has_frozen = !self.frozen.is_empty() || !self.temporaries.is_empty();
-        match refusal {
-            Some(refusal) => Err(Failure::Refused(refusal)),
-            None if count == self.count() => {
-                Err(Failure::Compile(messages.errors().cloned().collect()))
+        match *self == before {
+            true => Err(Failure::Compile(messages.errors().cloned().collect())),
+            false => Ok(()),
+        }
+    }
+
+    fn has_form(&self, name: &str) -> bool {
+        self.opaque.get(name).is_some_and(|it| it.form().is_some())
+    }
+
+    /// Learns that a new variable borrows from something: the next attempt leaves that where it is, or does not keep the
+    /// variable. A type without a name is not worth a value that can no longer change.
+    fn learn_borrow(
+        &mut self,
+        error: &Found,
+        borrower: String,
+        before: &Repairs,
+        kinds: &HashMap<String, String>,
+        source: &Source,
+    ) {
+        let from = error.borrowed();
+        let kind = kinds.get(&borrower).cloned().unwrap_or_default();
+        if !types::has_a_name(&kind) {
+            let opaque = Opaque::borrowed(&kind, from, source.closure(&kind));
+            self.opaque.entry(borrower).or_insert(opaque);
+            return;
+        }
+        let temporaries = match error.diagnostic.has_code(TEMPORARY) {
+            true => source.temporaries(&error.diagnostic),
+            false => BTreeSet::new(),
+        };
+        let is_temporary = !temporaries.is_subset(&self.temporaries);
+        self.temporaries.extend(temporaries);
+        let name = from.clone().filter(|name| !before.frozen.contains(name));
+        match name {
+            _ if is_temporary => {}
+            Some(name) => {
+                let borrowers = self.borrowers.entry(name.clone()).or_default();
+                borrowers.insert(borrower.clone());
+                if let Some(place) = source.place(&error.diagnostic) {
+                    let at = self.borrowed_at.entry(name.clone()).or_insert(place);
+                    *at = place.min(*at);
+                }
+                self.frozen.insert(name);
             }
-            None => Ok(()),
+            None => {
+                let opaque = Opaque::borrowed(&kind, from, None);
+                self.opaque.entry(borrower).or_insert(opaque);
+                return;
+            }
         }
+        self.held.entry(borrower).or_insert(from);
+    }
+
+    /// Lets everything change again, and does not keep what borrows from it.
+    fn release(&mut self) {
+        for (name, from) in std::mem::take(&mut self.held) {
+            let opaque = Opaque::borrowed("", from, None);
+            self.opaque.entry(name).or_insert(opaque);
+        }
+        self.frozen.clear();
+        self.borrowed_at.clear();
+        self.borrowers.clear();
+        self.temporaries.clear();
     }
 }
 
@@ -149,19 +201,33 @@ impl Found {
         is_about_values.then(|| self.primary())?
     }
 
+    /// Returns the new variables whose lines the error is about, the place of the mistake first.
+    fn lines(&self) -> Vec<&String> {
+        let mut lines: Vec<(bool, &String)> = Vec::new();
+        for (is_primary, glue) in &self.glue {
+            if let Glue::Keep(name) = glue {
+                lines.push((!is_primary, name));
+            }
+        }
+        lines.sort_by_key(|(is_other, _)| *is_other);
+        lines.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// Returns the new variable that cannot be kept in its form.
+    fn kept(&self, has_form: impl Fn(&str) -> bool) -> Option<String> {
+        let found = self.lines().into_iter().find(|name| has_form(name));
+        found.cloned()
+    }
+
     /// Returns the new variable that borrows from something.
     fn borrower(&self) -> Option<String> {
-        const BORROWS: [&str; 7] = [
-            "E0373", "E0499", "E0502", "E0505", "E0521", "E0597", TEMPORARY,
+        const BORROWS: [&str; 9] = [
+            "E0373", "E0499", "E0502", "E0503", "E0505", "E0506", "E0521", "E0597", TEMPORARY,
         ];
         if !BORROWS.iter().any(|code| self.diagnostic.has_code(code)) {
             return None;
         }
-        let kept = self.glue.iter().filter_map(|(_, glue)| match glue {
-            Glue::Keep(name) => Some(name),
-            _ => None,
-        });
-        let mut kept: Vec<&String> = kept.collect();
+        let mut kept = self.lines();
         // The line that keeps a value which is borrowed is part of the message too.
         let borrowed = self.borrowed();
         kept.sort_by_key(|name| Some(*name) == borrowed.as_ref());

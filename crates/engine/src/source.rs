@@ -5,8 +5,8 @@
 //! after the last line. The text that includes the files contains the function of the cell, which takes the
 //! values of the variables, and puts them back.
 
-use crate::cell::Parsed;
 use crate::cell::text;
+use crate::cell::{Closure, Parsed};
 use crate::compile::{Messages, types};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::file::{File, Position};
@@ -34,6 +34,8 @@ pub(crate) struct Source {
     temporaries: Vec<(Position, Position)>,
     /// The new variables, with the statements that define them.
     lets: Vec<(String, Position, Position)>,
+    /// The closures, with where they begin.
+    closures: Vec<(Position, Closure)>,
     /// What the lines of the text are for, counted from 1.
     glue: BTreeMap<usize, Glue>,
     /// The same for the lines after the cell's own, in the file with the statements.
@@ -82,6 +84,11 @@ impl Source {
                     .map(|(name, it)| (name, position(it.start), position(it.end)))
                     .collect()
             },
+            closures: {
+                let closures = cell.closures.iter();
+                let found = closures.map(|it| (position(it.start), it.clone()));
+                found.collect()
+            },
             attributes: parts.items.attributes(),
             text,
             files,
@@ -96,6 +103,17 @@ impl Source {
         let span = diagnostic.primary()?;
         let is_there = span.cell.is_some() && Some(&span.file_name) == file;
         is_there.then_some((span.line_start, span.column_start))
+    }
+
+    /// Returns the closure that has this type, if it is one of the statements: `{closure@cell-1:2:9: 2:12}`.
+    pub(crate) fn closure(&self, kind: &str) -> Option<&Closure> {
+        let file = self.files.last()?;
+        let mut parts = kind.strip_prefix("{closure@")?.split(':');
+        let (name, line, column) = (parts.next()?, parts.next()?, parts.next()?);
+        let line = line.parse().ok().filter(|_| name == file.name)?;
+        let place = (line, file.column(line, column.parse().ok()?));
+        let mut closures = self.closures.iter();
+        closures.find(|(at, _)| *at == place).map(|(_, it)| it)
     }
 
     /// Returns the new variable whose value borrows from something although it is made an object, such as `Box<dyn Fn()>`,
@@ -180,7 +198,11 @@ impl Source {
     /// lines, each with whether it is the place of the mistake itself.
     pub(crate) fn locate(&self, diagnostic: &mut Diagnostic) -> Vec<(bool, Glue)> {
         let spans = diagnostic.spans.iter();
-        let glue = spans.filter_map(|span| Some((span.is_primary, self.glue(span)?.clone())));
+        let notes = diagnostic.children.iter().flat_map(|note| &note.spans);
+        let spans = spans.map(|span| (span.is_primary, span));
+        let spans = spans.chain(notes.map(|span| (false, span)));
+        let glue =
+            spans.filter_map(|(is_primary, span)| Some((is_primary, self.glue(span)?.clone())));
         let glue = glue.collect();
         diagnostic.for_each_span(&mut |span| self.locate_span(span));
         leave_closure(diagnostic);

@@ -290,20 +290,6 @@ fn errors_are_at_their_place_in_the_cell() {
 }
 
 #[test]
-fn a_panic_that_no_hook_reports_ends_a_cell() {
-    check_each(&[
-        (
-            "std::panic::resume_unwind(Box::new(1))",
-            "panic at ?: a panic without a message",
-        ),
-        (
-            "let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1)));\n1",
-            "= 1",
-        ),
-    ]);
-}
-
-#[test]
 fn a_failed_cell_loses_no_variable() {
     check_each(&[
         ("let mut v = vec![1];", ""),
@@ -354,10 +340,14 @@ fn references_live_on() {
     assert_eq!(borrowers(&cells, "text"), ["words"]);
     assert_eq!(borrowers(&cells, "list"), ["first"]);
     cells.check(
-        "let mut z = vec![1];\nlet q = &mut z;",
-        "q borrows from Some(\"z\")",
+        "let mut z = vec![1];\nlet q = &mut z;\n#%%\nz.push(2);\nz",
+        "= [1, 2]",
     );
-    cells.check("let f = |x: i32| x + 1;", "the type of f has no name");
+    let gone = cells.engine.gone("q").expect("it is not kept");
+    assert_eq!(
+        (gone.from.as_deref(), &*gone.statement),
+        (Some("z"), "let q = &mut z;")
+    );
     assert!(
         cells
             .engine
@@ -375,5 +365,103 @@ fn a_borrowing_variable_that_the_cell_uses_up_freezes_nothing() {
             "= 0.5",
         ),
         ("a.push(3.0);\na.len()", "= 3"),
+    ]);
+}
+
+#[test]
+fn what_has_no_nameable_type_is_kept_behind_its_trait() {
+    check_each(&[
+        ("let add = |a: i32, b: i32| a + b;\nadd(1, 2)", "= 3"),
+        ("add(3, 4)", "= 7"),
+        ("let base = 10;\nlet text = String::from(\"é\");", ""),
+        ("let f = |x| x + base;\nf(1)", "= 11"),
+        ("f(2)", "= 12"),
+        (
+            "let mut n = 0;\nlet mut step = move || { n += 1; n };\nstep()",
+            "= 1",
+        ),
+        ("step()", "= 2"),
+        ("let length = |t: &str| t.len();", ""),
+        ("length(\"abc\") + length(&text)", "= 5"),
+        (
+            "fn times(n: i32) -> impl Fn(i32) -> i32 { move |x| n * x }\nlet (double, one) = (times(2), 1);",
+            "",
+        ),
+        ("double(one)", "= 2"),
+        ("let even = (0..5).filter(|n| n % 2 == 0);", ""),
+        ("even.collect::<Vec<_>>()", "= [0, 2, 4]"),
+        ("let later = async { 5 };", ""),
+        ("later.await", "= 5"),
+        ("fn half(x: f64) -> f64 { x / 2.0 }\nlet g = half;", ""),
+        ("g(3.0)", "= 1.5"),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_kept_lives_until_its_cell_ends() {
+    let mut cells = Cells::start();
+    for (cell, expected) in [
+        (
+            "let mut n = 0;\nlet mut count = || { n += 1; n };\ncount() + count()",
+            "= 3",
+        ),
+        ("n", "= 2"),
+        (
+            "let name = String::from(\"a\");\nlet greet = |x: &str| format!(\"{x} {name}\");\ngreet(\"hi\")",
+            "= \"hi a\"",
+        ),
+        ("name", "= \"a\""),
+        (
+            "let list = vec![1, 2];\nlet big = list.iter().filter(|x| **x > 1);\nbig.clone().count()",
+            "= 1",
+        ),
+        ("list.len()", "= 2"),
+        ("let both = (|x: i32| x + 1, 2);\n(both.0)(1)", "= 2"),
+        (
+            "let curried = |a: i32| move |b: i32| a + b;\ncurried(1)(2)",
+            "= 3",
+        ),
+    ] {
+        assert_eq!(cells.run(cell).trim_end(), expected, "{cell}");
+    }
+    let from = |name| cells.engine.gone(name).and_then(|it| it.from.clone());
+    assert_eq!(from("count").as_deref(), Some("n"));
+    assert_eq!(from("greet").as_deref(), Some("name"));
+    assert_eq!(from("big").as_deref(), Some("list"));
+    assert!(cells.engine.gone("both").is_some(), "both");
+    assert!(cells.engine.gone("name").is_none(), "name");
+}
+
+#[test]
+fn attributes_of_a_cell_apply_to_it_and_change_nothing_else() {
+    check_each(&[
+        ("#![allow(warnings)]\nlet a = 1;", ""),
+        ("#![forbid(warnings)]\nlet b = a + 1;\nb", "= 2"),
+        ("#![deny(warnings)]\nfn f() -> i32 { 3 }", ""),
+        (
+            "#![forbid(unsafe_code)]\nuse std::cell::Cell;\nstatic N: i32 = 4;\nlet s = Cell::new(N + f() + b);\ns.get()",
+            "= 9",
+        ),
+        ("s.set(N + s.get());\ns.get()", "= 13"),
+        (
+            "#![forbid(unsafe_code)]\nunsafe { s.as_ptr().read() }",
+            "error at 6:2:1: usage of an `unsafe` block",
+        ),
+        (
+            "#![allow(overflowing_literals)]\nconst X: u8 = 300;\nX",
+            "= 44",
+        ),
+        ("X", "= 44"),
+        (
+            "#![deny(unused_must_use)]\n\"5\".parse::<i32>();",
+            "error at 9:2:1: unused `Result` that must be used",
+        ),
+        (
+            "\"5\".parse::<i32>();\n1",
+            "warning: unused `Result` that must be used\n= 1",
+        ),
+        ("#![no_std]\n1", "Refused(Attribute(\"#![no_std]\"))"),
+        ("//! Words.\n#![recursion_limit = \"256\"]\na + b", "= 3"),
+        ("a + b", "= 3"),
     ]);
 }

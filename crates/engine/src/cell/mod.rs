@@ -1,7 +1,8 @@
 //! What a cell consists of: items, statements, and the expression whose value is shown.
 //!
-//! - [`mod@parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables, [`temporaries`] what
-//!   they borrow from without a name, [`places`] where variables are named;
+//! - [`mod@parse`] splits the source, whose inner attributes [`attributes`] reads; [`flow`] finds `?` and `.await`,
+//!   [`bindings`] the new variables, [`temporaries`] what they borrow from without a name, [`places`] where variables are
+//!   named, [`closures`] the closures;
 //! - [`words`] says which names a piece of source mentions, [`uses`] what they are there; [`work`] how much it may
 //!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
@@ -9,7 +10,9 @@
 //! - [`mod@marks`] says where a cell that is profiled reports its lines;
 //! - [`text`] cuts and blanks out text without moving the rest.
 
+mod attributes;
 pub(crate) mod bindings;
+mod closures;
 mod content;
 mod flow;
 pub(crate) mod imports;
@@ -25,6 +28,7 @@ pub(crate) mod words;
 pub(crate) mod work;
 
 pub(crate) use bindings::Binding;
+pub(crate) use closures::Closure;
 pub(crate) use content::Content;
 pub(crate) use marks::{Mark, marks};
 pub(crate) use parse::{Parsed, ParsedItem, parse};

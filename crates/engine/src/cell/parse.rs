@@ -1,6 +1,8 @@
 //! Splits the source of a cell.
 
+use super::attributes::Attributes;
 use super::bindings::{self, Binding};
+use super::closures::{Closure, Closures};
 use super::content::{self, Content};
 use super::flow::{self, Flow};
 use super::imports::{self, Import};
@@ -21,8 +23,8 @@ use syn::{Attribute, Block, Expr, Item, Local, Macro, Stmt};
 /// A cell that Rust's grammar accepts.
 #[derive(Default)]
 pub(crate) struct Parsed {
-    /// Attributes of the whole crate, such as `#![recursion_limit = "256"]`.
-    pub(crate) attributes: Vec<Range<usize>>,
+    /// Its inner attributes.
+    pub(crate) attributes: Attributes,
     /// All items but imports.
     pub(crate) items: Vec<ParsedItem>,
     /// The `use` items.
@@ -33,6 +35,8 @@ pub(crate) struct Parsed {
     pub(crate) bindings: Vec<Binding>,
     /// Where variables are named.
     pub(crate) places: Vec<Place>,
+    /// The closures.
+    pub(crate) closures: Vec<Closure>,
     /// Each variable of a `let`, also where a later one shadows it, with the end of the statement.
     pub(crate) defined: Vec<(String, usize)>,
     /// The statements.
@@ -82,6 +86,8 @@ pub(crate) struct ParsedItem {
     pub(crate) is_macro: bool,
     /// How much it may compute.
     pub(crate) work: Work,
+    /// The levels of lints that its cell sets, as attributes.
+    pub(crate) levels: String,
 }
 
 impl Parsed {
@@ -104,16 +110,18 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
     };
     let (attributes, statements) = grammar.parse_str(source).ok()?;
     let mut parsed = Parsed {
-        attributes: attributes.iter().map(range).collect(),
+        attributes: Attributes::of(&attributes),
         ..Parsed::default()
     };
     let mut places = Places::default();
+    let mut closures = Closures::default();
     let mut own_macros: Vec<String> = Vec::new();
     let last = statements.len().wrapping_sub(1);
     for (index, statement) in statements.iter().enumerate() {
         let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
         if !matches!(statement, Stmt::Item(_)) {
             parsed.statements.push(range(statement));
+            closures.visit_stmt(statement);
         }
         match statement {
             Stmt::Item(Item::Use(import)) => {
@@ -123,7 +131,8 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                 if let Some(name) = keys::macro_of_items(item) {
                     own_macros.push(name);
                 }
-                parsed.items.push(item_of(item, source));
+                let item = item_of(item, source, &parsed.attributes);
+                parsed.items.push(item);
             }
             Stmt::Macro(call) if is_item(&call.mac, &makes) => {
                 parsed.items.push(macro_call(call, source));
@@ -176,6 +185,7 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
     let statements: Vec<&str> = statements.map(|it| &source[it.clone()]).collect();
     parsed.work = work::of(&statements.join("\n"));
     parsed.places = places.finish();
+    parsed.closures = closures.0;
     bindings::keep_last(&mut parsed.bindings);
     Some(parsed)
 }
@@ -225,15 +235,20 @@ fn is_item(call: &Macro, makes_items: &dyn Fn(&str) -> bool) -> bool {
     name.is_some_and(|name| statics::is_known(call) || makes_items(&name.ident.to_string()))
 }
 
-fn item_of(item: &Item, source: &str) -> ParsedItem {
+fn item_of(item: &Item, source: &str, attributes: &Attributes) -> ParsedItem {
     let whole = range(item);
+    let statics = statics::of(item);
     ParsedItem {
+        levels: match item {
+            Item::Macro(_) => String::new(),
+            _ => attributes.levels_of_item(!statics.is_empty()),
+        },
         keys: keys::of(item),
         mentions: words::of(&source[whole.clone()]),
         parts: parts_of(item, source),
         content: content::of(item),
         work: work::of(&source[whole.clone()]),
-        statics: statics::of(item),
+        statics,
         digest: keys::digest(item),
         file: file_of(item),
         makes_items: keys::macro_of_items(item),
@@ -268,6 +283,7 @@ fn macro_call(call: &syn::StmtMacro, source: &str) -> ParsedItem {
         makes_items: None,
         shapes_types: true,
         is_macro: false,
+        levels: String::new(),
         range: whole,
     }
 }
@@ -294,7 +310,7 @@ mod tests {
     fn a_cell_is_split_into_items_statements_and_a_value() {
         let source = "#![allow(unused)]\nuse std::fmt;\n/// A point.\nstruct P { x: i32 }\nlet é = P { x: 1 };\né.x + 1";
         let cell = parsed(source);
-        assert_eq!(cell.attributes.len(), 1);
+        assert_eq!(cell.attributes.ranges.len(), 1);
         assert_eq!(cell.imports.len(), 1);
         assert_eq!(
             &source[cell.items[0].range.clone()],

@@ -12,7 +12,7 @@
 
 use super::call::{self, SUPPORT};
 use super::linker::Linker;
-use super::support;
+use super::{support, types};
 use crate::cell::work::Work;
 use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
@@ -291,6 +291,7 @@ impl Compiler {
                 "--diagnostic-width=100000",
                 "--verbose",
             ])
+            .args(["--force-warn", types::LINT])
             .arg(argument(&format!("--emit={emit}="), &output))
             .arg(format!("-Copt-level={level}"))
             .arg(argument(

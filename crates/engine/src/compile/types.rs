@@ -1,7 +1,7 @@
 //! The types of new variables.
 //!
-//! The source of a cell contains `let _ = &x as &_;` for each new variable, with the lint `trivial_casts`. Its
-//! warning says the type, so a cell is compiled once. rustc shortens `std::collections::HashMap` to `HashMap`
+//! The source of a cell contains `let _ = &x as &_;` for each new variable. The warning of the lint `trivial_casts` says
+//! the type, so a cell is compiled once. It is forced: no attribute of the user's changes its level. rustc shortens `std::collections::HashMap` to `HashMap`
 //! where only one type has this name. If that name is not in scope, the cell is checked once more, in the
 //! background, with an empty struct of the same name, so that rustc writes the whole path ([`DECOYS`]).
 
@@ -12,7 +12,12 @@ use std::collections::{HashMap, HashSet};
 pub(crate) const DECOYS: &str = "taper_decoys";
 
 /// The lint whose warning says a type.
-const LINT: &str = "trivial_casts";
+pub(super) const LINT: &str = "trivial_casts";
+
+/// Returns whether a warning is one that the engine has asked for.
+pub(crate) fn is_ours(warning: &Diagnostic) -> bool {
+    warning.has_code(LINT)
+}
 
 /// Returns the type that a warning says, and the line of the expression.
 pub(crate) fn of_warning(warning: &Diagnostic) -> Option<(usize, &str)> {

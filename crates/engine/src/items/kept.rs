@@ -78,6 +78,10 @@ impl KeptItem {
 
     /// Adds what to change in the source of the item. `symbol` names a static that the cell defines.
     fn edit(&self, edits: &mut Vec<Edit>, symbol: impl Fn(usize) -> String) {
+        if !self.item.levels.is_empty() {
+            let levels = format!("{} ", self.item.levels);
+            edits.push(Edit::insert(self.item.range.start, levels));
+        }
         for (place, found) in self.item.statics.iter().enumerate() {
             match &self.symbols[place] {
                 Some(symbol) => {

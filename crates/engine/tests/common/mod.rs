@@ -64,6 +64,7 @@ impl Cells {
         let outcome = self.engine.evaluate(source, &mut |event| match event {
             Event::Text { text, .. } => shown += &text,
             Event::Value { text, .. } => shown += &format!("= {text}"),
+            Event::CaughtPanic(fault) => shown += &format!("caught: {}\n", fault.message),
             Event::ThreadPanic { fault, .. } => shown += &format!("thread: {}\n", fault.message),
             Event::Warnings(found) => found
                 .iter()
@@ -110,9 +111,6 @@ fn end(outcome: &Outcome) -> String {
         }
         Some(Failure::Failed(fault)) => {
             format!("failed at {}: {}", place(fault.place), fault.message)
-        }
-        Some(Failure::Refused(Refusal::Borrows { variable, from, .. })) => {
-            format!("{variable} borrows from {from:?}")
         }
         Some(Failure::Refused(Refusal::NamelessType { variable, .. })) => {
             format!("the type of {variable} has no name")

@@ -22,7 +22,7 @@ pub(crate) use cell_error::error;
 #[cfg(feature = "evcxr")]
 pub(super) use diagnostic::Note;
 pub(super) use diagnostic::{Diagnostic, Label};
-pub(super) use hints::{borrowed, nameless};
+pub(super) use hints::{of_crate, private, why_gone};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
 use taper_evaluator::record::End;
 

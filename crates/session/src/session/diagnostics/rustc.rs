@@ -48,8 +48,15 @@ impl Reader<'_> {
     /// Returns the warnings about values that the cell does not use, such as a `Result`. Other warnings are about
     /// style, or about variables that a later cell uses.
     pub(crate) fn warnings(self, messages: &[Message]) -> Vec<Diagnostic> {
+        // An attribute of the cell may ask for others.
+        let is_asked_for = |note: &Message| {
+            let mut spans = note.spans.iter();
+            note.message == "the lint level is defined here" && spans.any(|span| self.is_here(span))
+        };
         let is_wanted = |message: &&Message| {
-            message.level == Level::Warning && message.has_code("unused_must_use")
+            let is_warning = message.level == Level::Warning;
+            is_warning
+                && (message.has_code("unused_must_use") || message.children.iter().any(is_asked_for))
         };
         let warnings = messages.iter().filter(is_wanted).map(|message| {
             let primary = message.primary().filter(|span| self.is_here(span));

@@ -4,7 +4,7 @@
 //! - [`python`]: Python's syntax, functions and modules;
 //! - [`tensor`]: methods and operators of PyTorch;
 //! - [`table`]: errors of the compiler by code and text;
-//! - [`kept`]: variables that cannot be kept.
+//! - [`kept`]: cells that the engine refuses, and variables that it could not keep.
 
 mod hint;
 mod kept;
@@ -15,7 +15,7 @@ mod tensor;
 use super::diagnostic::{Diagnostic, Note};
 use crate::session::names::Names;
 use hint::{Hint, besides, instead, marked, quoted};
-pub(crate) use kept::{borrowed, nameless};
+pub(crate) use kept::{of_crate, private, why_gone};
 
 /// Adds the hint for a diagnostic.
 pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {

@@ -2,8 +2,8 @@
 //! name, and a `?` outside of functions.
 
 use super::messages;
-use crate::session::diagnostics::Diagnostic as Problem;
-use taper_engine::{Diagnostic, Level, Span, Variable};
+use crate::session::diagnostics::{Diagnostic as Problem, why_gone};
+use taper_engine::{Diagnostic, Gone, Level, Span, Variable};
 
 /// How rustc begins to suggest `expect`, because the cell's function returns no `Result`.
 const EXPECT: &str = "consider using `Result::expect` to unwrap ";
@@ -54,6 +54,21 @@ pub(super) fn about_frozen(error: &mut Problem, frozen: &[(Variable, Option<usiz
          and change `{name}` before something borrows from it.",
         messages::borrowers(variable)
     ));
+}
+
+/// Says why there is no variable of a name, if one lived until its cell ended.
+pub(super) fn about_gone<'a>(error: &mut Problem, gone: impl Fn(&str) -> Option<&'a Gone>) {
+    let is_missing = ["cannot find value `", "cannot find function `"];
+    let mut names = is_missing
+        .iter()
+        .filter_map(|start| error.message.strip_prefix(start)?.split('`').next());
+    let Some(name) = names.next().map(str::to_owned) else {
+        return;
+    };
+    if let Some(gone) = gone(&name) {
+        error.hint = Some(why_gone(&name, gone));
+        error.notes.clear();
+    }
 }
 
 /// Returns a suggestion to write `text` at a place.

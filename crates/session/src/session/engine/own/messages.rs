@@ -1,7 +1,7 @@
 //! Turns what the engine reports into what the session knows.
 
 use crate::session::diagnostics::rustc::Reader;
-use crate::session::diagnostics::{EngineError, borrowed, nameless};
+use crate::session::diagnostics::{EngineError, of_crate, private};
 use taper_engine::{Failure, Fault, Refusal, Variable};
 use taper_evaluator::record::{End, Record};
 
@@ -9,12 +9,11 @@ use taper_evaluator::record::{End, Record};
 pub(super) fn error(failure: Failure, reader: Reader) -> EngineError {
     match failure {
         Failure::Compile(errors) => EngineError::Compile(reader.errors(&errors)),
-        Failure::Refused(Refusal::Borrows { variable, .. }) => {
-            EngineError::Compile(vec![borrowed(&variable, reader.code)])
+        Failure::Refused(Refusal::Attribute(attribute)) => {
+            EngineError::Compile(vec![of_crate(&attribute, reader.code)])
         }
-        Failure::Refused(Refusal::NamelessType { variable, kind, .. }) => {
-            let is_closure = kind.starts_with("{closure");
-            EngineError::Compile(vec![nameless(&variable, is_closure, reader.code)])
+        Failure::Refused(Refusal::NamelessType { variable, .. }) => {
+            EngineError::Compile(vec![private(&variable, reader.code)])
         }
         Failure::Interrupted { is_killed: true } => EngineError::Ended("interrupted".to_owned()),
         Failure::Interrupted { is_killed: false } => EngineError::Message("interrupted".to_owned()),

@@ -243,9 +243,10 @@ impl Own {
         self.earlier_line = self.line_of_earlier_cell(&outcome);
         let mut result = finish(&mut self.output, outcome, reader, listen);
         if let Err(EngineError::Compile(errors)) = &mut result {
-            errors
-                .iter_mut()
-                .for_each(|error| advice::about_frozen(error, &frozen));
+            for error in errors {
+                advice::about_frozen(error, &frozen);
+                advice::about_gone(error, |name| self.engine.gone(name));
+            }
         }
         pass_on(&mut self.output, &mut self.answers, &name, listen);
         result
