@@ -4,10 +4,11 @@
 //! it. It is the only code of the engine that uses the same copy of Rust's library as the cells do. Values
 //! are used by the thread that runs the cells, and by no other.
 
+mod panics;
 pub mod profile;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::future::Future;
@@ -48,7 +49,7 @@ pub enum Topic {
     Panic = 2,
     /// A panic of another thread: the message, the file, the line, and the name of the thread or nothing.
     ThreadPanic = 3,
-    /// The last panic has ended the cell.
+    /// A panic has ended the cell: the message.
     Unwound = 4,
     /// What the lines of the cell took.
     Profile = 5,
@@ -75,21 +76,7 @@ pub extern "C" fn taper_support_attach(host: Report) {
     if HOST.set((host, cell_thread)).is_err() {
         return;
     }
-    std::panic::set_hook(Box::new(move |info| {
-        let message = info
-            .payload_as_str()
-            .unwrap_or("the panic has no message")
-            .to_owned();
-        let (file, line) = info.location().map_or(("", 0), |l| (l.file(), l.line()));
-        let line = line.to_string();
-        let current = thread::current();
-        if current.id() == cell_thread {
-            report(Topic::Panic, &[&message, file, &line]);
-        } else {
-            let name = current.name().unwrap_or_default();
-            report(Topic::ThreadPanic, &[&message, file, &line, name]);
-        }
-    }));
+    panics::install_hook(cell_thread);
 }
 
 /// Flushes what a cell has printed without a newline.
@@ -302,8 +289,8 @@ macro_rules! dbg {
 
 /// Runs the function of a cell. A panic in it, other than one of the cell's body, is that of a destructor.
 pub fn guard(cell: fn()) {
-    if catch_unwind(cell).is_err() {
-        unwound();
+    if let Err(panic) = catch_unwind(cell) {
+        unwound(panic);
     }
 }
 
@@ -312,13 +299,17 @@ pub fn guard(cell: fn()) {
 pub fn run(body: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(()) => true,
-        Err(_) => unwound(),
+        Err(panic) => unwound(panic),
     }
 }
 
 #[cold]
-fn unwound() -> bool {
-    report(Topic::Unwound, &[]);
+fn unwound(panic: Box<dyn Any + Send>) -> bool {
+    report(Topic::Unwound, &[&panics::message(&*panic)]);
+    // Its destructor is the user's code, and that of what it panics with too.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(another);
+    }
     false
 }
 
@@ -331,7 +322,7 @@ pub fn run_fallible<F: Failed>(body: impl FnOnce() -> Result<(), F>) -> bool {
             failure.report();
             false
         }
-        Err(_) => unwound(),
+        Err(panic) => unwound(panic),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::file::file_of_cell;
 use crate::items::Items;
 use crate::known::{Compiled, Learned};
 use crate::opaque::{Gone, Opaque};
+use crate::panics::Panics;
 use crate::parts::{Parts, Used};
 use crate::process::wire::{self, Report, Request};
 use crate::process::{self, Ran};
@@ -346,8 +347,7 @@ impl Engine {
         let sources = &self.sources;
         let fault = |it| fault(it, sources);
         let mut failure = None;
-        // A panic that may or may not end the cell.
-        let mut panic: Option<Fault> = None;
+        let mut panics = Panics::default();
         let mut pass_on = |event| match event {
             process::Event::Text(stream, text) => listen(Event::Text { stream, text }),
             process::Event::Report(report) => match report {
@@ -356,31 +356,28 @@ impl Engine {
                 Report::Profile(profile) => listen(Event::Profile(profile)),
                 Report::Failed(it) => failure = Some(Failure::Failed(fault(it))),
                 Report::Panic(it) => {
-                    if let Some(caught) = panic.replace(fault(it)) {
+                    if let Some(caught) = panics.begun(fault(it)) {
                         listen(Event::CaughtPanic(caught));
                     }
                 }
-                // `resume_unwind` panics without the hook that reports a panic.
-                Report::Unwound => {
-                    let silent = || Fault {
-                        message: "a panic without a message".to_owned(),
-                        place: None,
-                        is_error: false,
-                    };
-                    failure = Some(Failure::Panic(panic.take().unwrap_or_else(silent)));
+                Report::Unwound(it) => {
+                    let (ended, caught) = panics.ended(fault(it));
+                    if let Some(caught) = caught {
+                        listen(Event::CaughtPanic(caught));
+                    }
+                    failure = Some(Failure::Panic(ended));
                 }
                 Report::ThreadPanic { thread, fault: it } => {
-                    listen(Event::ThreadPanic {
-                        thread,
-                        fault: fault(it),
-                    });
+                    let fault = fault(it);
+                    panics.in_thread(fault.clone());
+                    listen(Event::ThreadPanic { thread, fault });
                 }
                 Report::NotLoaded(_) | Report::End(_) => {}
             },
         };
         let process = self.process.as_mut().expect("it was started");
         let ran = process.run(request, &self.control, &mut pass_on)?;
-        if let Some(caught) = panic {
+        if let Some(caught) = panics.finish() {
             listen(Event::CaughtPanic(caught));
         }
         Ok((ran, failure))

@@ -73,7 +73,8 @@
 //! | `ahead.rs` | compiles a cell before it is evaluated |
 //! | `profile.rs` | what the lines of a cell took |
 //! | `surroundings.rs` | what a cell can use, for an editor |
-//! | `../support.rs`, `../profile.rs` | what is compiled for the cells: slots, panics, values; lines that are measured |
+//! | `panics.rs` | which panic ended a cell |
+//! | `../support.rs`, `../panics.rs`, `../profile.rs` | what is compiled for the cells: slots, values; panics; lines that are measured |
 
 mod ahead;
 mod cache;
@@ -95,6 +96,7 @@ mod known;
 mod needs;
 mod observe;
 mod opaque;
+mod panics;
 mod parts;
 mod process;
 mod profile;

@@ -1,4 +1,4 @@
-//! Compiles what every cell links to: `support.rs` beside this crate's sources, with its module.
+//! Compiles what every cell links to: `support.rs` beside this crate's sources, with its modules.
 
 use super::call::{self, SUPPORT};
 use crate::config::Config;
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use taper_host::error::Context as _;
 
 /// The files, the crate's root first.
-pub(super) const SOURCES: [(&str, &str); 2] = [
+pub(super) const SOURCES: [(&str, &str); 3] = [
     ("support.rs", include_str!("../../support.rs")),
+    ("panics.rs", include_str!("../../panics.rs")),
     ("profile.rs", include_str!("../../profile.rs")),
 ];
 

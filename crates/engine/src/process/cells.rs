@@ -245,7 +245,12 @@ fn wait_until_read() {
 fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
     let mut texts = texts.into_iter();
     if topic == 4 {
-        return Some(Report::Unwound);
+        return Some(Report::Unwound(Fault {
+            message: texts.next()?,
+            file: String::new(),
+            line: 0,
+            is_error: false,
+        }));
     }
     if topic == 5 {
         return Profile::parse(&texts.next()?).map(Report::Profile);

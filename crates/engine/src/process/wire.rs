@@ -49,8 +49,8 @@ pub(crate) enum Report {
     Failed(Fault),
     /// The thread of the cell panicked.
     Panic(Fault),
-    /// The last panic has ended the cell.
-    Unwound,
+    /// A panic has ended the cell. Its place is not known here.
+    Unwound(Fault),
     /// Another thread panicked.
     ThreadPanic {
         /// The name of the thread.
