@@ -287,6 +287,17 @@ macro_rules! dbg {
     };
 }
 
+/// A static of `lazy_static!` that an earlier cell defines.
+pub struct Lazy<T: 'static>(pub fn() -> &'static T);
+
+impl<T> std::ops::Deref for Lazy<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        (self.0)()
+    }
+}
+
 /// Runs the function of a cell. A panic in it, other than one of the cell's body, is that of a destructor.
 pub fn guard(cell: fn()) {
     if let Err(panic) = catch_unwind(cell) {

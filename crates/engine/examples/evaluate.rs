@@ -4,7 +4,8 @@
 //! cargo run -p taper-engine --example evaluate -- CELLS [FOLDER]
 //! ```
 //!
-//! FOLDER contains compiled packages, such as `libitoa.rlib`. Cells can use them by their names.
+//! FOLDER contains compiled packages, such as `libitoa.rlib`. Cells can use them by their names. What these use is in
+//! its folder `deps`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,14 @@ fn configuration(folder: &Path, packages: Option<&Path>) -> Result<Config> {
         sysroot,
         target,
         flags: vec!["--edition=2024".into()],
-        search: Vec::new(),
+        search: match packages {
+            Some(folder) => {
+                let mut search = OsString::from("dependency=");
+                search.push(folder.join("deps"));
+                vec![search]
+            }
+            None => Vec::new(),
+        },
         environment: Vec::new(),
         packages: match packages {
             Some(folder) => libraries(folder)?,
@@ -70,10 +78,13 @@ fn libraries(folder: &Path) -> Result<Vec<Package>> {
     for file in std::fs::read_dir(folder)? {
         let file = file?.path();
         let name = file.file_stem().and_then(|name| name.to_str());
-        let is_rlib = file.extension().is_some_and(|it| it == "rlib");
+        let extension = file.extension().and_then(|it| it.to_str());
+        // A shared library is a package of procedural macros.
+        let is_package = extension == Some("rlib")
+            || extension == Some("so") && !file.with_extension("rlib").exists();
         if let Some(name) = name
             .and_then(|name| name.strip_prefix("lib"))
-            .filter(|_| is_rlib)
+            .filter(|_| is_package)
         {
             packages.push(Package {
                 name: name.split('-').next().unwrap_or(name).to_owned(),

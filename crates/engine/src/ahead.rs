@@ -71,6 +71,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: HashMap::new(),
+            readings: self.readings.clone(),
             gone: HashMap::new(),
             forgotten: Vec::new(),
             config,
@@ -82,8 +83,7 @@ impl Engine {
         let folder = &self.config.folder;
         let created = std::fs::create_dir_all(folder).on_file("create", folder);
         created.map_err(crate::Error::from)?;
-        let plan = self.plan(Input::of(source));
-        self.compile(&plan)?;
+        self.compile(Input::of(source))?;
         self.known.wait();
         Ok(())
     }

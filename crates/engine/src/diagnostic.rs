@@ -85,6 +85,36 @@ pub struct Expansion {
 }
 
 impl Diagnostic {
+    /// Creates a warning of the engine's own about a part of a cell, from the first to the second place.
+    pub(crate) fn warning(
+        code: &str,
+        message: String,
+        cell: u32,
+        (from, to): ((usize, usize), (usize, usize)),
+    ) -> Diagnostic {
+        Diagnostic {
+            message,
+            code: Some(Code {
+                code: code.to_owned(),
+            }),
+            level: Level::Warning,
+            spans: vec![Span {
+                file_name: String::new(),
+                cell: Some(cell),
+                line_start: from.0,
+                column_start: from.1,
+                line_end: to.0,
+                column_end: to.1,
+                is_primary: true,
+                label: None,
+                suggested_replacement: None,
+                text: Vec::new(),
+                expansion: None,
+            }],
+            children: Vec::new(),
+        }
+    }
+
     /// Returns whether this is an error.
     pub fn is_error(&self) -> bool {
         self.level == Level::Error

@@ -1,6 +1,7 @@
 //! The engine: its state between cells, and what is done with it.
 
 use crate::cache::Cache;
+use crate::cell::Reading;
 use crate::cell::work::Work;
 use crate::compile::{Compiler, Messages, types};
 use crate::config::{Config, Package};
@@ -104,6 +105,8 @@ pub struct Engine {
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
     pub(crate) built: HashMap<String, Files>,
+    /// How calls of macros are read, by their paths, as far as rustc was asked.
+    pub(crate) readings: HashMap<String, Reading>,
     /// Variables that lived until their cell ended, by name.
     pub(crate) gone: HashMap<String, Gone>,
     /// Variables that the process still holds, although no cell can use them.
@@ -148,6 +151,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: built(&config.packages),
+            readings: HashMap::new(),
             gone: HashMap::new(),
             forgotten: Vec::new(),
             config,

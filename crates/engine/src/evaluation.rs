@@ -1,13 +1,15 @@
 //! The path of one cell.
 
 use crate::cell::work::Work;
-use crate::cell::{self, Mark, Parsed, words};
-use crate::compile::{Task, types};
+use crate::cell::{self, Macros, Mark, Parsed, ParsedItem, Reading, words};
+use crate::compile::{Library, Messages, Task, types};
+use crate::diagnostic::Diagnostic;
 use crate::engine::{Engine, Event, Outcome};
-use crate::error::{Error, Failure, Fault, Place, Refusal};
+use crate::error::{Error, Failure, Fault, Place, Refusal, Result};
 use crate::file::file_of_cell;
 use crate::items::Items;
 use crate::known::{Compiled, Learned};
+use crate::macros::Revisions;
 use crate::opaque::{Gone, Opaque};
 use crate::panics::Panics;
 use crate::parts::{Parts, Used};
@@ -22,6 +24,9 @@ use std::time::Instant;
 
 /// How often a cell is compiled until it is known what it moves and borrows.
 const ATTEMPTS: usize = 12;
+
+/// The code of the engine's own warning.
+const COPIED_STATIC: &str = "copied_static";
 
 /// What is evaluated.
 #[derive(Clone, Copy)]
@@ -49,6 +54,26 @@ pub(crate) struct Plan<'a> {
     pub(crate) used: Vec<String>,
     /// The calls that are written into a cell that is profiled.
     marks: Vec<Mark>,
+}
+
+impl Plan<'_> {
+    /// Returns how the calls of macros were read, by the paths of the macros.
+    fn readings(&self) -> HashMap<String, Reading> {
+        let items = self.cell.iter().flat_map(|cell| &cell.items);
+        let items = items.filter_map(|item| Some((item.calls.clone()?, Reading::Items)));
+        let others = self.cell.iter().flat_map(|cell| &cell.calls);
+        let others = others.map(|call| (call.path.clone(), Reading::Value));
+        others.chain(items).collect()
+    }
+
+    /// Returns whether a call that looks like items was read as such, and will not be.
+    fn has_misread(&self, revisions: &Revisions) -> bool {
+        let mut items = self.cell.iter().flat_map(|cell| &cell.items);
+        items.any(|item| {
+            let reading = revisions.readings.get(&item.range.start);
+            item.calls.is_some() && item.looks_like_items && reading == Some(&Reading::Value)
+        })
+    }
 }
 
 impl Input<'_> {
@@ -136,26 +161,19 @@ impl Engine {
     ) -> Result<(), Failure> {
         self.read_output(listen)?;
         self.settle();
-        let plan = self.plan(input);
-        if let Some(attribute) = plan
-            .cell
-            .iter()
-            .find_map(|cell| cell.attributes.refused.clone())
-        {
-            return Err(Failure::Refused(Refusal::Attribute(attribute)));
-        }
         let name = file_of_cell(input.source);
         self.sources
             .insert(name, (self.number, input.source.into()));
         let began = Instant::now();
-        let compiled = self.compile(&plan);
+        let compiled = self.compile(input);
         outcome.compilation = began.elapsed();
-        let compiled = compiled?;
+        let (plan, compiled) = compiled?;
         if self.control.is_asked_to_stop() {
             return Err(Failure::Interrupted { is_killed: false });
         }
-        if !compiled.warnings.is_empty() {
-            listen(Event::Warnings(compiled.warnings.clone()));
+        let warnings = [compiled.warnings.clone(), self.copied_statics(&plan)].concat();
+        if !warnings.is_empty() {
+            listen(Event::Warnings(warnings));
         }
         if self.process.is_none() {
             self.start_process()?;
@@ -199,7 +217,7 @@ impl Engine {
     pub fn type_of(&mut self, expression: &str) -> Option<String> {
         self.settle();
         let source = format!("let taper_value = {{ {expression} }};");
-        let plan = self.plan(Input::of(&source));
+        let plan = self.plan(Input::of(&source), &Revisions::default());
         let source = self.source(&plan, &Repairs::default());
         self.write(&source).ok()?;
         let messages = self.compiler.check(source.text.clone()).ok()?;
@@ -208,15 +226,35 @@ impl Engine {
         source.kinds(&messages).next().map(|(_, kind)| kind)
     }
 
-    /// Finds out what a cell consists of and what it changes.
-    pub(crate) fn plan<'a>(&self, input: Input<'a>) -> Plan<'a> {
-        let source = input.source;
-        let macros = self.items.macros_of_items();
-        let cell = cell::parse(source, &|name| macros.contains(name));
-        let (items, changed) = match &cell {
-            Some(cell) => self.items.with(self.number, source, cell),
-            None => (self.items.clone(), HashSet::new()),
+    /// Splits a cell. A macro of which nothing is known is read as items.
+    pub(crate) fn parse(&self, source: &str, revisions: &Revisions) -> Option<Parsed> {
+        let own = self.items.macros();
+        let known = |path: &str| {
+            let name = path.rsplit("::").next().unwrap_or_default();
+            let learned = || self.readings.get(path).copied();
+            let reading = own.get(name).copied().unwrap_or_else(learned);
+            reading.unwrap_or(Reading::Items)
         };
+        let macros = Macros {
+            revised: &revisions.readings,
+            known: &known,
+        };
+        cell::parse(source, &macros)
+    }
+
+    /// Finds out what a cell consists of and what it changes.
+    pub(crate) fn plan<'a>(&self, input: Input<'a>, revisions: &Revisions) -> Plan<'a> {
+        let source = input.source;
+        let cell = self.parse(source, revisions);
+        let items = self.items.without_calls(&revisions.replaced);
+        let (mut items, mut changed) = match &cell {
+            Some(cell) => items.with(self.number, source, cell),
+            None => (items, HashSet::new()),
+        };
+        if !revisions.names.is_empty() {
+            changed.extend(revisions.names.iter().cloned());
+            items.add_dependents(&mut changed);
+        }
         let lost = self.variables.affected(&changed);
         let mentions = match &cell {
             Some(cell) => cell.mentions.clone(),
@@ -252,46 +290,66 @@ impl Engine {
         }
     }
 
-    pub(crate) fn compile(&mut self, plan: &Plan) -> Result<Compiled, Failure> {
-        let mut repairs = Repairs::default();
-        let mut source = self.source(plan, &repairs);
+    /// Plans and compiles a cell, in as many attempts as it takes to learn what it does.
+    pub(crate) fn compile<'a>(
+        &mut self,
+        input: Input<'a>,
+    ) -> Result<(Plan<'a>, Compiled), Failure> {
+        let (mut revisions, mut repairs) = (Revisions::default(), Repairs::default());
+        let mut plan = self.plan(input, &revisions);
+        let attributes = plan.cell.as_ref().map(|cell| &cell.attributes);
+        if let Some(attribute) = attributes.and_then(|it| it.refused.clone()) {
+            return Err(Failure::Refused(Refusal::Attribute(attribute)));
+        }
+        let mut source = self.source(&plan, &repairs);
         let key = self.key(plan.work, &source, &source.text);
         let library = self.config.folder.join(format!("cell-{}.so", self.number));
         let is_repeated = plan.is_repeated && !plan.items.defines_statics();
         if let Some((learned, library)) = self.known.recall(&key, library, is_repeated) {
-            let source = self.source(plan, &learned.repairs);
-            return Ok(Compiled::new(source, learned, library));
+            if learned.revisions != revisions {
+                plan = self.plan(input, &learned.revisions);
+            }
+            let source = self.source(&plan, &learned.repairs);
+            return Ok((plan, Compiled::new(source, learned, library)));
         }
+        // What is said about items that are none either way.
+        let mut misread: Option<Vec<Diagnostic>> = None;
         for _ in 0..ATTEMPTS {
-            self.write(&source)?;
-            let task = Task {
-                work: plan.work,
-                attributes: plan.items.attributes(),
-                text: &source.text,
-                contains: &|text| source.contains(text),
-            };
-            let control = self.control.clone();
-            let compiled = self.compiler.compile(&task, &control)?;
-            let mut messages = compiled.messages;
+            let (mut messages, library) = self.attempt(&plan, &source)?;
             let lints = source.lints(&mut messages);
-            if let Some(library) = compiled.library {
+            if let Some(library) = library {
                 let kinds = source.kinds(&messages).collect();
                 if repairs.learn_kinds(&kinds, &source) {
-                    source = self.source(plan, &repairs);
+                    source = self.source(&plan, &repairs);
                     continue;
                 }
                 messages.diagnostics.retain(|it| !types::is_ours(it));
                 let learned = Learned {
+                    revisions,
                     repairs,
                     kinds,
                     lints,
                     warnings: messages.diagnostics,
                 };
                 self.known.keep(key, &learned, &library, is_repeated);
-                return Ok(Compiled::new(source, learned, library.path));
+                return Ok((plan, Compiled::new(source, learned, library.path)));
             }
-            repairs.learn(messages, &source)?;
-            source = self.source(plan, &repairs);
+            let is_revised = plan.cell.as_ref().is_some_and(|cell| {
+                revisions.learn(&messages, &source, cell, plan.source, &plan.items)
+            });
+            if is_revised {
+                if plan.has_misread(&revisions) {
+                    misread.get_or_insert_with(|| source.errors(&messages));
+                }
+                plan = self.plan(input, &revisions);
+                repairs = Repairs::default();
+            } else if let Err(failure) = repairs.learn(messages, &source) {
+                return Err(match (failure, misread) {
+                    (Failure::Compile(_), Some(errors)) => Failure::Compile(errors),
+                    (failure, _) => failure,
+                });
+            }
+            source = self.source(&plan, &repairs);
         }
         let output = "the cell's variables could not be sorted out".to_owned();
         Err(Error::Compiler {
@@ -299,6 +357,20 @@ impl Engine {
             output,
         }
         .into())
+    }
+
+    /// Calls rustc once. Returns its messages and, if the cell compiled, its library.
+    fn attempt(&mut self, plan: &Plan, source: &Source) -> Result<(Messages, Option<Library>)> {
+        self.write(source)?;
+        let task = Task {
+            work: plan.work,
+            attributes: plan.items.attributes(),
+            text: &source.text,
+            contains: &|text| source.contains(text),
+        };
+        let control = self.control.clone();
+        let compiled = self.compiler.compile(&task, &control)?;
+        Ok((compiled.messages, compiled.library))
     }
 
     /// Returns the source of a cell.
@@ -383,6 +455,22 @@ impl Engine {
         Ok((ran, failure))
     }
 
+    /// Returns warnings about statics that macros make: the engine cannot see them, so each cell compiles one of its own.
+    fn copied_statics(&self, plan: &Plan) -> Vec<Diagnostic> {
+        let calls = plan.items.copied_statics(self.number).into_iter();
+        let warning = |item: &ParsedItem| {
+            let name = item.calls.as_deref().unwrap_or_default();
+            let message = format!(
+                "`{name}!` makes a static, of which each cell has a copy with the first value. Write the static itself, \
+                 without the macro"
+            );
+            let position = |at| cell::text::position(plan.source, at);
+            let range = (position(item.range.start), position(item.range.end));
+            Diagnostic::warning(COPIED_STATIC, message, self.number, range)
+        };
+        calls.map(warning).collect()
+    }
+
     /// Describes a variable that was not kept.
     fn describe_gone(
         &self,
@@ -404,6 +492,7 @@ impl Engine {
 
     /// Takes over what a cell has changed. A cell that failed has defined its items, but no variable.
     fn commit(&mut self, plan: Plan, compiled: Compiled, is_done: bool, outcome: &mut Outcome) {
+        self.readings.extend(plan.readings());
         outcome.effects = Some(self.effects(&plan, &compiled, is_done));
         self.items = plan.items;
         self.items.set_loaded();

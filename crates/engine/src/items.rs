@@ -8,10 +8,10 @@ use crate::cell::text;
 use crate::cell::uses::Uses;
 use crate::cell::words;
 use crate::cell::work::Work;
-use crate::cell::{Content, Mark, Parsed, ParsedItem};
-use crate::file::File;
+use crate::cell::{Content, Mark, Parsed, ParsedItem, Reading};
+use crate::file::{File, Position, file_of_cell};
 use kept::{CellItems, KeptItem, symbol_of};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,12 +49,12 @@ impl Items {
                 items.replace(key, item, &mut changed);
             }
         }
-        items.cells.retain(|cell| !cell.items.is_empty());
         items.add_dependents(&mut changed);
         if !cell.items.is_empty() || !cell.imports.is_empty() {
             let kept = |item: &ParsedItem| KeptItem {
                 removed: Vec::new(),
                 symbols: vec![None; item.statics.len()],
+                replaced_macro: None,
                 item: Arc::new(item.clone()),
             };
             items.cells.push(CellItems {
@@ -63,7 +63,37 @@ impl Items {
                 items: cell.items.iter().map(kept).collect(),
             });
         }
+        items.remove_unused_macros();
+        items
+            .cells
+            .retain(|cell| !cell.items.is_empty() || cell.number == number);
         (items, changed)
+    }
+
+    /// Returns the items without these calls of macros, and with what changes by that added to `changed`.
+    pub(crate) fn without_calls(&self, calls: &BTreeSet<(String, usize)>) -> Items {
+        let mut items = self.clone();
+        for cell in &mut items.cells {
+            let name = file_of_cell(&cell.source);
+            let is_replaced = |kept: &KeptItem| {
+                kept.item.calls.is_some() && calls.contains(&(name.clone(), kept.item.range.start))
+            };
+            cell.items.retain(|kept| !is_replaced(kept));
+        }
+        items
+    }
+
+    /// Returns the call of a macro at a place of the cell with this number: the name of the cell's file, and where it begins.
+    pub(crate) fn call_at(&self, number: u32, place: Position) -> Option<(String, usize)> {
+        let cell = self.cells.iter().find(|cell| cell.number == number)?;
+        let is_there = |kept: &&KeptItem| {
+            let position = |at| text::position(&cell.source, at);
+            let range = &kept.item.range;
+            kept.item.calls.is_some()
+                && (position(range.start)..position(range.end)).contains(&place)
+        };
+        let found = cell.items.iter().find(is_there)?;
+        Some((file_of_cell(&cell.source), found.item.range.start))
     }
 
     /// Imports a name, in place of what it meant before.
@@ -84,6 +114,9 @@ impl Items {
     fn replace(&mut self, key: &Key, new: &ParsedItem, changed: &mut HashSet<String>) {
         let old = self.find(key);
         let is_same = old.is_some_and(|old| old.digest == new.digest);
+        if let Key::Macro(name) = key {
+            self.replace_macro(name);
+        }
         self.remove(|it| it == key);
         if let Key::Type(name) | Key::Value(name) | Key::Macro(name) = key {
             let count = self.imports.len();
@@ -92,6 +125,45 @@ impl Items {
             if !is_same && new.shapes_types {
                 changed.insert(name.clone());
             }
+        }
+    }
+
+    /// Takes a macro its name. What its calls have made does not change, so its rules stay in front of them.
+    fn replace_macro(&mut self, name: &str) {
+        let key = Key::Macro(name.to_owned());
+        for kept in self.kept_mut() {
+            if kept.item.keys.iter().any(|(it, _)| *it == key) {
+                kept.item = Arc::new(ParsedItem {
+                    keys: Vec::new(),
+                    parts: Vec::new(),
+                    makes: None,
+                    ..ParsedItem::clone(&kept.item)
+                });
+                kept.replaced_macro = Some(name.to_owned());
+            }
+        }
+    }
+
+    /// Removes replaced macros behind which no call is left before the next macro of the name.
+    fn remove_unused_macros(&mut self) {
+        let mut is_called: HashMap<String, bool> = HashMap::new();
+        for cell in self.cells.iter_mut().rev() {
+            let mut left: Vec<KeptItem> = Vec::new();
+            for kept in cell.items.drain(..).rev() {
+                if kept.item.calls.is_some() {
+                    is_called.values_mut().for_each(|it| *it = true);
+                }
+                let name = match (&kept.replaced_macro, &kept.item.makes) {
+                    (Some(name), _) | (None, Some((name, _))) => Some(name.clone()),
+                    (None, None) => None,
+                };
+                let was_called = name.and_then(|name| is_called.insert(name, false));
+                if kept.replaced_macro.is_none() || was_called == Some(true) {
+                    left.push(kept);
+                }
+            }
+            left.reverse();
+            cell.items = left;
         }
     }
 
@@ -141,7 +213,7 @@ impl Items {
 
     /// Adds the names of all types that contain something of a changed meaning. Statics that contain it get
     /// new values.
-    fn add_dependents(&mut self, changed: &mut HashSet<String>) {
+    pub(crate) fn add_dependents(&mut self, changed: &mut HashSet<String>) {
         let mut count = usize::MAX;
         while count != changed.len() {
             count = changed.len();
@@ -220,6 +292,50 @@ impl Items {
         self.attributes.join("\n")
     }
 
+    /// Returns, for each cell, where replaced macros are named, and their new names: rustc does not allow that one of a file
+    /// hides another.
+    fn renamed_macros(&self) -> HashMap<u32, Vec<(Range<usize>, String)>> {
+        let mut names: HashMap<&str, Option<String>> = HashMap::new();
+        let mut renamed: HashMap<u32, Vec<(Range<usize>, String)>> = HashMap::new();
+        if self.kept().all(|kept| kept.replaced_macro.is_none()) {
+            return renamed;
+        }
+        for cell in &self.cells {
+            for kept in &cell.items {
+                if let Some(name) = &kept.replaced_macro {
+                    let digest = taper_host::digest::of(kept.item.digest.as_bytes());
+                    names.insert(name, Some(format!("{name}_{}", &digest[..8])));
+                } else if let Some((name, _)) = &kept.item.makes {
+                    names.insert(name, None);
+                }
+                for (name, range) in &kept.item.names_macros {
+                    if let Some(Some(new)) = names.get(&**name) {
+                        let places = renamed.entry(cell.number).or_default();
+                        places.push((range.clone(), new.clone()));
+                    }
+                }
+            }
+        }
+        renamed
+    }
+
+    /// Returns the calls of the cell with this number that may make a static of which each cell has a copy.
+    pub(crate) fn copied_statics(&self, number: u32) -> Vec<&ParsedItem> {
+        let makers = self.kept().filter(|kept| kept.item.may_copy);
+        let makers: HashSet<&str> = makers
+            .filter_map(|kept| Some(&*kept.item.makes.as_ref()?.0))
+            .collect();
+        let calls = self.all().filter(|(cell, _)| *cell == number);
+        let calls = calls.filter(|(_, item)| {
+            let name = item
+                .calls
+                .as_ref()
+                .and_then(|path| path.rsplit("::").next());
+            item.may_copy && name.is_some() || name.is_some_and(|name| makers.contains(name))
+        });
+        calls.map(|(_, item)| item).collect()
+    }
+
     /// Returns the names of types that need no path.
     pub(crate) fn names(&self) -> HashSet<&str> {
         let keys = self.kept().flat_map(|kept| &kept.item.keys);
@@ -262,11 +378,10 @@ impl Items {
         self.imports.iter().map(|import| &*import.name)
     }
 
-    /// Returns the names of macros that expand to items.
-    pub(crate) fn macros_of_items(&self) -> HashSet<&str> {
-        self.kept()
-            .filter_map(|kept| kept.item.makes_items.as_deref())
-            .collect()
+    /// Returns the macros of the notebook, with what their rules show.
+    pub(crate) fn macros(&self) -> HashMap<&str, Option<Reading>> {
+        let made = self.kept().filter_map(|kept| kept.item.makes.as_ref());
+        made.map(|(name, reading)| (&**name, *reading)).collect()
     }
 
     /// Returns the imports that precede the cell with this number, whose own imports are in its file.
@@ -288,7 +403,7 @@ impl Items {
         let cells = self.cells.iter().filter(|cell| cell.number != number);
         let mut texts = [String::new(), String::new()];
         for (cell, kept) in cells.flat_map(|cell| cell.items.iter().map(move |kept| (cell, kept))) {
-            let text = &mut texts[usize::from(!kept.item.is_macro)];
+            let text = &mut texts[usize::from(!kept.item.is_textual)];
             for part in text::outside(kept.item.range.clone(), &kept.removed) {
                 text.push_str(&cell.source[part]);
             }
@@ -297,17 +412,21 @@ impl Items {
         texts.concat()
     }
 
-    /// Returns the files with the items, macros first: a macro must be before all that use it. `number` is that of
+    /// Returns the files with the items, first macros and their calls in order: a macro must be before all that use it. `number` is that of
     /// the cell which is compiled, `imports` are its own, and `marks` are written into its items.
     pub(crate) fn files(&self, number: u32, imports: &[Range<usize>], marks: &[Mark]) -> Vec<File> {
-        let macros = self.cells.iter().filter_map(CellItems::macros);
-        let items = self.cells.iter().filter_map(|cell| {
+        let renamed = self.renamed_macros();
+        let file = |cell: &CellItems, is_textual| {
             let (imports, marks): (&[_], &[_]) = match cell.number == number {
                 true => (imports, marks),
                 false => (&[], &[]),
             };
-            cell.file(self.loads + 1, imports, marks)
-        });
+            let imports = if is_textual { &[] } else { imports };
+            let renamed = renamed.get(&cell.number).map_or(&[][..], Vec::as_slice);
+            cell.file(self.loads + 1, is_textual, imports, marks, renamed)
+        };
+        let macros = self.cells.iter().filter_map(|cell| file(cell, true));
+        let items = self.cells.iter().filter_map(|cell| file(cell, false));
         macros.chain(items).collect()
     }
 }

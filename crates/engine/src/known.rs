@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::compile::Library;
 use crate::diagnostic::Diagnostic;
+use crate::macros::Revisions;
 use crate::question::Lints;
 use crate::repair::Repairs;
 use crate::source::Source;
@@ -25,6 +26,7 @@ pub(crate) struct Compiled {
 /// What the compiler has said about a cell, without numbers of cells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Learned {
+    pub(crate) revisions: Revisions,
     pub(crate) repairs: Repairs,
     pub(crate) kinds: HashMap<String, String>,
     pub(crate) lints: Lints,

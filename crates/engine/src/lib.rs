@@ -62,6 +62,7 @@
 //! | `compile/` | rustc and the linker |
 //! | `source.rs` | writes a cell's crate, and finds the cell in messages about it |
 //! | `glue.rs` | what that contains besides the cell |
+//! | `macros.rs` | learns how calls of macros are read, and what they replace |
 //! | `repair.rs`, `opaque.rs` | learns from an attempt to compile; how values without a nameable type are kept |
 //! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
 //! | `needs.rs` | which cells must run before another |
@@ -93,6 +94,7 @@ mod interior;
 mod interrupt;
 mod items;
 mod known;
+mod macros;
 mod needs;
 mod observe;
 mod opaque;

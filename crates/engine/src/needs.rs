@@ -61,7 +61,7 @@ pub fn needed(cells: &[CellSource], index: usize) -> Vec<usize> {
 
 /// Returns the names that a cell mentions and does not define before.
 fn mentioned(source: &str) -> HashSet<String> {
-    let Some(cell) = cell::parse(source, &|_| false) else {
+    let Some(cell) = cell::parse(source, &cell::Macros::NONE) else {
         return words::of(source);
     };
     let of_items = cell.items.iter().flat_map(|item| &item.mentions);

@@ -183,6 +183,15 @@ impl Source {
         })
     }
 
+    /// Returns the errors, with their places in the cells.
+    pub(crate) fn errors(&self, messages: &Messages) -> Vec<Diagnostic> {
+        let errors = messages.errors().cloned().map(|mut error| {
+            self.locate(&mut error);
+            error
+        });
+        errors.collect()
+    }
+
     /// Returns the warnings about the cell that is compiled.
     pub(crate) fn warnings(&self, warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let number = self.files.last().map(|file| file.cell);

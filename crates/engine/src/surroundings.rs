@@ -2,6 +2,7 @@
 
 use crate::cell;
 use crate::engine::Engine;
+use crate::macros::Revisions;
 use crate::variables::Variable;
 
 /// The items and the variables around a cell.
@@ -18,8 +19,7 @@ impl Engine {
     /// replace nothing.
     pub fn surroundings(&mut self, items: &str) -> Surroundings {
         self.settle();
-        let macros = self.items.macros_of_items();
-        let cell = cell::parse(items, &|name| macros.contains(name)).unwrap_or_default();
+        let cell = self.parse(items, &Revisions::default()).unwrap_or_default();
         let number = self.next_number();
         let (all, _) = self.items.with(number, items, &cell);
         let text = format!(

@@ -465,3 +465,77 @@ fn attributes_of_a_cell_apply_to_it_and_change_nothing_else() {
         ("a + b", "= 3"),
     ]);
 }
+
+#[test]
+fn items_of_macros_are_kept_and_replaced() {
+    let mut cells = Cells::start();
+    for (cell, expected) in [
+        (
+            "macro_rules! unit { (@i $n:ident $v:expr) => { impl $n { fn m(&self) -> f64 { self.0 * $v } } };\n\
+             ($n:ident = $v:expr) => { #[derive(Debug)] struct $n(f64); unit!(@i $n $v); } }",
+            "",
+        ),
+        ("unit!(Mile = 1609.0);", ""),
+        ("let m = Mile(2.0);\nm.m()", "= 3218.0"),
+        ("unit!(Mile = 1600.0)", ""),
+        ("Mile(2.0).m()", "= 3200.0"),
+        ("m", "error at 6:1:1: cannot find value `m` in this scope"),
+        ("let m = Mile(1.0);", ""),
+        // What was made with the old rules stays.
+        (
+            "macro_rules! unit { ($n:ident, $v:expr) => { struct $n(f64, u8); } }",
+            "",
+        ),
+        ("unit!(Yard, 0.9);\nm.m() + Yard(1.0, 2).0", "= 1601.0"),
+        ("struct Mile { x: i32 }\nMile { x: 7 }.x", "= 7"),
+        ("m", "error at 11:1:1: cannot find value `m` in this scope"),
+        // The rules of these do not show what they make.
+        (
+            "macro_rules! same { ($($t:tt)*) => { $($t)* } }\nsame!(fn one() -> i32 { 1 });\nsame!(let two = 2;);\nsame!(one() + two)",
+            "= 3",
+        ),
+        ("one()", "= 1"),
+        (
+            "macro_rules! hi { () => { println!(\"hi\") } }\nhi!()",
+            "hi",
+        ),
+        (
+            "macro_rules! both { ($a:ident) => { let $a = 1; print!(\"b\"); } }\nboth!(c)",
+            "b",
+        ),
+        (
+            "same! { struct Q(Unknown); }",
+            "error at 16:1:18: cannot find type `Unknown` in this scope",
+        ),
+        (
+            "same! { struct Q(u8, ; }",
+            "error at 17:1:24: mismatched closing delimiter: `}`",
+        ),
+    ] {
+        assert_eq!(cells.run(cell).trim_end(), expected, "{cell}");
+    }
+    let lost = cells.evaluate("unit!(Yard, 0.8);").1;
+    assert!(lost.failure.is_none() && lost.lost.is_empty());
+    cells.check(
+        "macro_rules! counter { ($n:ident) => { static $n: u8 = 1; } }\n#%%\ncounter!(N);",
+        "warning: `counter!` makes a static, of which each cell has a copy with the first value. Write the static itself, \
+         without the macro",
+    );
+}
+
+#[test]
+fn thread_locals_are_replaced() {
+    check_each(&[
+        (
+            "thread_local! { static T: std::cell::Cell<u8> = std::cell::Cell::new(1); }\nT.set(2);",
+            "",
+        ),
+        ("T.get()", "= 2"),
+        (
+            "thread_local! { static T: std::cell::Cell<i64> = std::cell::Cell::new(-3); }",
+            "",
+        ),
+        ("T.get()", "= -3"),
+        ("fn T() -> u8 { 4 }\nT()", "= 4"),
+    ]);
+}

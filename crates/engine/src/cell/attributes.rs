@@ -60,12 +60,12 @@ impl Attributes {
 
 #[cfg(test)]
 mod tests {
-    use crate::cell::parse;
+    use crate::cell::{Macros, parse};
 
     #[test]
     fn attributes_are_those_of_the_cell_unless_the_crate_needs_them() {
         let source = "//! Words.\n#![allow(unused)] #![forbid(unsafe_code)]\n#![recursion_limit = \"256\"]\n#![rustfmt::skip]\nlet x = 1;";
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         assert_eq!(cell.attributes.ranges.len(), 5);
         assert_eq!(
             cell.attributes.levels,
@@ -73,14 +73,14 @@ mod tests {
         );
         assert_eq!(cell.attributes.of_crate, ["#![recursion_limit = \"256\"]"]);
         assert_eq!(cell.attributes.refused, None);
-        let cell = parse("#![no_std]\nlet x = 1;", &|_| false).expect("it is valid");
+        let cell = parse("#![no_std]\nlet x = 1;", &Macros::NONE).expect("it is valid");
         assert_eq!(cell.attributes.refused.as_deref(), Some("#![no_std]"));
     }
 
     #[test]
     fn a_static_is_never_forbidden() {
         let source = "#![forbid(unsafe_code)]\nstatic N: i32 = 1; fn f() {}";
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         assert_eq!(
             cell.items[0].levels,
             "#[deny(unsafe_code)] #[allow(unsafe_code)]"

@@ -58,13 +58,13 @@ pub(super) fn keep_last(bindings: &mut Vec<Binding>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::cell::parse;
+    use crate::cell::{Macros, parse};
 
     #[test]
     fn variables_of_all_patterns_are_found() {
         let source = "let (a, mut b) = f(); let [c, .., d] = g; let P { x, y: e } = p; let &h = r; let i @ 1..=9 = 3 else { return };
             let Some(j) = k else { return }; let _ = 1; let None = l else { return }; let m: i32; let r#type = 1; let a = 2;";
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         let names: Vec<&str> = cell.bindings.iter().map(|b| b.name.as_str()).collect();
         assert_eq!(
             names,

@@ -164,45 +164,13 @@ fn text(source: &str) -> String {
     tokens.map_or_else(|_| source.to_owned(), |tokens| tokens.to_string())
 }
 
-/// Returns the name of a macro whose first rule expands to items.
-pub(super) fn macro_of_items(item: &Item) -> Option<String> {
-    let Item::Macro(definition) = item else {
-        return None;
-    };
-    let name = definition.ident.as_ref()?.to_string();
-    let mut tokens = definition.mac.tokens.clone().into_iter();
-    let is_arrow = |token: &proc_macro2::TokenTree| token.to_string() == ">";
-    tokens.find(is_arrow)?;
-    let proc_macro2::TokenTree::Group(expansion) = tokens.next()? else {
-        return None;
-    };
-    let first = expansion
-        .stream()
-        .into_iter()
-        .find_map(|token| match token {
-            proc_macro2::TokenTree::Group(repeated) => {
-                repeated.stream().into_iter().next().map(|t| t.to_string())
-            }
-            proc_macro2::TokenTree::Punct(mark) if mark.as_char() == '$' => None,
-            token => Some(token.to_string()),
-        })?;
-    ITEMS.contains(&first.as_str()).then_some(name)
-}
-
-/// The words with which an item begins.
-#[rustfmt::skip]
-const ITEMS: [&str; 16] = [
-    "#", "async", "const", "enum", "extern", "fn", "impl", "macro_rules", "mod", "pub", "static", "struct",
-    "trait", "type", "union", "unsafe",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::parse;
+    use crate::cell::{Macros, parse};
 
     fn keys(source: &str) -> Vec<Key> {
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         let keys = cell.items.into_iter().flat_map(|item| item.keys);
         keys.map(|(key, _)| key).collect()
     }
@@ -227,7 +195,7 @@ mod tests {
     #[test]
     fn a_definition_changes_with_its_fields_and_not_with_its_comments() {
         let digest = |source: &str| {
-            let cell = parse(source, &|_| false).expect("it is valid");
+            let cell = parse(source, &Macros::NONE).expect("it is valid");
             cell.items[0].digest.clone()
         };
         let first = digest("let a = 1;\nstruct P { x: i32 }");

@@ -2,7 +2,8 @@
 //!
 //! - [`mod@parse`] splits the source, whose inner attributes [`attributes`] reads; [`flow`] finds `?` and `.await`,
 //!   [`bindings`] the new variables, [`temporaries`] what they borrow from without a name, [`places`] where variables are
-//!   named, [`closures`] the closures;
+//!   named, [`closures`] the closures; [`macros`] says
+//!   how calls of macros are read;
 //! - [`words`] says which names a piece of source mentions, [`uses`] what they are there; [`work`] how much it may
 //!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
@@ -17,6 +18,7 @@ mod content;
 mod flow;
 pub(crate) mod imports;
 pub(crate) mod keys;
+mod macros;
 mod marks;
 mod parse;
 mod places;
@@ -30,8 +32,9 @@ pub(crate) mod work;
 pub(crate) use bindings::Binding;
 pub(crate) use closures::Closure;
 pub(crate) use content::Content;
+pub(crate) use macros::{Macros, Reading};
 pub(crate) use marks::{Mark, marks};
-pub(crate) use parse::{Parsed, ParsedItem, parse};
+pub(crate) use parse::{Call, Parsed, ParsedItem, parse};
 pub(crate) use places::Place;
 pub(crate) use temporaries::Temporary;
 

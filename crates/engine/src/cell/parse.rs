@@ -7,6 +7,7 @@ use super::content::{self, Content};
 use super::flow::{self, Flow};
 use super::imports::{self, Import};
 use super::keys::{self, Key};
+use super::macros::{self, Macros, Own, Reading};
 use super::places::{Place, Places};
 use super::statics::{self, Static};
 use super::temporaries::{self, Temporary};
@@ -18,7 +19,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use syn::parse::Parser;
 use syn::visit::Visit;
-use syn::{Attribute, Block, Expr, Item, Local, Macro, Stmt};
+use syn::{Attribute, Block, Expr, ExprMacro, Item, Local, MacroDelimiter, Stmt, StmtMacro};
 
 /// A cell that Rust's grammar accepts.
 #[derive(Default)]
@@ -51,6 +52,8 @@ pub(crate) struct Parsed {
     pub(crate) overwrites: HashSet<String>,
     /// The names that the value of each new variable mentions.
     pub(crate) origins: Vec<(String, HashSet<String>)>,
+    /// The calls of macros that are read as values or statements.
+    pub(crate) calls: Vec<Call>,
     /// Whether a `?` can end the cell.
     pub(crate) has_try: bool,
     /// Whether the cell waits for a future.
@@ -80,14 +83,40 @@ pub(crate) struct ParsedItem {
     pub(crate) file: Option<(usize, String)>,
     /// Whether values can have a type that this item defines or is part of.
     pub(crate) shapes_types: bool,
-    /// The name, if this is a macro that expands to items.
-    pub(crate) makes_items: Option<String>,
-    /// Whether this is a macro, which must be before all that use it.
-    pub(crate) is_macro: bool,
+    /// The name, if this is a macro, and what its rules show.
+    pub(crate) makes: Option<(String, Option<Reading>)>,
+    /// The path of the macro, if this is a call of one.
+    pub(crate) calls: Option<String>,
+    /// Whether what is passed to that macro looks like items.
+    pub(crate) looks_like_items: bool,
+    /// Whether it is a call that needs a semicolon as an item.
+    pub(crate) needs_semicolon: bool,
+    /// Whether it is a macro or a call that may make a static of which nothing is known.
+    pub(crate) may_copy: bool,
+    /// Where it names macros, if its place matters.
+    pub(crate) names_macros: Vec<(String, Range<usize>)>,
+    /// Whether its place matters: a macro must be before all that use it, a call behind its macro.
+    pub(crate) is_textual: bool,
     /// How much it may compute.
     pub(crate) work: Work,
     /// The levels of lints that its cell sets, as attributes.
     pub(crate) levels: String,
+}
+
+/// A call of a macro that is a statement.
+pub(crate) struct Call {
+    pub(crate) range: Range<usize>,
+    /// The path of the macro.
+    pub(crate) path: String,
+}
+
+impl Call {
+    fn of(call: &StmtMacro) -> Call {
+        Call {
+            range: range(call),
+            path: macros::path_of(&call.mac),
+        }
+    }
 }
 
 impl Parsed {
@@ -102,8 +131,7 @@ impl Parsed {
 }
 
 /// Splits the source of a cell; returns `None` if it is not valid Rust, which rustc explains better.
-/// `makes_items` says which macros expand to items.
-pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<Parsed> {
+pub(crate) fn parse(source: &str, macros: &Macros) -> Option<Parsed> {
     let grammar = |input: syn::parse::ParseStream| {
         let attributes = input.call(Attribute::parse_inner)?;
         Ok((attributes, input.call(Block::parse_within)?))
@@ -115,10 +143,10 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
     };
     let mut places = Places::default();
     let mut closures = Closures::default();
-    let mut own_macros: Vec<String> = Vec::new();
+    let mut own = Own::new();
     let last = statements.len().wrapping_sub(1);
-    for (index, statement) in statements.iter().enumerate() {
-        let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
+    for (index, statement) in statements.into_iter().map(as_call).enumerate() {
+        let statement = &statement;
         if !matches!(statement, Stmt::Item(_)) {
             parsed.statements.push(range(statement));
             closures.visit_stmt(statement);
@@ -128,14 +156,9 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                 parsed.imports.push((range(import), imports::of(import)));
             }
             Stmt::Item(item) => {
-                if let Some(name) = keys::macro_of_items(item) {
-                    own_macros.push(name);
-                }
+                own.extend(macros::defined(item));
                 let item = item_of(item, source, &parsed.attributes);
                 parsed.items.push(item);
-            }
-            Stmt::Macro(call) if is_item(&call.mac, &makes) => {
-                parsed.items.push(macro_call(call, source));
             }
             Stmt::Local(local) => {
                 let mentions = words_of_initializer(local, source);
@@ -170,12 +193,20 @@ pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<
                 }
             }
             Stmt::Macro(call) => {
+                let reading = macros.reading(&call.mac, range(call).start, &own);
+                if reading == Reading::Items {
+                    parsed.statements.pop();
+                    parsed.items.push(macro_call(call, source));
+                    continue;
+                }
+                parsed.calls.push(Call::of(call));
                 places.visit_macro(&call.mac);
                 let mut uses = Uses::default();
                 uses.visit_macro(&call.mac);
                 parsed.mention(words::of(&source[range(statement)]), uses);
                 parsed.add(&flow::of(statement));
-                if call.semi_token.is_none() && index == last {
+                let has_value = reading == Reading::Value && call.semi_token.is_none();
+                if has_value && index == last {
                     parsed.tail = Some(range(call));
                 }
             }
@@ -230,11 +261,6 @@ fn has_value(expression: &Expr) -> bool {
     !matches!(expression, Expr::Verbatim(_) | Expr::Assign(_))
 }
 
-fn is_item(call: &Macro, makes_items: &dyn Fn(&str) -> bool) -> bool {
-    let name = call.path.segments.last();
-    name.is_some_and(|name| statics::is_known(call) || makes_items(&name.ident.to_string()))
-}
-
 fn item_of(item: &Item, source: &str, attributes: &Attributes) -> ParsedItem {
     let whole = range(item);
     let statics = statics::of(item);
@@ -251,9 +277,20 @@ fn item_of(item: &Item, source: &str, attributes: &Attributes) -> ParsedItem {
         statics,
         digest: keys::digest(item),
         file: file_of(item),
-        makes_items: keys::macro_of_items(item),
+        makes: macros::defined(item),
+        calls: None,
+        looks_like_items: false,
+        needs_semicolon: false,
+        may_copy: match item {
+            Item::Macro(it) => macros::mentions_static(it.mac.tokens.clone()),
+            _ => false,
+        },
         shapes_types: !matches!(item, Item::Fn(_) | Item::Static(_) | Item::Impl(_)),
-        is_macro: matches!(item, Item::Macro(definition) if definition.ident.is_some()),
+        names_macros: match item {
+            Item::Macro(it) => macros::named(&it.mac, it.ident.as_ref()),
+            _ => Vec::new(),
+        },
+        is_textual: is_textual(item),
         range: whole,
     }
 }
@@ -264,25 +301,64 @@ fn parts_of(item: &Item, source: &str) -> Vec<(Uses, u64)> {
     Uses::of_parts(item).into_iter().zip(versions).collect()
 }
 
-fn macro_call(call: &syn::StmtMacro, source: &str) -> ParsedItem {
+/// Returns a call without a semicolon at the end of a cell in the form of all others.
+fn as_call(statement: Stmt) -> Stmt {
+    match statement {
+        Stmt::Expr(Expr::Macro(ExprMacro { attrs, mac }), semi_token) => Stmt::Macro(StmtMacro {
+            attrs,
+            mac,
+            semi_token,
+        }),
+        statement => statement,
+    }
+}
+
+/// Returns whether the place of an item matters to macros.
+fn is_textual(item: &Item) -> bool {
+    match item {
+        Item::Macro(_) => true,
+        Item::Mod(module) => module
+            .attrs
+            .iter()
+            .any(|it| it.path().is_ident("macro_use")),
+        _ => false,
+    }
+}
+
+fn macro_call(call: &StmtMacro, source: &str) -> ParsedItem {
     let whole = range(call);
-    let key = Key::MacroCall(source[whole.clone()].to_owned());
+    let statics = statics::of_call(call);
+    let mut keys: Vec<Key> = statics
+        .iter()
+        .flat_map(|it| it.values())
+        .map(|(name, _)| Key::Value(name.to_owned()))
+        .collect();
+    if keys.is_empty() {
+        keys.push(Key::MacroCall(source[whole.clone()].to_owned()));
+    }
+    let mut uses = Uses::default();
+    uses.visit_macro(&call.mac);
+    let part = (uses, keys::version(&source[whole.clone()]));
+    let is_known = !statics.is_empty();
     ParsedItem {
-        keys: vec![(key, whole.clone())],
-        mentions: words::of(&source[whole.clone()]),
-        parts: {
-            let mut uses = Uses::default();
-            uses.visit_macro(&call.mac);
-            vec![(uses, keys::version(&source[whole.clone()]))]
-        },
+        parts: vec![part; keys.len()],
+        keys: keys.into_iter().map(|key| (key, whole.clone())).collect(),
+        // A macro that gets other rules does not change what its calls have made.
+        mentions: words::of(&call.mac.tokens.to_string()),
         content: None,
         work: work::of(&source[whole.clone()]),
-        statics: statics::of_call(call),
+        statics,
         digest: call.mac.tokens.to_string(),
         file: None,
-        makes_items: None,
+        makes: None,
+        calls: Some(macros::path_of(&call.mac)),
+        looks_like_items: macros::looks_like_items(call.mac.tokens.clone()),
+        may_copy: !is_known && macros::mentions_static(call.mac.tokens.clone()),
+        needs_semicolon: call.semi_token.is_none()
+            && !matches!(call.mac.delimiter, MacroDelimiter::Brace(_)),
         shapes_types: true,
-        is_macro: false,
+        names_macros: macros::named(&call.mac, None),
+        is_textual: true,
         levels: String::new(),
         range: whole,
     }
@@ -303,7 +379,7 @@ mod tests {
     use super::*;
 
     fn parsed(source: &str) -> Parsed {
-        parse(source, &|_| false).expect("it is valid")
+        parse(source, &Macros::NONE).expect("it is valid")
     }
 
     #[test]
@@ -325,7 +401,14 @@ mod tests {
         let source = "macro_rules! getter { ($n:ident) => { fn $n() {} }; }\ngetter!(seven);\nprintln!(\"a\");";
         let cell = parsed(source);
         assert_eq!(cell.items.len(), 2);
-        let known = parse("getter!(nine);\nnine()", &|name| name == "getter").expect("valid");
+        let macros = Macros {
+            known: &|name| match name {
+                "getter" => Reading::Items,
+                _ => Reading::Value,
+            },
+            ..Macros::NONE
+        };
+        let known = parse("getter!(nine);\nnine()", &macros).expect("valid");
         assert_eq!(known.items.len(), 1);
         assert!(known.tail.is_some());
     }
@@ -342,6 +425,6 @@ mod tests {
 
     #[test]
     fn an_invalid_cell_is_left_to_rustc() {
-        assert!(parse("let a = ;", &|_| false).is_none());
+        assert!(parse("let a = ;", &Macros::NONE).is_none());
     }
 }

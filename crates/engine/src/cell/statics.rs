@@ -1,9 +1,10 @@
-//! Statics and thread-local variables, which keep their value over cells.
+//! Statics, thread-local and lazy ones among them, which keep their value over cells.
 //!
 //! All items are compiled again with each cell. A static must not be: only the cell that defines it contains
 //! it, under a symbol of its own, and later cells link to that symbol.
 
 use super::text::range;
+use crate::compile::SUPPORT;
 use std::ops::Range;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
@@ -16,9 +17,19 @@ use syn::{ParenthesizedGenericArguments, Token, Type, TypeBareFn, TypeReference,
 pub(crate) struct Static {
     /// The item in the source of its cell.
     pub(crate) range: Range<usize>,
-    /// The declarations: one for a static, several for a `thread_local!`.
+    /// The declarations: one for a static, several for a macro.
     declared: Vec<Declared>,
-    is_thread_local: bool,
+    form: Form,
+}
+
+/// What declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Static,
+    /// `thread_local!`.
+    ThreadLocal,
+    /// `lazy_static!`.
+    Lazy,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +43,7 @@ struct Declared {
 impl Static {
     /// Returns the names and types; `None` in place of the type where the value can change whatever the type is.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        let can_change = |it: &Declared| self.is_thread_local || it.is_mutable;
+        let can_change = |it: &Declared| self.form == Form::ThreadLocal || it.is_mutable;
         let kind = move |it: &'_ Declared| (!can_change(it)).then_some(());
         self.declared
             .iter()
@@ -41,36 +52,55 @@ impl Static {
 
     /// Returns what to write before and after the item in the cell that defines it.
     pub(crate) fn exported(&self, symbol: &str) -> (String, String) {
-        if !self.is_thread_local {
-            let name = &self.declared[0].name;
-            let attribute = format!("#[unsafe(export_name = \"{symbol}_{name}\")] ");
-            return (attribute, String::new());
-        }
         let export = |d: &Declared| {
-            format!(
-                " #[unsafe(export_name = \"{symbol}_{0}\")] static TAPER_{0}: &::std::thread::LocalKey<{1}> = &{0};",
-                d.name, d.kind
-            )
+            let Declared { name, kind, .. } = d;
+            let attribute = format!("#[unsafe(export_name = \"{symbol}_{name}\")]");
+            match self.form {
+                Form::Static => attribute + " ",
+                Form::ThreadLocal => {
+                    format!(
+                        " {attribute} static TAPER_{name}: &::std::thread::LocalKey<{kind}> = &{name};"
+                    )
+                }
+                Form::Lazy => {
+                    format!(
+                        " {attribute} static TAPER_{name}: fn() -> &'static {kind} = || &*{name};"
+                    )
+                }
+            }
         };
-        (String::new(), self.declared.iter().map(export).collect())
+        let text = self.declared.iter().map(export).collect();
+        match self.form {
+            Form::Static => (text, String::new()),
+            Form::ThreadLocal | Form::Lazy => (String::new(), text),
+        }
     }
 
     /// Returns the item for later cells.
     pub(crate) fn imported(&self, symbol: &str) -> String {
         let import = |d: &Declared| {
-            let (safety, kind) = match (self.is_thread_local, d.is_mutable) {
-                (true, _) => (
-                    "safe static",
-                    format!("&'static ::std::thread::LocalKey<{}>", d.kind),
+            let Declared {
+                name,
+                visibility,
+                kind,
+                is_mutable,
+            } = d;
+            let link = format!("unsafe extern \"C\" {{ #[link_name = \"{symbol}_{name}\"]");
+            match (self.form, is_mutable) {
+                (Form::Static, true) => {
+                    format!("{link} {visibility} static mut {name}: {kind}; }}")
+                }
+                (Form::Static, false) => {
+                    format!("{link} {visibility} safe static {name}: {kind}; }}")
+                }
+                (Form::ThreadLocal, _) => format!(
+                    "{link} {visibility} safe static {name}: &'static ::std::thread::LocalKey<{kind}>; }}"
                 ),
-                (false, true) => ("static mut", d.kind.clone()),
-                (false, false) => ("safe static", d.kind.clone()),
-            };
-            format!(
-                "unsafe extern \"C\" {{ #[link_name = \"{symbol}_{name}\"] {visibility} {safety} {name}: {kind}; }}",
-                name = d.name,
-                visibility = d.visibility,
-            )
+                (Form::Lazy, _) => format!(
+                    "{link} safe static TAPER_{name}: fn() -> &'static {kind}; }} {visibility} static {name}: \
+                     ::{SUPPORT}::Lazy<{kind}> = ::{SUPPORT}::Lazy(|| TAPER_{name}());"
+                ),
+            }
         };
         self.declared.iter().map(import).collect()
     }
@@ -85,7 +115,7 @@ pub(super) fn of(item: &Item) -> Vec<Static> {
 
 /// Returns the statics of a macro's call.
 pub(super) fn of_call(call: &StmtMacro) -> Vec<Static> {
-    thread_locals(&call.mac, range(call)).into_iter().collect()
+    of_macro(&call.mac, range(call)).into_iter().collect()
 }
 
 /// Returns whether a macro of this name expands to items.
@@ -113,41 +143,46 @@ impl Visit<'_> for Finder {
             self.0.push(Static {
                 range: range(item),
                 declared: vec![declared],
-                is_thread_local: false,
+                form: Form::Static,
             });
         }
     }
 
     fn visit_item_macro(&mut self, item: &syn::ItemMacro) {
-        self.0.extend(thread_locals(&item.mac, range(item)));
+        self.0.extend(of_macro(&item.mac, range(item)));
     }
 
     fn visit_stmt_macro(&mut self, call: &StmtMacro) {
-        self.0.extend(thread_locals(&call.mac, range(call)));
+        self.0.extend(of_macro(&call.mac, range(call)));
         visit::visit_stmt_macro(self, call);
     }
 }
 
-/// Returns the thread-local variables of a call of `thread_local!` at this place.
-fn thread_locals(call: &Macro, range: Range<usize>) -> Option<Static> {
-    let is_ours = call.path.segments.last()?.ident == "thread_local";
-    let found = is_ours.then(|| call.parse_body::<ThreadLocals>().ok())??;
+/// Returns what a call of `thread_local!` or `lazy_static!` at this place declares.
+fn of_macro(call: &Macro, range: Range<usize>) -> Option<Static> {
+    let form = match &*call.path.segments.last()?.ident.to_string() {
+        "thread_local" => Form::ThreadLocal,
+        "lazy_static" => Form::Lazy,
+        _ => return None,
+    };
+    let found = call.parse_body::<InMacro>().ok()?;
     Some(Static {
         range,
         declared: found.0,
-        is_thread_local: true,
+        form,
     })
 }
 
-struct ThreadLocals(Vec<Declared>);
+struct InMacro(Vec<Declared>);
 
-impl Parse for ThreadLocals {
+impl Parse for InMacro {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let mut found = Vec::new();
         while !input.is_empty() {
             input.call(Attribute::parse_outer)?;
             let visibility: Visibility = input.parse()?;
             input.parse::<Token![static]>()?;
+            input.parse::<Option<Token![ref]>>()?;
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
             let kind: Type = input.parse()?;
@@ -162,7 +197,7 @@ impl Parse for ThreadLocals {
                 is_mutable: false,
             });
         }
-        Ok(ThreadLocals(found))
+        Ok(InMacro(found))
     }
 }
 
@@ -201,16 +236,17 @@ fn source(syntax: &impl Spanned) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::cell::parse;
+    use crate::cell::{Macros, parse};
 
     #[test]
     fn statics_are_found_wherever_they_are() {
         let source = "pub static A: u8 = 1;\nfn f() { static B: u8 = 2; }\nmod m { static mut C: u8 = 3; }\nimpl S { fn g() { static D: u8 = 4; } }
-            thread_local! { static E: Cell<u8> = const { Cell::new(5) }; pub static F: u8 = 6; }\n#[unsafe(no_mangle)] static G: u8 = 7;";
-        let cell = parse(source, &|_| false).expect("it is valid");
+            thread_local! { static E: Cell<u8> = const { Cell::new(5) }; pub static F: u8 = 6; }\nlazy_static::lazy_static! { pub static ref H: u8 = 8; }\n#[unsafe(no_mangle)] static G: u8 = 7;";
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         let found = cell.items.iter().flat_map(|item| &item.statics);
         let imported: Vec<String> = found.map(|found| found.imported("s")).collect();
-        assert_eq!(imported.len(), 5);
+        assert_eq!(imported.len(), 6);
+        assert!(imported[5].starts_with("unsafe extern \"C\" { #[link_name = \"s_H\"] safe static TAPER_H: fn() -> &'static u8; } pub static H: "));
         assert_eq!(
             imported[0],
             "unsafe extern \"C\" { #[link_name = \"s_A\"] pub safe static A: u8; }"
@@ -218,7 +254,7 @@ mod tests {
         assert!(imported[2].contains("  static mut C: u8;"));
         assert!(imported[4].contains("safe static F: &'static ::std::thread::LocalKey<u8>;"));
         let references = "static R: &[(&str, fn(&str) -> &str)] = &[];";
-        let cell = parse(references, &|_| false).expect("it is valid");
+        let cell = parse(references, &Macros::NONE).expect("it is valid");
         let imported = cell.items[0].statics[0].imported("s");
         assert!(
             imported.contains("R: &'static [(&'static str, fn(&str) -> &str)];"),

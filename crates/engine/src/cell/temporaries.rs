@@ -83,11 +83,11 @@ fn value_of(statements: &[Stmt]) -> impl Iterator<Item = &Expr> {
 
 #[cfg(test)]
 mod tests {
-    use crate::cell::parse;
+    use crate::cell::{Macros, parse};
 
     #[track_caller]
     fn check(source: &str, expected: &[&str]) {
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         let found = cell.temporaries.iter();
         let found: Vec<&str> = found.map(|it| &source[it.range.clone()]).collect();
         assert_eq!(found, expected, "{source}");

@@ -23,6 +23,8 @@ pub(super) struct KeptItem {
     pub(super) item: Arc<ParsedItem>,
     /// Methods that later cells have replaced.
     pub(super) removed: Vec<Range<usize>>,
+    /// The name of a macro that a later cell has defined again.
+    pub(super) replaced_macro: Option<String>,
     /// The symbol of each static, once a cell that contains it was loaded.
     pub(super) symbols: Vec<Option<String>>,
 }
@@ -37,18 +39,18 @@ impl CellItems {
         })
     }
 
-    /// Returns the file with the macros, if there are any.
-    pub(super) fn macros(&self) -> Option<File> {
-        let macros = self.items.iter().filter(|kept| kept.item.is_macro);
-        let ranges: Vec<Range<usize>> = macros.map(|kept| kept.item.range.clone()).collect();
-        (!ranges.is_empty()).then(|| self.named(&ranges, Vec::new()))
-    }
-
-    /// Returns the file with the other items. `load` counts the cells with statics.
-    pub(super) fn file(&self, load: u32, imports: &[Range<usize>], marks: &[Mark]) -> Option<File> {
+    /// Returns the file with macros and their calls, or with the other items. `load` counts the cells with statics.
+    pub(super) fn file(
+        &self,
+        load: u32,
+        is_textual: bool,
+        imports: &[Range<usize>],
+        marks: &[Mark],
+        renamed: &[(Range<usize>, String)],
+    ) -> Option<File> {
         let (mut ranges, mut edits) = (imports.to_vec(), Vec::new());
         for (index, kept) in self.items.iter().enumerate() {
-            if !kept.item.is_macro {
+            if kept.item.is_textual == is_textual {
                 ranges.extend(text::outside(kept.item.range.clone(), &kept.removed));
                 kept.edit(&mut edits, |place| {
                     symbol_of(load, &self.source, index, place)
@@ -58,6 +60,10 @@ impl CellItems {
         let is_in_item = |mark: &&Mark| ranges.iter().any(|range| range.contains(&mark.at));
         let marks = marks.iter().filter(is_in_item);
         edits.extend(marks.map(|mark| Edit::insert(mark.at, mark.text.clone())));
+        if is_textual {
+            let renames = renamed.iter().cloned();
+            edits.extend(renames.map(|(range, name)| Edit::replace(range, name)));
+        }
         ranges.sort_by_key(|range| range.start);
         (!ranges.is_empty()).then(|| self.named(&ranges, edits))
     }
@@ -93,6 +99,9 @@ impl KeptItem {
                     edits.push(Edit::insert(found.range.end, after));
                 }
             }
+        }
+        if self.item.needs_semicolon {
+            edits.push(Edit::insert(self.item.range.end, ";".to_owned()));
         }
         if let Some((start, name)) = &self.item.file {
             let path = format!("#[path = {:?}] ", path_of_module(name));

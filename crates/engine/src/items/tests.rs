@@ -1,12 +1,12 @@
 use super::*;
-use crate::cell::parse;
+use crate::cell::{Macros, parse};
 use crate::file::file_of_cell;
 
 /// Evaluates the items of cells one after the other. Returns the items, and what changed with the last cell.
 fn after(cells: &[&str]) -> (Items, HashSet<String>) {
     let (mut items, mut changed) = (Items::default(), HashSet::new());
     for (number, source) in (1..).zip(cells) {
-        let cell = parse(source, &|_| false).expect("it is valid");
+        let cell = parse(source, &Macros::NONE).expect("it is valid");
         (items, changed) = items.with(number, source, &cell);
         items.set_loaded();
     }

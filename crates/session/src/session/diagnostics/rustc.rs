@@ -54,9 +54,10 @@ impl Reader<'_> {
             note.message == "the lint level is defined here" && spans.any(|span| self.is_here(span))
         };
         let is_wanted = |message: &&Message| {
-            let is_warning = message.level == Level::Warning;
-            is_warning
-                && (message.has_code("unused_must_use") || message.children.iter().any(is_asked_for))
+            let is_always = |code| message.has_code(code);
+            message.level == Level::Warning
+                && (["unused_must_use", "copied_static"].into_iter().any(is_always)
+                    || message.children.iter().any(is_asked_for))
         };
         let warnings = messages.iter().filter(is_wanted).map(|message| {
             let primary = message.primary().filter(|span| self.is_here(span));
