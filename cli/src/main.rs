@@ -51,6 +51,9 @@ enum Taper {
     /// Print a notebook as text, for `git diff`
     #[command(hide = true)]
     NotebookText(commands::notebook_text::Arguments),
+    /// Write the cell that sets parameters, for papermill: a request in, an answer out, both as JSON
+    #[command(hide = true)]
+    Parameters,
     /// Run a session behind two pipes: cells in, events out, both as lines of JSON
     #[command(hide = true)]
     Events(commands::events::Arguments),
@@ -130,6 +133,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::GpuCheck(arguments) => commands::gpu_check::run(arguments),
         Taper::Doctor => commands::doctor::run(),
         Taper::NotebookText(arguments) => commands::notebook_text::run(arguments),
+        Taper::Parameters => commands::parameters::run(),
         Taper::Events(arguments) => commands::events::run(arguments),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
     }

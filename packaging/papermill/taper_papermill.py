@@ -1,52 +1,52 @@
 """Writes papermill's parameters as Rust. papermill itself has no translator for Rust."""
 
 import json
-import re
+import subprocess
 
+from jupyter_client.kernelspec import KernelSpecManager
 from papermill.engines import NBClientEngine
+from papermill.exceptions import PapermillException
 from papermill.models import Parameter
 from papermill.translators import Translator, papermill_translators
 
-LET = re.compile(r"^\s*let\s+(?:mut\s+)?(?P<name>\w+)\s*(?::\s*(?P<type>[^=]+?))?\s*=\s*(?P<value>[^;]+);(?:\s*//\s*(?P<help>.*))?", re.M)
-
 
 class RustTranslator(Translator):
-    """Sets variables of the cell with the tag `parameters`. A parameter keeps the type of its default."""
+    """Sets variables of the cell with the tag `parameters`. The program of the kernel converts each value to the type of
+    its default, as `taper run -p` does, and refuses one that has another type."""
 
-    @classmethod
-    def translate_str(cls, val):
-        return f"{json.dumps(val, ensure_ascii=False)}.into()"
-
-    @classmethod
-    def translate_bool(cls, val):
-        return "true" if val else "false"
-
-    @classmethod
-    def translate_float(cls, val):
-        return repr(val)
-
-    @classmethod
-    def translate_none(cls, val):
-        return "None"
-
-    @classmethod
-    def translate_list(cls, val):
-        return f"[{', '.join(cls.translate(item) for item in val)}].into()"
+    # The cell with the defaults: papermill shows it to `inspect` before it calls `codify`.
+    defaults = ""
 
     @classmethod
     def inspect(cls, parameters_cell):
-        found = LET.finditer(parameters_cell["source"])
-        suffix = re.compile(r"[0-9._]+((?:[iu](?:8|16|32|64|128|size))|f32|f64)")
-        kind = lambda let: let["type"] or (suffix.fullmatch(let["value"]) or [None, "None"])[1]
-        return [Parameter(let["name"], kind(let), let["value"], let["help"] or "") for let in found]
+        cls.defaults = parameters_cell["source"]
+        parameters = ask(cls.defaults)["parameters"]
+        kind = lambda it: "None" if "_" in it["type"] else it["type"]
+        return [Parameter(it["name"], kind(it), it["default"], it["help"]) for it in parameters]
 
     @classmethod
-    def comment(cls, cmt_str):
-        return f"// {cmt_str}"
+    def codify(cls, parameters, comment="Parameters"):
+        # The next notebook may have no such cell.
+        defaults, cls.defaults = cls.defaults, ""
+        return ask(defaults, parameters, comment)["cell"] + "\n"
 
-    @classmethod
-    def assign(cls, name, str_val):
-        return f"#[allow(unused_assignments)]\nlet {name} = {{ let mut value = {name}; value = {str_val}; value }};"
+
+def ask(source, values={}, comment=""):
+    """Returns the parameters of a cell, and the source of the cell that sets them to other values."""
+    request = json.dumps({"source": source, "values": values, "comment": comment}, default=str)
+    done = subprocess.run([program(), "parameters"], input=request, capture_output=True, text=True)
+    if done.returncode:
+        raise PapermillException(done.stderr.removeprefix("error: ").strip())
+    return json.loads(done.stdout)
+
+
+def program():
+    """Returns the program that Jupyter starts as the kernel."""
+    for spec in KernelSpecManager().get_all_specs().values():
+        spec = spec["spec"]
+        if spec["language"] == "rust" and spec["argv"][1:2] == ["kernel"]:
+            return spec["argv"][0]
+    raise PapermillException("Jupyter has no kernel of Taper: install it with `taper setup --jupyter`")
 
 
 class Engine(NBClientEngine):

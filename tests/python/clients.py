@@ -117,9 +117,22 @@ class Clients:
         output = self.folder / "papermilled.ipynb"
         self.run("papermill", str(path), str(output), "-p", "width", "4", "-p", "name", "b c")
         self.check_outputs(output, "b c 4\n", "[4]")
+        self.papermill_converts()
         said = self.run("papermill", "--help-notebook", str(path))
         assert "width: usize (default 3usize)" in said, said
         return "parameters too, with `packaging/papermill`; a cell whose error is expected fails the notebook, as with each kernel"
+
+    def papermill_converts(self) -> None:
+        """A value gets the type of its default or is refused before the notebook runs."""
+        lines = "let rate = 0.5;\nlet on = false;\nlet name: Option<String> = None;\nlet list = vec![1];\nlet n = 3;\nlet all = vec![0u8; n];"
+        cells = [("parameters", lines), ("", "println!(\"{rate} {on} {name:?} {list:?} {n}\");")]
+        path, output = self.write("typed.ipynb", notebook(cells)), self.folder / "typed-out.ipynb"
+        given = {"rate": "2", "on": "true", "name": "null", "list": "[4, 5]", "n": "4"}
+        self.run("papermill", str(path), str(output), *(part for pair in given.items() for part in ("-p", *pair)))
+        assert "2 true None [4, 5] 4" in output.read_text(), output.read_text()
+        for name, value, message in [("rate", "x", "cannot be `\"x\"`"), ("list", "[1.5]", "each element is an i32"), ("unknown", "1", "has: rate, on, name, list, n, all")]:
+            said = self.run("papermill", str(path), str(output), "-p", name, value, fails=True)
+            assert f"parameter `{name}`" in said.replace("named ", "") and message in said, said
 
     def jupytext(self) -> str:
         path = self.write("jupytext.ipynb", notebook())

@@ -15,6 +15,7 @@ pub(crate) mod kernel;
 pub(crate) mod lab;
 pub(crate) mod mdbook;
 pub(crate) mod notebook_text;
+pub(crate) mod parameters;
 pub(crate) mod publish;
 pub(crate) mod run;
 pub(crate) mod setup;

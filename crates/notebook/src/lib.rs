@@ -76,4 +76,5 @@ pub use export::log::{ErrorOf, log_evaluator};
 pub use export::program::Program;
 pub use export::project::{write_jobs, write_project};
 pub use machine_outputs::MachineOutputs;
+pub use parameters::ParameterRequest;
 pub use translation::{Edition, EditionError, Unit, has_words, notebook_units, page_units};
