@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 mod advice;
 mod construct;
+mod note;
 mod opaque;
 mod raise;
 mod text;
@@ -20,6 +21,7 @@ pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
 };
+pub(crate) use note::Note;
 pub use opaque::Error;
 pub use raise::attempt;
 pub(crate) use raise::{OrRaise, composed, draw_with, is_attempted, is_error, raise};

@@ -67,6 +67,8 @@ mod layers;
 mod linear_weights;
 mod load;
 mod lora;
+#[cfg(test)]
+mod masked_nan;
 mod mode;
 mod parameter;
 mod parameters;

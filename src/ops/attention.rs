@@ -2,6 +2,7 @@
 
 mod fused;
 mod mask;
+mod nonfinite;
 mod pairs;
 
 use super::contiguous_raw;
@@ -83,12 +84,11 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
     };
     let places = [place(queries), place(keys), place(keys)];
     let tensors = &[&q, &k, &v];
-    fused(
-        Inputs { tensors, places },
-        sizes,
-        q.shape().clone(),
-        place(queries),
-    )
+    let inputs = Inputs { tensors, places };
+    match fused(inputs, sizes, q.shape().clone(), place(queries))? {
+        Some(y) => Ok(y),
+        None => Ok(attention(caller, tensors.map(|x| x), mask, 0.0)?.0),
+    }
 }
 
 /// Returns inputs whose leading dimensions differ with the same ones, if they can be broadcast.
@@ -191,7 +191,7 @@ pub(crate) fn attention_of_heads(
         tensors: inputs,
         places,
     };
-    fused(inputs, sizes, shape.into(), output).map(Some)
+    fused(inputs, sizes, shape.into(), output)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod divergence;
 mod elementwise;
 mod likelihood;
 mod margin;
+mod notes;
 mod probability;
 mod reduction;
 mod regression;

@@ -232,7 +232,8 @@ impl MultiheadAttention {
                 .forward(&query, &key, &value, mask)
                 .squeeze(self.batch_dim());
         }
-        let (projections, mask, keys) = &self.with_past([query, key, value], mask);
+        let inputs = self.without_hidden([query, key, value], mask);
+        let (projections, mask, keys) = &self.with_past(inputs.each_ref(), mask);
         if self.probability() == 0.0 {
             // The faster kernel, which does not return the weights.
             let inputs: Vec<&Raw> = projections.iter().map(Tensor::raw).collect();
@@ -277,7 +278,8 @@ impl MultiheadAttention {
             let (y, weights) = self.forward_with_weights(&query, &key, &value, mask);
             return (y.squeeze(self.batch_dim()), weights.squeeze(0));
         }
-        let (projections, mask, keys) = self.with_past([query, key, value], mask);
+        let inputs = self.without_hidden([query, key, value], mask);
+        let (projections, mask, keys) = self.with_past(inputs.each_ref(), mask);
         self.attend(&self.counted(&projections, keys), &mask)
     }
 

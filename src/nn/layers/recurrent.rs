@@ -161,6 +161,11 @@ impl Recurrent {
         let (steps, batch, _) = x.dims3();
         let valid = lengths.map(|lengths| valid_steps(layer, lengths, steps, batch));
         let valid = valid.transpose().or_raise();
+        if let Some(valid) = &valid {
+            // The gradients of the weights would be 0 · NaN for NaN in the padding.
+            let padding = Tensor::from_raw_ref(valid).unsqueeze(2).eq(0); // (steps, batch, 1)
+            x = x.masked_fill(&padding, 0.0);
+        }
         let states = match states {
             Some(states) => self.checked(layer, states, batch),
             None => {

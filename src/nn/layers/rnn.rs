@@ -130,7 +130,7 @@ macro_rules! one_state {
 
             /// Returns the outputs and the last state as [`forward`](Self::forward) does, for sequences of
             /// unequal lengths that are padded to the longest: each ends after its own last step. The
-            /// outputs of the padding are 0.
+            /// outputs of the padding are 0, and the padding may hold anything, also NaN.
             ///
             /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
             ///

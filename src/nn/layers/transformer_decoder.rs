@@ -127,6 +127,7 @@ impl TransformerDecoderLayer {
         memory_mask: &AttentionMask,
     ) -> Tensor {
         let (own, cross) = (&self.self_attn, &self.multihead_attn);
+        let x = &own.visible(x, x, mask);
         let x = residual!(self, norm1, dropout1, x, |x| own.forward(x, x, x, mask));
         let x = residual!(self, norm2, dropout2, &x, |x| {
             cross.forward(x, memory, memory, memory_mask)

@@ -111,6 +111,7 @@ impl TransformerEncoderLayer {
     #[track_caller]
     pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Tensor {
         let attention = &self.self_attn;
+        let x = &attention.visible(x, x, mask);
         let x = residual!(self, norm1, dropout1, x, |x| attention
             .forward(x, x, x, mask));
         residual!(self, norm2, dropout2, &x, |x| self.feed_forward.forward(x))

@@ -34,6 +34,8 @@ impl Function for Relu {
 pub(super) struct Sigmoid;
 
 impl Function for Sigmoid {
+    const SIGMOID: bool = true;
+
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         T::ONE / (T::ONE + (-x).exp::<FUSED>())

@@ -16,12 +16,14 @@ use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::dot;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::finite::{all_finite, is_finite};
 use crate::ops::profile;
 use crate::ops::softmax::softmax_in_place;
 use crate::tensor::Raw;
 use candle_core::{Result, Shape};
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The queries of a task.
 const QUERIES: usize = 64;
@@ -92,15 +94,26 @@ pub(super) struct Inputs<'a> {
     pub(super) places: [Place; 3],
 }
 
-/// Returns the attention in a tensor of this shape, whose heads have the layout `output`.
-pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Raw> {
+/// Returns the attention in a tensor of this shape, whose heads have the layout `output`. Returns `None` if keys that are
+/// hidden from some queries only may have brought NaN to the output.
+pub(super) fn fused(
+    inputs: Inputs,
+    sizes: Sizes,
+    shape: Shape,
+    output: Place,
+) -> Result<Option<Raw>> {
     let pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
     profile::count(2 * pairs * sizes.features);
     let first = inputs.tensors[0];
     dispatch_dtype!(first, forward(inputs, sizes, shape, output))
 }
 
-fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Raw> {
+fn forward<T: Element>(
+    inputs: Inputs,
+    sizes: Sizes,
+    shape: Shape,
+    output: Place,
+) -> Result<Option<Raw>> {
     let tensors: Vec<Raw> = inputs.tensors.iter().map(|x| x.detach()).collect();
     let views = tensors
         .iter()
@@ -112,6 +125,8 @@ fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place
     let blocks = sizes.queries.div_ceil(QUERIES);
     let mut logarithms = vec![T::ZERO; sizes.batch * sizes.heads * sizes.queries];
     let of_sums = SharedSlice::new(&mut logarithms);
+    // The rows of a task share its keys, so what is hidden from some of them has the weight 0: 0 · NaN is NaN.
+    let is_wrong = AtomicBool::new(false);
     let attend = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
         let (index, block) = (task / blocks, task % blocks);
         let head = [index / sizes.heads, index % sizes.heads];
@@ -130,6 +145,9 @@ fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place
             let values = inputs.places[2].rows(v, sizes.shared(head), keys.start);
             let weights = Matrix::of_rows(weights, count);
             product_to([rows.len(), count, features], weights, values, means, false);
+            if sizes.reach.causal && !is_finite(means) {
+                is_wrong.store(true, Ordering::Relaxed);
+            }
             for (i, means) in rows.zip(means.chunks_exact(features)) {
                 let start = output.of(head[0], head[1], i);
                 // SAFETY: each query and head has an output of its own.
@@ -146,14 +164,22 @@ fn forward<T: Element>(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place
         })
     };
     drop(views);
+    if is_wrong.into_inner() {
+        for x in &tensors {
+            if !all_finite(x)? {
+                return Ok(None);
+            }
+        }
+    }
     let places = inputs.places;
-    record(inputs.tensors, y, shape, || Back::<T> {
+    let y = record(inputs.tensors, y, shape, || Back::<T> {
         tensors,
         places,
         output,
         sizes,
         logarithms,
-    })
+    })?;
+    Ok(Some(y))
 }
 
 impl Sizes {

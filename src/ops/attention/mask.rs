@@ -1,7 +1,7 @@
 //! Which keys each query may attend to.
 
 use crate::error::{OrRaise, explain};
-use crate::ops::check;
+use crate::ops::{all_finite, check};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, DType, Device, Result, Shape};
 use std::fmt::Display;
@@ -51,6 +51,13 @@ impl Reach {
 /// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)` hides the future and the padding.
 /// 1 always means that the query may attend to the key; in PyTorch this depends on the function. The output for
 /// a query that may attend to no key is 0.
+///
+/// The keys and values that are hidden from a query reach neither its output nor its gradients, also if they are NaN or
+/// infinite. In layers, such elements of steps that are hidden from all queries, as padding is, count as zeros. There are
+/// three limits: A floating-point mask hides only where it is `-inf`; finite values such as -1e9 are added to the scores.
+/// A step that a causal mask hides from earlier ones attends to itself, so NaN in it makes the gradients of a layer's
+/// weights NaN. And on a GPU, keys are protected only if the mask has [`pairs`](Self::pairs), [`keys`](Self::keys) or
+/// [`lengths`](Self::lengths) that hide them from all queries.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -327,10 +334,19 @@ fn joined_with(before: Option<Raw>, mask: &Raw) -> Result<Option<Raw>> {
 }
 
 fn joined(mask: Option<Raw>, other: Raw) -> Result<Raw> {
-    match mask {
-        Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
-        None => Ok(other),
+    let Some(mask) = mask else {
+        return Ok(other);
+    };
+    let other = other.to_dtype(mask.dtype())?;
+    let sum = mask.broadcast_add(&other)?;
+    if sum.device().is_cpu() && all_finite(&sum)? {
+        return Ok(sum);
     }
+    // What one of them hides stays hidden, whatever the other adds: also NaN.
+    let hides = |x: &Raw| x.le(0.5 * hidden(x.dtype()));
+    let hides = hides(&mask)?.broadcast_maximum(&hides(&other)?)?;
+    let least = (sum.ones_like()? * hidden(DType::F32))?;
+    hides.where_cond(&least, &sum)
 }
 
 /// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths

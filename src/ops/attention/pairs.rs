@@ -1,6 +1,7 @@
 //! Attention with the weights of all pairs of queries and keys in memory.
 
 use super::mask::{AttentionMask, hidden};
+use super::nonfinite::Cleaned;
 use crate::error::explain;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
@@ -30,12 +31,35 @@ pub(crate) fn attention(
     }
     let [query, key, value] = [query, key, value].map(contiguous_raw);
     let (query, key, value) = (query?, key?, value?);
+    let shape = [&query.dims()[..query.rank() - 1], &[key.dim(D::Minus2)?]].concat();
+    let added = mask.added_to(caller, &shape.into(), &query)?;
+    let inputs = [&query, &key, &value];
+    let cleaned = match &added {
+        Some(added) => Cleaned::of(inputs, mask, added)?,
+        None => None,
+    };
+    match &cleaned {
+        Some(cleaned) => {
+            let inputs = cleaned.inputs.each_ref();
+            cleaned.restored(weighted(caller, inputs, mask, added.as_ref(), p)?)
+        }
+        None => weighted(caller, inputs, mask, added.as_ref(), p),
+    }
+}
+
+/// Computes [`attention`] of contiguous inputs, with the values that the mask adds to the scores.
+fn weighted(
+    caller: &dyn Display,
+    [query, key, value]: [&Raw; 3],
+    mask: &AttentionMask,
+    added: Option<&Raw>,
+    p: f64,
+) -> Result<(Raw, Raw)> {
     let features = query.dim(D::Minus1)?;
     let scale = 1.0 / (features as f64).sqrt();
-    let query = arithmetic_number(Arithmetic::Mul, &query, scale.into(), false)?;
+    let query = arithmetic_number(Arithmetic::Mul, query, scale.into(), false)?;
     let scores = matmul_as(caller, &query, &key.transpose(D::Minus2, D::Minus1)?)?;
-    let added = mask.added_to(caller, scores.shape(), &scores)?;
-    let scores = match &added {
+    let scores = match added {
         Some(added) => arithmetic(Arithmetic::Add, &scores, added)?,
         None => scores,
     };
@@ -49,7 +73,7 @@ pub(crate) fn attention(
         weights = arithmetic(Arithmetic::Mul, &weights, &alive)?;
     }
     let kept = dropout_as(caller, &weights, p)?;
-    Ok((matmul_as(caller, &kept, &value)?, weights))
+    Ok((matmul_as(caller, &kept, value)?, weights))
 }
 
 pub(super) fn check_inputs(

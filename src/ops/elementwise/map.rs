@@ -36,6 +36,8 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
     const CHEAP: bool = false;
     /// Whether the forward pass computes the derivative, too, because it shares most of the work.
     const TOGETHER: bool = false;
+    /// Whether it is the sigmoid function, which losses of logits must not get.
+    const SIGMOID: bool = false;
 
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T;
 
@@ -118,6 +120,7 @@ struct Loops<T> {
     /// The same with recorded operations.
     recorded: Box<Rule>,
     saved: Saved,
+    is_sigmoid: bool,
 }
 
 impl<T: Element> Loops<T> {
@@ -131,6 +134,7 @@ impl<T: Element> Loops<T> {
             gradient: gradient_of(function),
             recorded: Box::new(move |gradient, saved| function.recorded(gradient, saved)),
             saved: F::SAVED,
+            is_sigmoid: F::SIGMOID,
         }
     }
 }
@@ -153,6 +157,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
             gradient: gradient_of(Known),
             recorded: loops.recorded,
             saved: Saved::Input,
+            is_sigmoid: loops.is_sigmoid,
             input: Some(derivative),
         });
     }
@@ -167,6 +172,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
         gradient: loops.gradient,
         recorded: loops.recorded,
         saved: loops.saved,
+        is_sigmoid: loops.is_sigmoid,
         input: (loops.saved == Saved::Input).then_some(input),
     })
 }
@@ -191,11 +197,16 @@ struct Back<T> {
     gradient: Box<Gradient<T>>,
     recorded: Box<Rule>,
     saved: Saved,
+    is_sigmoid: bool,
     /// The saved input or derivative.
     input: Option<Raw>,
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn is_sigmoid(&self) -> bool {
+        self.is_sigmoid
+    }
+
     fn needs_output(&self) -> bool {
         self.saved == Saved::Output
     }

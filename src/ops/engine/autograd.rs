@@ -35,7 +35,7 @@ pub(in crate::ops) use backward::{
 };
 pub(in crate::ops) use linear::{Form, Third, linear, recorded_as, recorded_linear};
 pub(crate) use node::mark_output;
-pub(in crate::ops) use node::{Link, Source, link_of, retain};
+pub(in crate::ops) use node::{Link, Source, is_sigmoid, link_of, retain};
 pub(in crate::ops) use places::{Places, gradient_of_base};
 pub(in crate::ops) use support::{has_kernel, second_derivatives};
 pub use variables::backward;

@@ -1,8 +1,9 @@
 //! Binary cross-entropy.
 
 use super::elementwise::{ElementLoss, loss};
+use super::notes;
 use super::reduction::{Reduction, reduce};
-use super::targets::{fitting, same_shape};
+use super::targets::{fitting, same_shape, that_count};
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
@@ -10,7 +11,8 @@ use crate::ops::engine::simd::Element;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
-/// The binary cross-entropy of logits, [`bce_with_logits`], with settings.
+/// The binary cross-entropy of logits, [`bce_with_logits`], with settings. Leave [`Sigmoid`](crate::nn::Sigmoid) out of the
+/// model.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -52,7 +54,8 @@ impl BCEWithLogitsLoss {
         pub fn reduction(self, reduction: Reduction): self.reduction = reduction;
 
         /// Sets the factor of each element's loss: any shape that broadcasts to the targets. A mean is divided by the number
-        /// of elements, not by the sum of the weights.
+        /// of elements, not by the sum of the weights. Where it is 0, predictions and targets do not count, also if they
+        /// are NaN.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -102,8 +105,14 @@ impl BCEWithLogitsLoss {
         if check::is_half(y_hat) {
             return check::in_single([y_hat, y], |[y_hat, y]| self.compute(&y_hat, &y));
         }
-        let of = |y: Raw| loss(Binary, y_hat, &y, Reduction::None);
         let product = |a: &Raw, b: &Raw| arithmetic(Arithmetic::Mul, a, b);
+        let of_elements = { self.weight.as_ref() }.map(|w| fitting(Binary::NAME, "weight", w, y));
+        let of_elements = of_elements.transpose()?;
+        let [y_hat, y] = &match &of_elements {
+            Some(weight) => that_count(y_hat, y, weight)?,
+            None => [y_hat.clone(), y.clone()],
+        };
+        let of = |y: Raw| loss(Binary, y_hat, &y, Reduction::None);
         let mut losses = match &self.pos_weight {
             None => of(y.clone())?,
             Some(weight) => {
@@ -114,8 +123,8 @@ impl BCEWithLogitsLoss {
                 arithmetic(Arithmetic::Add, &positive, &negative)?
             }
         };
-        if let Some(weight) = &self.weight {
-            losses = product(&losses, &fitting(Binary::NAME, "weight", weight, y)?)?;
+        if let Some(weight) = &of_elements {
+            losses = product(&losses, weight)?;
         }
         reduce(Binary::NAME, &losses, self.reduction)
     }
@@ -124,6 +133,9 @@ impl BCEWithLogitsLoss {
 functions! {
     /// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
     /// classes, with one logit for each example. Targets are 1 or 0, or a probability.
+    ///
+    /// It applies the sigmoid function itself: leave [`Sigmoid`](crate::nn::Sigmoid) out of the model. For models that
+    /// return probabilities, there is [`BCELoss`](crate::nn::BCELoss).
     ///
     /// # Shapes
     /// Any, the same for both; the loss is a scalar `()`.
@@ -147,6 +159,10 @@ struct Binary;
 
 impl ElementLoss for Binary {
     const NAME: &'static str = "bce_with_logits";
+
+    fn check(self, y_hat: &Raw) {
+        notes::check_sigmoid(y_hat);
+    }
 
     #[inline(always)]
     fn value<T: Element>(self, x: T, y: T) -> T {

@@ -1,9 +1,11 @@
 //! Cross-entropy of logits, and the negative log-likelihood of log-probabilities.
 
+use super::notes;
 use super::reduction::{Reduction, divided, empty, sum};
 use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
 use crate::error::{self, OrRaise, explain};
+use crate::ops::all_finite;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::contiguous_raw;
@@ -16,6 +18,9 @@ use candle_core::{DType, Result};
 functions! {
     /// Returns the mean cross-entropy of logits, `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
     /// Regression*. [`CrossEntropyLoss`] has further settings.
+    ///
+    /// It applies softmax itself: leave [`Softmax`](crate::nn::Softmax) out of the model. With it, the model trains
+    /// without an error, but to worse results; a note is printed once.
     ///
     /// # Shapes
     /// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`. One example has logits
@@ -55,7 +60,7 @@ functions! {
 }
 
 macro_rules! class_loss {
-    ($(#[$doc:meta])* $name:ident, $function:literal, $forward:expr) => {
+    ($(#[$doc:meta])* $name:ident, $function:literal, $note:expr, $forward:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $name {
@@ -91,6 +96,10 @@ macro_rules! class_loss {
             /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
             /// the sum of the losses is divided by the sum of the targets' weights.
             ///
+            /// A target whose class has the weight 0 does not count, also if its predictions are NaN; with label
+            /// smoothing, the other classes count. If the sum of the weights is 0, the mean is NaN, and the gradients
+            /// are 0.
+            ///
             /// ```
             /// use taper::prelude::*;
             ///
@@ -105,7 +114,9 @@ macro_rules! class_loss {
                 self
             }
 
-            /// Sets the class index of the targets that are ignored, such as padding; -100 by default.
+            /// Sets the class index of the targets that are ignored, such as padding; -100 by default. Their
+            /// predictions reach neither the loss nor a gradient, also if they are NaN. If all targets are ignored, the
+            /// mean is NaN, and the gradients are 0.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -135,7 +146,7 @@ macro_rules! class_loss {
             #[inline]
             #[track_caller]
             pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Tensor {
-                let loss = of_batch(&self.settings, y_hat.raw(), y.raw(), $forward);
+                let loss = of_batch(&self.settings, y_hat.raw(), y.raw(), &$note, $forward);
                 loss.or_raise().into()
             }
         }
@@ -143,7 +154,8 @@ macro_rules! class_loss {
 }
 
 class_loss!(
-    /// The cross-entropy of logits, [`cross_entropy`], with settings.
+    /// The cross-entropy of logits, [`cross_entropy`], with settings. Leave [`Softmax`](crate::nn::Softmax) out of the
+    /// model.
     ///
     /// Targets are class indices `(batch, …)`, or probabilities with the shape of the logits.
     ///
@@ -155,7 +167,7 @@ class_loss!(
     /// let loss = loss.forward(&logits, &tensor(&[3, 0]));
     /// assert!((loss.item() - 2.0 * 4f64.ln()).abs() < 1e-5);
     /// ```
-    CrossEntropyLoss, "cross_entropy", forward
+    CrossEntropyLoss, "cross_entropy", notes::CROSS_ENTROPY, forward
 );
 
 class_loss!(
@@ -168,7 +180,7 @@ class_loss!(
     /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1]));
     /// assert_eq!(loss.item(), 1.0);
     /// ```
-    NLLLoss, "nll_loss", |settings: &Settings, log_p: &Raw, y: &Raw| {
+    NLLLoss, "nll_loss", notes::NLL, |settings: &Settings, log_p: &Raw, y: &Raw| {
         settings.of_log_probabilities("nll_loss", log_p, y)
     }
 );
@@ -206,8 +218,10 @@ fn of_batch(
     settings: &Settings,
     y_hat: &Raw,
     y: &Raw,
+    expected: &notes::Expectation,
     forward: fn(&Settings, &Raw, &Raw) -> Result<Raw>,
 ) -> Result<Raw> {
+    expected.check(y_hat, usize::from(y_hat.rank() > 1));
     let fits = y.rank() == 0 || y.dtype().is_float() && y.dims() == y_hat.dims();
     if y_hat.rank() != 1 || !fits {
         return forward(settings, y_hat, y);
@@ -242,7 +256,7 @@ fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
             "Leave out .ignore_index(…), or pass class indices",
         )
         .into()),
-        true => settings.of_probabilities(&log_probabilities(y_hat)?, y),
+        true => settings.of_probabilities(y_hat, y),
         false => {
             settings.check("cross_entropy", "logits", y_hat, y)?;
             settings.of_rows("cross_entropy", y_hat, y, true)
@@ -337,18 +351,12 @@ impl Settings {
     /// Returns the loss of logits or log-probabilities that have been checked.
     fn of_rows(&self, caller: &str, x: &Raw, y: &Raw, logits: bool) -> Result<Raw> {
         let classes = x.dim(1)?;
-        let (rows, logits) = match x.rank() {
-            2 => (x.clone(), logits),
+        let rows = match x.rank() {
+            2 => x.clone(),
             rank => {
-                let x = if logits {
-                    log_probabilities(x)?
-                } else {
-                    x.clone()
-                };
                 // (batch, …, classes), in the order of the targets
                 let order: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-                let rows = contiguous_raw(&x.permute(order)?)?;
-                (rows.reshape(((), classes))?, false)
+                contiguous_raw(&x.permute(order)?)?.reshape(((), classes))?
             }
         };
         let y = y.flatten_all()?;
@@ -373,7 +381,7 @@ impl Settings {
             _ if losses.elem_count() == 0 => Err(empty(caller)),
             Reduction::BatchMean => divided(&sum(&losses)?, shape[0]),
             Reduction::Mean => match weights {
-                Some(weights) => arithmetic(Arithmetic::Div, &sum(&losses)?, &sum(&weights)?),
+                Some(weights) => mean_by_weight(&losses, &weights),
                 None => divided(&sum(&losses)?, losses.elem_count()),
             },
         }
@@ -393,10 +401,10 @@ impl Settings {
     }
 
     /// Returns the loss for targets that are probabilities.
-    fn of_probabilities(&self, log_p: &Raw, y: &Raw) -> Result<Raw> {
-        same_device("cross_entropy", log_p, y)?;
-        let (classes, smoothing) = (log_p.dim(1)?, self.label_smoothing);
-        let y = y.to_dtype(log_p.dtype())?;
+    fn of_probabilities(&self, logits: &Raw, y: &Raw) -> Result<Raw> {
+        same_device("cross_entropy", logits, y)?;
+        let (classes, smoothing) = (logits.dim(1)?, self.label_smoothing);
+        let y = y.to_dtype(logits.dtype())?;
         let y = arithmetic_number(Arithmetic::Mul, &y, (1.0 - smoothing).into(), false)?;
         let y = arithmetic_number(
             Arithmetic::Add,
@@ -404,17 +412,43 @@ impl Settings {
             (smoothing / classes as f64).into(),
             false,
         )?;
-        let mut terms = arithmetic(Arithmetic::Mul, log_p, &y)?;
-        if let Some(weight) = &self.weight {
-            let mut shape = vec![1; log_p.rank()];
-            shape[1] = classes;
-            let weight = weight.to_dtype(log_p.dtype())?.reshape(shape)?;
-            terms = arithmetic(Arithmetic::Mul, &terms, &weight)?;
-        }
+        let y = match &self.weight {
+            Some(weight) => {
+                let mut shape = vec![1; logits.rank()];
+                shape[1] = classes;
+                let weight = weight.to_dtype(logits.dtype())?.reshape(shape)?;
+                arithmetic(Arithmetic::Mul, &y, &weight)?
+            }
+            None => y,
+        };
+        let terms = match logits.device().is_cpu() && !all_finite(logits)? {
+            true => terms_that_count(logits, &y)?,
+            false => arithmetic(Arithmetic::Mul, &log_probabilities(logits)?, &y)?,
+        };
         let losses = sum_as(&"cross_entropy", &terms, &[1], false)?;
         let losses = arithmetic_number(Arithmetic::Mul, &losses, (-1).into(), false)?;
         super::reduction::reduce("cross_entropy", &losses, self.reduction)
     }
+}
+
+/// Returns the logarithms of the probabilities times `y`, and 0 where `y` is 0: there, logits may be NaN or infinite.
+fn terms_that_count(logits: &Raw, y: &Raw) -> Result<Raw> {
+    let is_zero = Tensor::from_raw_ref(y).detach().eq(0.0);
+    let no_class = is_zero.min_keepdim(1);
+    let logits = Tensor::from_raw_ref(logits).masked_fill(&no_class, 0.0);
+    let log_p = Tensor::from_raw(log_probabilities(logits.raw())?);
+    let terms = log_p.masked_fill(&is_zero, 0.0) * Tensor::from_raw_ref(y);
+    Ok(terms.into())
+}
+
+/// Returns the sum of the losses of the rows, divided by the sum of their weights. If no row counts, that is NaN, and
+/// its gradient is 0.
+fn mean_by_weight(losses: &Raw, weights: &Raw) -> Result<Raw> {
+    let total = sum(weights)?;
+    let none_counts = total.eq(0.0)?;
+    let losses = Tensor::from_raw_ref(losses);
+    let losses = losses.masked_fill(Tensor::from_raw_ref(&none_counts), 0.0);
+    arithmetic(Arithmetic::Div, &sum(losses.raw())?, &total)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The Kullback–Leibler divergence.
 
 use super::elementwise::{ElementLoss, elementwise_loss, loss};
+use super::notes;
 use crate::error::OrRaise;
 use crate::ops::engine::simd::Element;
 use crate::tensor::{Raw, Tensor};
@@ -60,20 +61,30 @@ struct Divergence {
 impl ElementLoss for Divergence {
     const NAME: &'static str = "kl_div";
 
+    fn check(self, log_q: &Raw) {
+        notes::DIVERGENCE.check(log_q, log_q.rank().saturating_sub(1));
+    }
+
     #[inline(always)]
     fn value<T: Element>(self, log_q: T, p: T) -> T {
-        if self.log_target {
-            return p.exp::<false>() * (p - log_q);
-        }
-        let information = if p == T::ZERO { p } else { p * p.ln::<false>() };
-        information - p * log_q
+        let (p, log_p) = match self.log_target {
+            true => (p.exp::<false>(), p),
+            false => (p, p.ln::<false>()),
+        };
+        // What has the probability 0 does not count, also if its logarithms are infinite.
+        if p == T::ZERO { p } else { p * (log_p - log_q) }
     }
 
     #[inline(always)]
     fn derivatives<T: Element>(self, log_q: T, p: T) -> [T; 2] {
         if self.log_target {
             let (log_p, p) = (p, p.exp::<false>());
-            return [-p, p * (log_p - log_q + T::ONE)];
+            let of_p = if p == T::ZERO {
+                p
+            } else {
+                p * (log_p - log_q + T::ONE)
+            };
+            return [-p, of_p];
         }
         let of_p = if p == T::ZERO {
             p
@@ -84,16 +95,26 @@ impl ElementLoss for Divergence {
     }
 
     fn with_candle(self, log_q: &Raw, p: &Raw) -> Result<Raw> {
-        if self.log_target {
-            return p.exp()? * (p - log_q)?;
-        }
+        let (log_p, p) = match self.log_target {
+            true => (p.clone(), p.exp()?),
+            false => {
+                let positive = p.ne(0.0)?;
+                let safe = positive.where_cond(p, &p.ones_like()?)?;
+                (safe.log()?, p.clone())
+            }
+        };
         let positive = p.ne(0.0)?;
-        let safe = positive.where_cond(p, &p.ones_like()?)?;
-        let information = (p * safe.log()?)?;
-        information - (p * log_q)?
+        let difference = (log_p - log_q)?;
+        let difference = positive.where_cond(&difference, &difference.zeros_like()?)?;
+        p * difference
     }
 
     fn recorded(self, log_q: &Tensor, p: &Tensor) -> Option<[Tensor; 2]> {
+        if self.log_target {
+            let (log_p, p) = (p, p.exp());
+            let of_p = &p * (log_p - log_q + 1.0);
+            return Some([-&p, of_p.masked_fill(&p.eq(0.0), 0.0)]);
+        }
         let zero = p.eq(0.0);
         let of_p = zero.where_cond(0.0, zero.where_cond(1.0, p).log() + 1.0);
         Some([-p, of_p - log_q])

@@ -20,6 +20,9 @@ const CHUNK: usize = 1 << 14;
 pub(super) trait ElementLoss: Copy + Send + Sync + 'static {
     const NAME: &'static str;
 
+    /// Prints a note if the predictions are not what the loss expects.
+    fn check(self, _y_hat: &Raw) {}
+
     fn value<T: Element>(self, y_hat: T, y: T) -> T;
 
     /// Returns the derivatives with respect to the prediction and to the target.
@@ -44,8 +47,16 @@ pub(super) fn loss<L: ElementLoss>(
 ) -> Result<Raw> {
     same_shape(L::NAME, y_hat, y)?;
     check::floating(&L::NAME, y_hat)?;
+    rule.check(y_hat);
+    reduced(rule, y_hat, y, reduction)
+}
+
+/// Returns the reduced loss of inputs that were checked.
+fn reduced<L: ElementLoss>(rule: L, y_hat: &Raw, y: &Raw, reduction: Reduction) -> Result<Raw> {
     if check::is_half(y_hat) {
-        return check::in_single([y_hat, y], |[y_hat, y]| loss(rule, &y_hat, &y, reduction));
+        return check::in_single([y_hat, y], |[y_hat, y]| {
+            reduced(rule, &y_hat, &y, reduction)
+        });
     }
     let losses = match has_kernel(&[y_hat, y]) {
         true => dispatch_dtype!(y_hat, forward(rule, y_hat, y))?,

@@ -262,7 +262,8 @@ composed_loss!(
 );
 
 impl MultiMarginLoss {
-    /// Sets the weight of each class, `(classes,)`.
+    /// Sets the weight of each class, `(classes,)`. An example whose class has the weight 0 does not count, also if its
+    /// scores are NaN.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -301,12 +302,20 @@ impl MultiMarginLoss {
         if check::is_half(x) {
             return check::in_single([x], |[x]| self.compute(&x, y));
         }
-        let (x, y) = (Tensor::from_raw_ref(x), Tensor::from_raw_ref(y));
+        let (mut x, y) = (Tensor::from_raw_ref(x).clone(), Tensor::from_raw_ref(y));
+        let weight = self.weight.as_ref().map(|weight| {
+            let weight = weight.to_dtype(x.dtype()).index_select(y, 0);
+            weight.unsqueeze(1) // (batch, 1)
+        });
+        if let Some(weight) = &weight {
+            // Where the weight is 0, the scores may be NaN.
+            x = x.masked_fill(&weight.eq(0.0), 0.0);
+        }
         let places = y.unsqueeze(1);
         let right = x.gather(&places, 1); // (batch, 1)
-        let mut losses = (self.margin - right + x).relu().pow(self.p);
-        if let Some(weight) = &self.weight {
-            losses *= weight.to_dtype(x.dtype()).index_select(y, 0).unsqueeze(1);
+        let mut losses = (self.margin - right + &x).relu().pow(self.p);
+        if let Some(weight) = weight {
+            losses *= weight;
         }
         let others = 1.0 - crate::ops::one_hot(y, classes).to_dtype(x.dtype());
         let losses = (losses * others).sum(1) / classes as f64; // (batch,)

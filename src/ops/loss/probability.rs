@@ -3,7 +3,7 @@
 use super::composed::composed_loss;
 use super::elementwise::{ElementLoss, loss};
 use super::reduction::{Reduction, reduce};
-use super::targets::{fitting, same_shape};
+use super::targets::{fitting, same_shape, that_count};
 use crate::error;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
@@ -46,7 +46,8 @@ composed_loss!(
 );
 
 impl BCELoss {
-    /// Sets the factor of each element's loss: any shape that broadcasts to the targets.
+    /// Sets the factor of each element's loss: any shape that broadcasts to the targets. Where it is 0, predictions and
+    /// targets do not count, also if they are NaN.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -63,15 +64,17 @@ impl BCELoss {
     fn compute(&self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         same_shape(Probability::NAME, y_hat, y)?;
         check::floating(&Probability::NAME, y_hat)?;
-        check_range(y_hat)?;
         let Some(weight) = &self.weight else {
+            check_range(y_hat)?;
             return loss(Probability, y_hat, y, self.reduction);
         };
         if check::is_half(y_hat) {
             return check::in_single([y_hat, y], |[y_hat, y]| self.compute(&y_hat, &y));
         }
         let weight = fitting(Probability::NAME, "weight", weight.raw(), y)?;
-        let losses = loss(Probability, y_hat, y, Reduction::None)?;
+        let [y_hat, y] = that_count(y_hat, y, &weight)?;
+        check_range(&y_hat)?;
+        let losses = loss(Probability, &y_hat, &y, Reduction::None)?;
         let losses = arithmetic(Arithmetic::Mul, &losses, &weight)?;
         reduce(Probability::NAME, &losses, self.reduction)
     }

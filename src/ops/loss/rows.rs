@@ -48,15 +48,19 @@ pub(super) fn losses_of_rows(rows: Rows) -> Result<(Raw, Option<Raw>)> {
 
 fn losses_with_candle(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
     let classes = rows.x.dim(1)?;
-    let log_p = match rows.logits {
-        true => log_softmax_as(&"cross_entropy", rows.x, 1.into())?,
-        false => rows.x.contiguous()?,
-    };
     let mut y = rows.y.to_dtype(DType::I64)?;
     let kept = rows.ignored.map(|ignored| y.ne(ignored)).transpose()?;
+    let mut x = rows.x.clone();
     if let Some(kept) = &kept {
         y = kept.where_cond(&y, &y.zeros_like()?)?;
+        // The gradients of rows that do not count would be 0 · NaN for NaN logits.
+        let kept = kept.unsqueeze(1)?.broadcast_as(x.shape())?;
+        x = kept.where_cond(&x, &x.zeros_like()?)?;
     }
+    let log_p = match rows.logits {
+        true => log_softmax_as(&"cross_entropy", &x, 1.into())?,
+        false => x.contiguous()?,
+    };
     let target = |y: &Raw| log_p.gather(&y.unsqueeze(1)?.contiguous()?, 1)?.squeeze(1);
     let target = match y.device().is_cpu() {
         true => target(&y)?,
@@ -94,19 +98,22 @@ fn losses_with_candle(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
 fn forward<T: Element>(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
     let count = rows.x.dim(1)?;
     let classes: Vec<i64> = rows.y.to_dtype(DType::I64)?.to_vec1()?;
-    let class = |class: i64| match Some(class) == rows.ignored {
-        true => IGNORED,
-        false => class as u32,
-    };
     let weights = match &rows.weight {
         Some(weight) => weight.to_vec1::<T>()?,
         None => Vec::new(),
     };
+    // With smoothing, the other classes count in a row whose own class has the weight 0.
+    let counts = |class: usize| rows.smoothing > 0.0 || weights.get(class) != Some(&T::ZERO);
+    let class = |class: i64| match Some(class) != rows.ignored && counts(class as usize) {
+        true => class as u32,
+        false => IGNORED,
+    };
     let input = in_order(rows.x)?;
     let view = CpuView::of(&input)?;
     let x = view.as_slice::<T>()?;
+    let classes = classes.into_iter().map(class).collect();
     let mut rule = Rule {
-        classes: classes.into_iter().map(class).collect(),
+        classes,
         // Each class gets this part of its weight in every row, and the row's own class the rest.
         spread: T::of(rows.smoothing / count as f64),
         own: T::of(1.0 - rows.smoothing),
@@ -180,7 +187,11 @@ impl<T: Element> Rule<T> {
             Some(_) => normalizer(x, scratch),
             None => [T::ZERO; 2],
         };
-        let own = -(x[class as usize] - normal[0] - normal[1]) * self.own * self.weight_of(class);
+        let weight = self.weight_of(class);
+        let own = match weight == T::ZERO {
+            true => T::ZERO,
+            false => -(x[class as usize] - normal[0] - normal[1]) * self.own * weight,
+        };
         let loss = match self.spread == T::ZERO {
             true => own,
             false => own - weighted_sum(x, normal, &self.weights) * self.spread,
@@ -195,7 +206,9 @@ multiversion! {
         let log_p = |x: T| x - normal[0] - normal[1];
         let [sum] = match weights {
             [] => sum_terms(x, |x| [log_p(x)]),
-            _ => sum_pairs(x, weights, |x, weight| [log_p(x) * weight]),
+            _ => sum_pairs(x, weights, |x, weight| {
+                [if weight == T::ZERO { T::ZERO } else { log_p(x) * weight }]
+            }),
         };
         sum
     }
@@ -265,7 +278,11 @@ impl<T: Element> Backward for Rule<T> {
         let g = upstream.g().unsqueeze(1); // (rows, 1)
         let of_x = match self.logits {
             None => -(g * targets),
-            Some(_) => g * (upstream.x(0)?.softmax(1) * targets.sum_keepdim(1) - targets),
+            Some(_) => {
+                let totals = targets.sum_keepdim(1);
+                let x = upstream.x(0)?.masked_fill(&totals.eq(0.0), 0.0);
+                g * (x.softmax(1) * totals - targets)
+            }
         };
         Ok([Some(of_x.into()), None, None])
     }

@@ -2,7 +2,8 @@
 
 use crate::device::DeviceExt;
 use crate::error::explain;
-use crate::tensor::{Raw, moved};
+use crate::ops::all_finite;
+use crate::tensor::{Raw, Tensor, moved};
 use candle_core::Result;
 
 /// Checks that predictions and targets have the same shape, type and device.
@@ -61,6 +62,16 @@ pub(super) fn fitting(loss: &str, name: &str, weight: &Raw, y: &Raw) -> Result<R
         .into());
     }
     moved(weight, y.device())?.to_dtype(y.dtype())
+}
+
+/// Returns predictions and targets with zeros where the weight, which is broadcast, is 0: there, they may be NaN, and
+/// 0 · NaN is NaN.
+pub(super) fn that_count(y_hat: &Raw, y: &Raw, weight: &Raw) -> Result<[Raw; 2]> {
+    if y_hat.device().is_cpu() && all_finite(y_hat)? && all_finite(y)? {
+        return Ok([y_hat, y].map(Raw::clone));
+    }
+    let ignored = Tensor::from_raw_ref(weight).detach().eq(0.0);
+    Ok([y_hat, y].map(|x| Tensor::from_raw_ref(x).masked_fill(&ignored, 0.0).into()))
 }
 
 #[cfg(test)]

@@ -40,6 +40,11 @@ impl Tensor {
         /// Returns the elements of `yes` where this mask is not 0, and those of `no` elsewhere. Both are scalars,
         /// or tensors that are broadcast.
         ///
+        /// The elements that are not chosen have the gradient 0, also if they are NaN. The operation that computed them
+        /// multiplies it by its own derivative, which may be infinite: the gradient of
+        /// `x.gt(0.0).where_cond(x.sqrt(), 0.0)` is NaN at 0. Replace the input instead:
+        /// `x.masked_fill(&x.le(0.0), 1.0).sqrt()`.
+        ///
         /// ```
         /// use taper::prelude::*;
         ///
@@ -49,7 +54,8 @@ impl Tensor {
         pub fn where_cond(&self, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor
             = ops::where_cond(self, yes, no);
 
-        /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast.
+        /// Returns the tensor with `value` where the mask is not 0; the mask is broadcast. What was there has the gradient
+        /// 0, as for [`where_cond`](Self::where_cond).
         pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor
             = ops::where_cond(mask, value, self);
     }

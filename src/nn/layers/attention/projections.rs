@@ -88,6 +88,44 @@ impl MultiheadAttention {
         (projections, mask)
     }
 
+    /// Returns the inputs without NaN and infinite elements of the steps that the mask hides from all queries.
+    #[track_caller]
+    pub(super) fn without_hidden(
+        &self,
+        [query, key, value]: [&Tensor; 3],
+        mask: &AttentionMask,
+    ) -> [Tensor; 3] {
+        let x = self.visible(key, query, mask);
+        // The same tensor stays the same: it is projected once.
+        let same = |a: &Tensor, b: &Tensor| a.raw().id() == b.raw().id();
+        let query = if same(query, key) { &x } else { query }.clone();
+        let value = match same(value, key) {
+            true => x.clone(),
+            false => self.visible(value, &query, mask),
+        };
+        [query, x, value]
+    }
+
+    /// Returns keys or values as [`without_hidden`](Self::without_hidden) does.
+    #[track_caller]
+    pub(in crate::nn::layers) fn visible(
+        &self,
+        x: &Tensor,
+        query: &Tensor,
+        mask: &AttentionMask,
+    ) -> Tensor {
+        if x.rank() == 2 && query.rank() == 2 {
+            let [x, query] = [x, query].map(|x| x.unsqueeze(self.batch_dim()));
+            return self.visible(&x, &query, mask).squeeze(self.batch_dim());
+        }
+        if x.rank() != 3 || query.rank() != 3 {
+            return x.clone(); // refused later
+        }
+        let sizes = [self.num_heads, query.dim(1 - self.batch_dim())];
+        let found = mask.without_hidden(&self.name(), x.raw(), self.batch_dim(), sizes);
+        found.or_raise().map_or_else(|| x.clone(), Tensor::from)
+    }
+
     pub(super) fn batch_dim(&self) -> usize {
         usize::from(!self.batch_first)
     }

@@ -21,6 +21,11 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
         false
     }
 
+    /// Returns whether the kernel is the sigmoid function.
+    fn is_sigmoid(&self) -> bool {
+        false
+    }
+
     /// Returns the gradients of the inputs that are [wanted](Upstream::wanted).
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream>;
 

@@ -176,6 +176,18 @@ impl Drop for Node {
     }
 }
 
+/// Returns whether a tensor, or what it is a view of, is the output of the sigmoid function in a graph.
+pub(in crate::ops) fn is_sigmoid(tensor: &Raw) -> bool {
+    if let Some(link) = link_of(tensor) {
+        return link.node.op.is_sigmoid();
+    }
+    base_of(tensor).is_some_and(|base| {
+        let links = lock(&LINKS);
+        let mut owners = links.values().filter(|(_, values)| values.id() == base);
+        owners.any(|(link, _)| link.node.op.is_sigmoid())
+    })
+}
+
 /// Sets whether the gradient of the output of a kernel is kept; returns whether it was. Does nothing for other tensors.
 pub(in crate::ops) fn retain(tensor: &Raw, is_retained: bool) -> bool {
     link_of(tensor).is_some_and(|link| link.node.is_retained.swap(is_retained, Relaxed))
