@@ -4,6 +4,7 @@
 //! it. It is the only code of the engine that uses the same copy of Rust's library as the cells do. Values
 //! are used by the thread that runs the cells, and by no other.
 
+pub mod futures;
 mod panics;
 pub mod profile;
 
@@ -11,13 +12,10 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::future::Future;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread, ThreadId};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// A text that is passed to the process that loads the cells.
 #[repr(C)]
@@ -287,6 +285,34 @@ macro_rules! dbg {
     };
 }
 
+/// The type of what never has a value, which stable Rust names in this way only.
+pub type Never = <fn() -> ! as Returns>::Output;
+
+/// What a function returns.
+pub trait Returns {
+    /// Its type.
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+/// The error of a `?` behind an `Option` without a value.
+pub struct Missing;
+
+impl Debug for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("there is no value: the `Option` is `None`")
+    }
+}
+
 /// A static of `lazy_static!` that an earlier cell defines.
 pub struct Lazy<T: 'static>(pub fn() -> &'static T);
 
@@ -346,18 +372,6 @@ pub trait Failed {
     }
 }
 
-/// Runs the body of a cell that waits for futures. Returns whether it came to its end.
-#[inline]
-pub fn run_future(body: impl Future<Output = ()>) -> bool {
-    run(|| block_on(body))
-}
-
-/// Runs the body of a cell that waits for futures, with `?` in it. Returns whether it came to its end.
-#[inline]
-pub fn run_fallible_future<F: Failed>(body: impl Future<Output = Result<(), F>>) -> bool {
-    run_fallible(|| block_on(body))
-}
-
 /// The error of a `?` that ended a cell.
 pub struct Failure {
     message: String,
@@ -401,24 +415,5 @@ fn show(value: &dyn Debug) {
     let text = format!("{value:?}");
     if text != "()" {
         report(Topic::Value, &["text/plain", &text]);
-    }
-}
-
-/// Runs a future on this thread until it is ready.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use taper_engine::{Config, Engine, Event, Failure, Outcome, Package};
 
+/// Where the package `tokio` is there, cells wait for futures on its runtime.
+const RUNTIME: &str = "::tokio::runtime::Builder::new_multi_thread().enable_all().build().expect(\"the runtime starts\")";
+
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<ExitCode> {
@@ -82,6 +85,9 @@ fn libraries(folder: &Path) -> Result<Vec<Package>> {
         // A shared library is a package of procedural macros.
         let is_package = extension == Some("rlib")
             || extension == Some("so") && !file.with_extension("rlib").exists();
+        // The engine has made it of packages.
+        let is_package =
+            is_package && name.is_some_and(|name| !name.starts_with("libcell_packages_"));
         if let Some(name) = name
             .and_then(|name| name.strip_prefix("lib"))
             .filter(|_| is_package)
@@ -90,6 +96,7 @@ fn libraries(folder: &Path) -> Result<Vec<Package>> {
                 name: name.split('-').next().unwrap_or(name).to_owned(),
                 files: vec![file.clone()],
                 library: None,
+                runtime: name.starts_with("tokio-").then(|| RUNTIME.to_owned()),
             });
         }
     }

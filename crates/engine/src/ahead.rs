@@ -4,6 +4,7 @@
 //! until the cell runs. What it compiles goes to the cache, where the evaluation finds it. The evaluation does not wait
 //! for it, but stops it.
 
+use crate::compile::shared::Shared;
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::error::Failure;
@@ -71,6 +72,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: HashMap::new(),
+            shared: Shared::default(),
             readings: self.readings.clone(),
             gone: HashMap::new(),
             forgotten: Vec::new(),

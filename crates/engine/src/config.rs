@@ -47,6 +47,17 @@ pub struct Package {
     pub name: String,
     /// The compiled files: `.rlib`, `.rmeta` or shared libraries.
     pub files: Vec<PathBuf>,
+    /// The source of an expression that builds the runtime on which cells wait for futures, if the package has one: it has the
+    /// methods `enter` and `block_on`.
+    pub runtime: Option<String>,
     /// The shared library among them. Cells resolve its symbols when they are loaded, which is faster than to link to it.
     pub library: Option<PathBuf>,
+}
+
+impl Package {
+    /// Returns whether the package is linked into each cell that uses it. Procedural macros are not.
+    pub(crate) fn is_linked(&self) -> bool {
+        let is_library = |file: &PathBuf| file.extension().is_some_and(|it| it == "rlib");
+        self.library.is_none() && self.files.iter().any(is_library)
+    }
 }

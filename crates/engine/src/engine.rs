@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::cell::Reading;
 use crate::cell::work::Work;
+use crate::compile::shared::{self, Files, Shared};
 use crate::compile::{Compiler, Messages, types};
 use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
@@ -15,12 +16,12 @@ use crate::opaque::Gone;
 use crate::process::Process;
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use taper_evaluator::Stream;
 use taper_evaluator::record::Times;
 use taper_host::error::Context as _;
@@ -104,7 +105,9 @@ pub struct Engine {
     /// The files with items that are in the folder.
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
-    pub(crate) built: HashMap<String, Files>,
+    pub(crate) built: HashMap<String, Built>,
+    /// The shared libraries of packages.
+    pub(crate) shared: Shared,
     /// How calls of macros are read, by their paths, as far as rustc was asked.
     pub(crate) readings: HashMap<String, Reading>,
     /// Variables that lived until their cell ended, by name.
@@ -113,8 +116,8 @@ pub struct Engine {
     pub(crate) forgotten: Vec<String>,
 }
 
-/// Compiled files, with their times.
-type Files = Vec<(PathBuf, Option<SystemTime>)>;
+/// The files of a package, and the shared library that contains it.
+type Built = (Files, Option<PathBuf>);
 
 /// A check in the background: see [`types`].
 pub(crate) struct Checking {
@@ -137,6 +140,9 @@ impl Engine {
     /// When the compiler or the process cannot be started.
     pub fn start(config: Config) -> Result<Engine, crate::Error> {
         std::fs::create_dir_all(&config.folder).on_file("create", &config.folder)?;
+        let mut config = config;
+        let mut shared = Shared::default();
+        shared.share(&mut config);
         let config = Arc::new(config);
         let mut engine = Engine {
             compiler: Compiler::new(config.clone())?,
@@ -151,6 +157,7 @@ impl Engine {
             sources: HashMap::new(),
             written: HashSet::new(),
             built: built(&config.packages),
+            shared,
             readings: HashMap::new(),
             gone: HashMap::new(),
             forgotten: Vec::new(),
@@ -222,8 +229,11 @@ impl Engine {
     ) -> Result<Vec<String>, crate::Error> {
         self.control.set_ahead(None);
         self.settle();
-        let built = built(&packages);
-        let is_changed = |(name, files): &(&String, &Files)| {
+        let config = Arc::make_mut(&mut self.config);
+        (config.packages, config.search) = (packages, search);
+        self.shared.share(config);
+        let built = built(&self.config.packages);
+        let is_changed = |(name, files): &(&String, &Built)| {
             let new = built.get(*name);
             new.is_some_and(|new| new != *files)
         };
@@ -240,9 +250,8 @@ impl Engine {
             self.paths.clear();
         }
         self.built = built;
-        let config = Arc::make_mut(&mut self.config);
-        (config.packages, config.search) = (packages, search);
         self.compiler.set_config(self.config.clone())?;
+        self.load_packages()?;
         Ok(lost)
     }
 
@@ -304,13 +313,36 @@ impl Engine {
     }
 
     pub(crate) fn start_process(&mut self) -> Result<()> {
-        let support = [self.compiler.support().to_owned()].into_iter();
-        let packages = self.config.packages.iter();
-        let libraries: Vec<PathBuf> = support
-            .chain(packages.filter_map(|package| package.library.clone()))
-            .collect();
+        let support = self.compiler.support().to_owned();
+        let libraries = [vec![support], self.libraries()].concat();
         self.process = Some(Process::start(&self.config, libraries)?);
         Ok(())
+    }
+
+    /// Loads the shared libraries of packages into the process that runs the cells. Those that it has stay as they are.
+    fn load_packages(&mut self) -> Result<()> {
+        let libraries = self.shared.libraries().into_iter().cloned().collect();
+        match &mut self.process {
+            Some(process) => process.load(libraries),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the shared libraries of packages, each behind those that it uses.
+    fn libraries(&self) -> Vec<PathBuf> {
+        let libraries = self
+            .config
+            .packages
+            .iter()
+            .filter_map(|it| it.library.clone());
+        let made = self.shared.libraries();
+        let is_made = |it: &PathBuf| made.contains(&it);
+        let given = libraries.filter(|it| !is_made(it));
+        let given: BTreeSet<PathBuf> = given.collect();
+        given
+            .into_iter()
+            .chain(made.iter().map(|it| (*it).clone()))
+            .collect()
     }
 
     /// Finds the whole paths of the types of new variables. Asks rustc in the background where they are not
@@ -388,14 +420,9 @@ impl Engine {
 }
 
 /// Returns the files of packages, by name.
-fn built(packages: &[Package]) -> HashMap<String, Files> {
-    let files = |package: &Package| {
-        let files = package.files.iter();
-        let time = |file: &PathBuf| file.metadata().and_then(|it| it.modified()).ok();
-        files.map(|file| (file.clone(), time(file))).collect()
-    };
+fn built(packages: &[Package]) -> HashMap<String, Built> {
+    let packages = packages.iter();
     packages
-        .iter()
-        .map(|it| (it.name.clone(), files(it)))
+        .map(|it| (it.name.clone(), (shared::files(it), it.library.clone())))
         .collect()
 }

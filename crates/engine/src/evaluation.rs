@@ -242,6 +242,11 @@ impl Engine {
         cell::parse(source, &macros)
     }
 
+    /// Returns the variables that a cell loses if it runs, because it changes their type.
+    pub fn would_lose(&self, source: &str) -> Vec<String> {
+        self.plan(Input::of(source), &Revisions::default()).lost
+    }
+
     /// Finds out what a cell consists of and what it changes.
     pub(crate) fn plan<'a>(&self, input: Input<'a>, revisions: &Revisions) -> Plan<'a> {
         let source = input.source;
@@ -405,6 +410,12 @@ impl Engine {
             borrowed_at: &repairs.borrowed_at,
             temporaries: &repairs.temporaries,
             opaque: &repairs.opaque,
+            options: &repairs.options,
+            runtime: self
+                .config
+                .packages
+                .iter()
+                .find_map(|it| it.runtime.as_deref()),
             marks: &plan.marks,
         };
         Source::new(&parts, &self.config.folder)

@@ -47,6 +47,11 @@ fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
             edits.push(Edit::insert(frozen_from(parts, cell, binding), freeze));
         }
     }
+    let missing = |place: &Position| {
+        let at = text::offset(parts.source, *place);
+        Edit::insert(at, format!(".ok_or(::{SUPPORT}::Missing)"))
+    };
+    edits.extend(parts.options.iter().map(missing));
     let moves = parts.opaque.values().filter_map(|it| it.moves_at);
     edits.extend(moves.map(|at| Edit::insert(at, "move ".to_owned())));
     let mut ends = Vec::new();
@@ -179,7 +184,8 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
         };
         lines.push((take(parts, used, lint), Glue::Take(used.name.to_owned())));
     }
-    let mut run = run(cell, include);
+    lines.extend(runtime(parts).map(|line| (line, Glue::Other)));
+    let mut run = run(parts, cell, include);
     if !parts.marks.is_empty() {
         let count = parts.source.lines().count();
         run = format!("{{ let _profile = ::{SUPPORT}::profile::begin({count}); {run} }}");
@@ -208,14 +214,27 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
 }
 
 /// Returns the call that runs the statements.
-fn run(cell: &Parsed, include: &str) -> String {
-    let call = match (cell.has_try, cell.has_await) {
-        (false, false) => format!("run(|| {include})"),
-        (true, false) => format!("run_fallible(|| {include})"),
-        (false, true) => format!("run_future(async {{ {include} }})"),
-        (true, true) => format!("run_fallible_future(async {{ {include} }})"),
+fn run(parts: &Parts, cell: &Parsed, include: &str) -> String {
+    let function = match cell.has_try {
+        true => "run_fallible",
+        false => "run",
     };
-    format!("::{SUPPORT}::{call}")
+    let body = match (cell.has_await, parts.runtime) {
+        (false, _) => include.to_owned(),
+        (true, None) => format!("::{SUPPORT}::futures::block_on(async {{ {include} }})"),
+        (true, Some(_)) => format!(
+            "taper_runtime.block_on(::{SUPPORT}::futures::interruptible(async {{ {include} }}))"
+        ),
+    };
+    format!("::{SUPPORT}::{function}(|| {body})")
+}
+
+/// Returns the statement that makes the runtime on which the cell waits for futures, or finds it.
+fn runtime(parts: &Parts) -> Option<String> {
+    let runtime = parts.runtime?;
+    Some(format!(
+        "let taper_runtime = ::{SUPPORT}::futures::lasting(|| {runtime}); let _taper_entered = taper_runtime.enter();"
+    ))
 }
 
 /// Returns a function that is never called. It does not put the variables back, so that rustc says which of them the
@@ -238,7 +257,8 @@ fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> 
         let question = Glue::Question(Some(used.name.to_owned()));
         lines.push((take(parts, used, lint), question));
     }
-    let run = run(cell, include);
+    lines.extend(runtime(parts).map(|line| (line, Glue::Question(None))));
+    let run = run(parts, cell, include);
     lines.push((format!("let _ = {run}; }}"), Glue::Question(None)));
     lines
 }
@@ -247,6 +267,7 @@ fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> 
 fn take(parts: &Parts, used: &Used, lint: &str) -> String {
     let Used { name, kind, .. } = used;
     let mutable = if used.is_mutable { "mut " } else { "" };
+    let kind = kind.replace('!', &format!("::{SUPPORT}::Never"));
     let mut line =
         format!("{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
     if parts.frozen.contains(*name) {

@@ -55,6 +55,10 @@ pub(crate) struct Parts<'a> {
     pub(crate) borrowed_at: &'a BTreeMap<String, Position>,
     /// The same for values without a name, as places in [`Parsed::temporaries`].
     pub(crate) temporaries: &'a BTreeSet<usize>,
+    /// Where a `?` is behind an `Option`.
+    pub(crate) options: &'a BTreeSet<Position>,
+    /// The source of the runtime on which cells wait for futures.
+    pub(crate) runtime: Option<&'a str>,
     /// New variables that are kept in another form, or not at all.
     pub(crate) opaque: &'a BTreeMap<String, Opaque>,
     /// The calls that are written into a cell that is profiled.

@@ -29,6 +29,8 @@ pub(crate) struct Repairs {
     pub(crate) used_up: HashSet<String>,
     /// New variables that are kept in another form, or not at all.
     pub(crate) opaque: BTreeMap<String, Opaque>,
+    /// Where a `?` is behind an `Option`: what the cell returns is a `Result`.
+    pub(crate) options: BTreeSet<Position>,
     /// Variables that others borrow from.
     pub(crate) frozen: HashSet<String>,
     /// Where the cell begins to borrow from these.
@@ -81,7 +83,9 @@ impl Repairs {
         let is_moving = self.opaque.values().any(|it| it.moves_at.is_some());
         let (mut others, mut moved) = (Vec::new(), Vec::new());
         for error in errors {
-            if let Some(glue) = error.moved() {
+            if let Some(place) = error.option() {
+                self.options.insert(place);
+            } else if let Some(glue) = error.moved() {
                 moved.push(glue.clone());
             } else if let Some(name) = error.kept(|name| before.has_form(name)) {
                 if self.opaque.get(&name) == before.opaque.get(&name) {
@@ -193,6 +197,14 @@ impl Repairs {
 }
 
 impl Found {
+    /// Returns the place of a `?` of the cell's own behind an `Option`.
+    fn option(&self) -> Option<Position> {
+        const OPTION: &str = "the `?` operator can only be used on `Result`s, not `Option`s";
+        let is_option = self.diagnostic.message.starts_with(OPTION) && !self.glue.is_empty();
+        let span = self.diagnostic.primary().filter(|_| is_option)?;
+        span.cell.map(|_| (span.line_start, span.column_start))
+    }
+
     /// Returns the line of the variable that cannot be kept because it was moved away, or may have no value.
     fn moved(&self) -> Option<&Glue> {
         let is_about_values = ["E0381", "E0382"]

@@ -539,3 +539,42 @@ fn thread_locals_are_replaced() {
         ("fn T() -> u8 { 4 }\nT()", "= 4"),
     ]);
 }
+
+#[test]
+fn a_type_without_values_is_kept() {
+    check_each(&[
+        (
+            "let r = std::panic::catch_unwind(|| panic!(\"x\"));\nr.is_err()",
+            "= truecaught: x",
+        ),
+        ("r.is_err()", "= true"),
+        (
+            "let f: fn() -> ! = || std::process::exit(1);\nlet none: Option<(u8, std::convert::Infallible)> = None;",
+            "",
+        ),
+        ("let _ = f;\nnone.is_none()", "= true"),
+    ]);
+}
+
+#[test]
+fn a_question_mark_behind_an_option_returns_the_value_or_stops_the_cell() {
+    check_each(&[
+        (
+            "let (some, none, ok) = (Some(3), None::<i32>, Ok::<i32, String>(4));",
+            "",
+        ),
+        ("some? + ok.clone()?", "= 7"),
+        (
+            "print!(\"{}\", some?);\nlet n = none?;",
+            "3failed at 3:2: there is no value: the `Option` is `None`",
+        ),
+        (
+            "async fn find(x: i32) -> Option<i32> { Some(x) }\nlet é = 1; find(é).await? + some?",
+            "= 4",
+        ),
+        (
+            "fn f() -> Result<i32, String> { Ok(Some(1)?) }",
+            "error at 5:1:43: the `?` operator can only be used on `Result`s, not `Option`s, in a function that returns `Result`",
+        ),
+    ]);
+}

@@ -104,6 +104,7 @@ fn compiled_packages_are_used() {
             name: "greeter".into(),
             files: vec![file],
             library,
+            runtime: None,
         };
         let mut cells = Cells::with_packages(vec![package]);
         cells.check("let g = greeter::greet();\n#%%\ng.0", "= \"hello\"");
@@ -118,6 +119,99 @@ fn compiled_packages_are_used() {
         .expect("it starts");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.ends_with("= 6\n"), "{shown}");
+}
+
+/// Compiles a package of one file. Returns the library.
+fn package(folder: &std::path::Path, name: &str, source: &str) -> Package {
+    let text = |path: &std::path::Path| path.to_str().expect("it is text").to_owned();
+    let file = folder.join(format!("{name}.rs"));
+    std::fs::write(&file, source).expect("it is written");
+    let library = folder.join(format!("lib{name}.rlib"));
+    rustc(&[
+        "--edition=2024",
+        "--crate-type=rlib",
+        &text(&file),
+        "-o",
+        &text(&library),
+    ]);
+    Package {
+        name: name.to_owned(),
+        files: vec![library],
+        library: None,
+        runtime: None,
+    }
+}
+
+#[test]
+fn the_statics_of_a_package_are_the_same_in_all_cells() {
+    const COUNTER: &str = "use std::sync::atomic::*;\nstatic N: AtomicU32 = AtomicU32::new(0);\n\
+        pub fn next() -> u32 { N.fetch_add(1, Ordering::Relaxed) }";
+    let folder = tempfile::tempdir().expect("a folder");
+    let counter = package(folder.path(), "counter", COUNTER);
+    let mut cells = Cells::with_packages(vec![counter.clone()]);
+    cells.check("counter::next()\n#%%\ncounter::next()", "= 1");
+    // A package that is added later changes nothing of the first.
+    let other = package(folder.path(), "other", "pub fn one() -> u32 { 1 }");
+    let lost = cells
+        .engine
+        .set_packages(vec![counter.clone(), other.clone()], Vec::new());
+    assert_eq!(lost.expect("they are set"), [""; 0]);
+    cells.check("let seen = counter::next();\nother::one() + seen", "= 3");
+    // Another version replaces it.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let changed = package(
+        folder.path(),
+        "counter",
+        &COUNTER.replace("new(0)", "new(70)"),
+    );
+    let lost = cells.engine.set_packages(vec![changed, other], Vec::new());
+    assert_eq!(lost.expect("they are set"), [""; 0]);
+    cells.check(
+        "counter::next()\n#%%\ncounter::next() + seen + other::one()",
+        "= 74",
+    );
+}
+
+#[test]
+fn cells_wait_for_futures_on_the_runtime_of_a_package() {
+    // It counts what it is entered and waited for.
+    const RUNTIME: &str = "use std::sync::atomic::*;\npub static N: AtomicU32 = AtomicU32::new(0);\npub struct Runtime;\n\
+        impl Runtime { pub fn enter(&self) -> u8 { N.fetch_add(1, Ordering::Relaxed); 1 }\n\
+        pub fn block_on<F: Future>(&self, f: F) -> F::Output { N.fetch_add(10, Ordering::Relaxed);\n\
+        let mut f = std::pin::pin!(f); let mut c = std::task::Context::from_waker(std::task::Waker::noop());\n\
+        loop { if let std::task::Poll::Ready(it) = f.as_mut().poll(&mut c) { return it; } } } }\n\
+        pub fn new() -> Runtime { N.fetch_add(100, Ordering::Relaxed); Runtime }";
+    let folder = tempfile::tempdir().expect("a folder");
+    let runtime = Package {
+        runtime: Some("::rt::new()".to_owned()),
+        ..package(folder.path(), "rt", RUNTIME)
+    };
+    let mut cells = Cells::with_packages(vec![runtime]);
+    cells.check("async fn two() -> u32 { 2 }\ntwo().await", "= 2");
+    cells.check(
+        "two().await + rt::N.load(std::sync::atomic::Ordering::Relaxed)",
+        "= 124",
+    );
+    let failed = "let n: u32 = Err(std::fmt::Error)?;\ntwo().await + n";
+    cells.check(failed, "failed at 3:1: Error");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_future_and_keeps_all_variables() {
+    let mut cells = Cells::start();
+    cells.run("let n = 1;");
+    let interrupter = cells.engine.interrupter();
+    let stop = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        interrupter.interrupt();
+    });
+    let (_, outcome) = cells.evaluate("std::future::pending::<()>().await;\nn");
+    stop.join().expect("it ends");
+    assert!(matches!(
+        outcome.failure,
+        Some(Failure::Interrupted { is_killed: false })
+    ));
+    cells.check("n", "= 1");
 }
 
 #[test]

@@ -248,7 +248,7 @@ impl Compiler {
 
     /// Returns how a cell is compiled. Packages without a shared library are linked into the cell.
     fn purpose(&self, work: Work, contains: &dyn Fn(&str) -> bool) -> Purpose {
-        let is_linked = |package: &Package| package.library.is_none() && contains(&package.name);
+        let is_linked = |package: &Package| package.is_linked() && contains(&package.name);
         let is_linked = self.linker.is_none()
             || contains("#[link(")
             || self.config.packages.iter().any(is_linked);

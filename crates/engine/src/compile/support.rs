@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use taper_host::error::Context as _;
 
 /// The files, the crate's root first.
-pub(super) const SOURCES: [(&str, &str); 3] = [
+pub(super) const SOURCES: [(&str, &str); 4] = [
     ("support.rs", include_str!("../../support.rs")),
+    ("futures.rs", include_str!("../../futures.rs")),
     ("panics.rs", include_str!("../../panics.rs")),
     ("profile.rs", include_str!("../../profile.rs")),
 ];

@@ -38,6 +38,9 @@ static SUPPORT: OnceLock<Support> = OnceLock::new();
 static HOST: OnceLock<&(dyn Host + Sync)> = OnceLock::new();
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 
+/// Whether an interrupt has arrived that no wait was told of.
+static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// A file that is closed while a library is loaded: after cells that have left no descriptor, a cell that closes files
 /// can still run.
 static RESERVE: Mutex<Option<File>> = Mutex::new(None);
@@ -47,6 +50,7 @@ struct Support {
     flush: extern "C" fn(),
     forget: unsafe extern "C" fn(Text),
     pass: unsafe extern "C" fn(*const Text, usize),
+    stop_waiting: extern "C" fn(),
 }
 
 /// A text of another copy of Rust's library.
@@ -81,7 +85,7 @@ fn serve(host: &dyn Host) -> io::Result<()> {
     taper_host::process::when_parent_ends(|| {
         let _ = kill_current_process_group(Signal::KILL);
     });
-    ignore_interrupts();
+    note_interrupts();
     let streams = Streams::take()?;
     let mut socket = UnixStream::from(duplicate(stdio::stdin())?);
     SOCKET.get_or_init(|| Mutex::new(socket.try_clone().expect("a socket can be cloned")));
@@ -123,6 +127,7 @@ fn answer(request: &Request, host: &dyn Host) -> Result<(), libloading::Error> {
             let cell = unsafe { library.get::<extern "C" fn()>(FUNCTION.as_bytes()) }?;
             let _ = send(&Report::Begin);
             host.begin_cell();
+            IS_INTERRUPTED.store(false, Ordering::Relaxed);
             IS_RUNNING.store(true, Ordering::Relaxed);
             cell();
             IS_RUNNING.store(false, Ordering::Relaxed);
@@ -159,6 +164,7 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
             flush: *library.get(b"taper_support_flush")?,
             forget: *library.get(b"taper_support_forget")?,
             pass: *library.get(b"taper_support_pass")?,
+            stop_waiting: *library.get(b"taper_support_stop_waiting")?,
         };
         attach(receive);
         if let Some(allocations) = HOST.get().and_then(|host| host.allocations()) {
@@ -172,6 +178,9 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
             std::thread::sleep(FLUSH);
             if IS_RUNNING.load(Ordering::Relaxed) {
                 flush();
+                if IS_INTERRUPTED.swap(false, Ordering::Relaxed) {
+                    stop_waiting();
+                }
             }
         }
     });
@@ -181,6 +190,13 @@ fn attach(library: &Library) -> Result<(), libloading::Error> {
 fn flush() {
     if let Some(support) = SUPPORT.get() {
         (support.flush)();
+    }
+}
+
+/// Ends the wait of a cell for a future.
+fn stop_waiting() {
+    if let Some(support) = SUPPORT.get() {
+        (support.stop_waiting)();
     }
 }
 
@@ -285,11 +301,13 @@ fn send(report: &Report) -> io::Result<()> {
 }
 
 /// An interrupt that a cell does not look for must not end the process at once.
-fn ignore_interrupts() {
-    extern "C" fn ignore(_signal: libc::c_int) {}
-    let handler = ignore as extern "C" fn(libc::c_int);
-    // SAFETY: the handler does nothing, so it may run at any moment. Unlike SIG_IGN, programs that a cell starts do
-    // not inherit it.
+fn note_interrupts() {
+    extern "C" fn note(_signal: libc::c_int) {
+        IS_INTERRUPTED.store(true, Ordering::Relaxed);
+    }
+    let handler = note as extern "C" fn(libc::c_int);
+    // SAFETY: the handler sets an atomic variable, so it may run at any moment. Unlike SIG_IGN, programs that a cell
+    // starts do not inherit it.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
 }
 

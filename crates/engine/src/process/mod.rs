@@ -110,6 +110,15 @@ impl Process {
         }
     }
 
+    /// Loads libraries. What they print is lost.
+    pub(crate) fn load(&mut self, libraries: Vec<PathBuf>) -> Result<()> {
+        let request = Request::Load { libraries };
+        match self.run(&request, &Control::default(), &mut |_| {})? {
+            Ran::NotLoaded(why) => Err(Error::Load(why)),
+            Ran::Ended(_) | Ran::Gone(_) => Ok(()),
+        }
+    }
+
     /// Sends a request, and passes on what happens until its end.
     pub(crate) fn run(
         &mut self,

@@ -68,12 +68,16 @@ struct Group {
     features: Features,
     /// What cells can name, with the files.
     packages: Vec<(String, Vec<PathBuf>)>,
+    /// The features of `tokio`, if it is one of these.
+    tokio: Option<BTreeSet<String>>,
 }
 
 /// What was compiled.
 pub(crate) struct Compiled {
     /// The packages that cells can name, with their files.
     pub(crate) packages: Vec<(String, Vec<PathBuf>)>,
+    /// The features of `tokio`, if cells can name it.
+    pub(crate) tokio: Option<BTreeSet<String>>,
     /// Where rustc finds what they use: values of its option `-L`.
     pub(crate) search: Vec<OsString>,
     /// The package for which `taper` was compiled again.
@@ -165,8 +169,11 @@ impl Packages {
         if with_taper {
             *below = now;
         }
-        let mut packages = Vec::new();
+        let (mut packages, mut tokio) = (Vec::new(), None);
         for (name, id) in named {
+            if name == "tokio" {
+                tokio = own.get(&id).cloned();
+            }
             let files = built.files(&id.repr, &self.work)?;
             if !files.is_empty() {
                 packages.push((name, files));
@@ -175,6 +182,7 @@ impl Packages {
         self.search.extend(built.search(&self.work));
         self.groups.push(Group {
             packages,
+            tokio,
             added: added_ids,
             features: own,
         });
@@ -186,6 +194,7 @@ impl Packages {
         let packages = self.groups.iter().flat_map(|group| group.packages.clone());
         Compiled {
             packages: packages.collect(),
+            tokio: self.groups.iter().find_map(|group| group.tokio.clone()),
             search: self.search.iter().cloned().collect(),
             shared,
         }

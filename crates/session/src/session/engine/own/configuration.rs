@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::image;
 use crate::image::artifacts::{Artifacts, shared_library};
 use rustix::io::FdFlags;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{PipeReader, Write};
@@ -40,7 +41,7 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
         flags: flags.into(),
         search: compiled.search(work),
         environment: Vec::new(),
-        packages: packages(vec![("taper".to_owned(), compiled.taper(work)?)]),
+        packages: packages(vec![("taper".to_owned(), compiled.taper(work)?)], None),
         folder: session.join("cells"),
         shared: work.join(image::SUPPORT),
         cache: cache::folder().ok().map(|cache| cache.join(CACHE)),
@@ -57,14 +58,31 @@ pub(super) fn write_manifest(start: &Start) -> Result<()> {
     image::write_crate(start.work, &start.taper, &start.features)
 }
 
-/// Returns packages with these compiled files. Only `taper` is a shared library; others are linked into each cell.
-pub(super) fn packages(found: Vec<(String, Vec<PathBuf>)>) -> Vec<Package> {
+/// Returns packages with these compiled files. Only `taper` is a shared library already. `tokio` are the features of the
+/// package of this name.
+pub(super) fn packages(
+    found: Vec<(String, Vec<PathBuf>)>,
+    tokio: Option<&BTreeSet<String>>,
+) -> Vec<Package> {
     let package = |(name, files): (String, Vec<PathBuf>)| Package {
         library: shared_library(&files).filter(|_| name == "taper").cloned(),
+        runtime: tokio.filter(|_| name == "tokio").and_then(runtime),
         name,
         files,
     };
     found.into_iter().map(package).collect()
+}
+
+/// Returns the source of a runtime of `tokio` with these features, if it has one.
+fn runtime(features: &BTreeSet<String>) -> Option<String> {
+    let kind = match features {
+        it if it.contains("rt-multi-thread") => "new_multi_thread",
+        it if it.contains("rt") => "new_current_thread",
+        _ => return None,
+    };
+    Some(format!(
+        "::tokio::runtime::Builder::{kind}().enable_all().build().expect(\"the runtime of tokio starts\")"
+    ))
 }
 
 /// Returns the changes of this process's environment for the process that runs the cells.

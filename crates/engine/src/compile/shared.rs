@@ -1,0 +1,176 @@
+//! Makes shared libraries of packages.
+//!
+//! A package that is linked into each cell has its statics once for each cell: a runtime, a logger or a registry of one
+//! cell is not that of the next. In a shared library, which the process loads once, it has them once; and a cell that
+//! uses it is linked without it, which is faster.
+
+use super::call;
+use crate::config::{Config, Package};
+use crate::error::{Error, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use taper_host::digest;
+use taper_host::error::Context as _;
+
+/// Compiled files, with their times.
+pub(crate) type Files = Vec<(PathBuf, Option<SystemTime>)>;
+
+/// The shared libraries, each of which may use those before it.
+#[derive(Default)]
+pub(crate) struct Shared(Vec<Library>);
+
+struct Library {
+    path: PathBuf,
+    /// The name of its crate.
+    name: String,
+    /// The packages in it, as they were compiled.
+    packages: Vec<(String, Files)>,
+    /// What it was linked with.
+    base: Files,
+}
+
+impl Shared {
+    /// Sets the shared libraries of packages that have none, and makes what is missing. A package that cannot be in one is
+    /// left as it is.
+    pub(crate) fn share(&mut self, config: &mut Config) {
+        let base: Files = config
+            .packages
+            .iter()
+            .filter(|it| it.library.is_some())
+            .flat_map(files)
+            .collect();
+        let now: Vec<(String, Files)> = config
+            .packages
+            .iter()
+            .filter(|it| it.is_linked())
+            .map(|it| (it.name.clone(), files(it)))
+            .collect();
+        let is_current = |library: &Library| {
+            library.base == base && library.packages.iter().all(|it| now.contains(it))
+        };
+        let current = self.0.iter().take_while(|it| is_current(it)).count();
+        self.0.truncate(current);
+        let is_in_one = |package: &(String, Files)| {
+            self.0
+                .iter()
+                .any(|library| library.packages.contains(package))
+        };
+        let new: Vec<(String, Files)> = now.iter().filter(|it| !is_in_one(it)).cloned().collect();
+        if !new.is_empty()
+            && let Ok(library) = self.compile(config, new, base)
+        {
+            self.0.push(library);
+        }
+        for package in config.packages.iter_mut().filter(|it| it.is_linked()) {
+            let compiled = (package.name.clone(), files(package));
+            let mut libraries = self.0.iter();
+            let library = libraries.find(|it| it.packages.contains(&compiled));
+            package.library = library.map(|it| it.path.clone());
+        }
+    }
+
+    /// Returns the paths of the libraries, each behind those that it uses.
+    pub(crate) fn libraries(&self) -> Vec<&PathBuf> {
+        self.0.iter().map(|it| &it.path).collect()
+    }
+
+    fn compile(
+        &self,
+        config: &Config,
+        packages: Vec<(String, Files)>,
+        base: Files,
+    ) -> Result<Library> {
+        let known: Vec<&String> = self.0.iter().map(|it| &it.name).collect();
+        let key = format!("{packages:?} {base:?} {known:?} {:?}", config.rustc);
+        let name = format!("cell_packages_{}", &digest::of(key.as_bytes())[..16]);
+        let first = packages.iter().flat_map(|(_, files)| files).next();
+        let folder = first.and_then(|(file, _)| file.parent());
+        let folder = folder.unwrap_or(&config.shared).to_owned();
+        let file = format!(
+            "{}{name}{}",
+            std::env::consts::DLL_PREFIX,
+            std::env::consts::DLL_SUFFIX
+        );
+        let library = Library {
+            path: folder.join(file),
+            name,
+            packages,
+            base,
+        };
+        // One that exists is complete.
+        if !library.path.exists() {
+            self.call(config, &library, &folder)?;
+        }
+        Ok(library)
+    }
+
+    fn call(&self, config: &Config, library: &Library, folder: &Path) -> Result<()> {
+        let source = config.folder.join(format!("{}.rs", library.name));
+        let externs: Vec<(&str, &Path)> = config
+            .packages
+            .iter()
+            .filter(|it| {
+                it.library.is_some() || library.packages.iter().any(|(name, _)| *name == it.name)
+            })
+            .flat_map(|it| it.files.iter().map(|file| (&*it.name, &**file)))
+            .chain(self.0.iter().map(|it| (&*it.name, &*it.path)))
+            .collect();
+        let mut names: Vec<&str> = externs.iter().map(|(name, _)| *name).collect();
+        names.dedup();
+        let text: String = names
+            .iter()
+            .map(|name| format!("extern crate {name} as _;\n"))
+            .collect();
+        std::fs::write(&source, text).on_file("write", &source)?;
+        let new = folder.join(format!("{}.{}.new", library.name, std::process::id()));
+        let mut command = call::rustc(config);
+        command
+            .args(["--crate-name", &library.name, "--crate-type=dylib"])
+            .args(["-Cprefer-dynamic", "-Copt-level=0", "-Crpath"])
+            .args(&config.flags);
+        for folder in &config.search {
+            command.arg("-L").arg(folder);
+        }
+        let mut folders: Vec<&Path> = externs
+            .iter()
+            .filter_map(|(_, file)| file.parent())
+            .collect();
+        folders.extend(
+            self.0
+                .iter()
+                .flat_map(|it| &it.packages)
+                .flat_map(|(_, files)| files)
+                .filter_map(|(file, _)| file.parent()),
+        );
+        folders.sort_unstable();
+        folders.dedup();
+        for folder in folders {
+            let mut argument = OsString::from("dependency=");
+            argument.push(folder);
+            command.arg("-L").arg(argument);
+        }
+        for (name, file) in externs {
+            let mut argument = OsString::from(format!("{name}="));
+            argument.push(file);
+            command.arg("--extern").arg(argument);
+        }
+        let output = command.arg(&source).arg("-o").arg(&new).output();
+        let output = output.trying("start rustc")?;
+        if output.status.success() {
+            return Ok(std::fs::rename(&new, &library.path).on_file("create", &library.path)?);
+        }
+        let _ = std::fs::remove_file(&new);
+        Err(Error::Compiler {
+            program: "rustc",
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+}
+
+/// Returns the files of a package, with their times.
+pub(crate) fn files(package: &Package) -> Files {
+    let time = |file: &PathBuf| file.metadata().and_then(|it| it.modified()).ok();
+    let files = package.files.iter();
+    files.map(|file| (file.clone(), time(file))).collect()
+}
