@@ -1,92 +1,25 @@
 //! The path of one cell.
 
 use crate::cell::work::Work;
-use crate::cell::{self, Macros, Mark, Parsed, ParsedItem, Reading, words};
-use crate::compile::{Library, Messages, Task, types};
+use crate::cell::{self, Parsed, ParsedItem};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Engine, Event, Outcome};
-use crate::error::{Error, Failure, Fault, Place, Refusal, Result};
+use crate::error::{Error, Failure, Fault, Place};
 use crate::file::file_of_cell;
-use crate::items::Items;
-use crate::known::{Compiled, Learned};
-use crate::macros::Revisions;
+use crate::known::Compiled;
 use crate::opaque::{Gone, Opaque};
 use crate::panics::Panics;
-use crate::parts::{Parts, Used};
+use crate::plan::{Input, Plan};
 use crate::process::wire::{self, Report, Request};
 use crate::process::{self, Ran};
 use crate::repair::Repairs;
-use crate::source::Source;
 use crate::variables::Variable;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How often a cell is compiled until it is known what it moves and borrows.
-const ATTEMPTS: usize = 12;
-
 /// The code of the engine's own warning.
 const COPIED_STATIC: &str = "copied_static";
-
-/// What is evaluated.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    source: &'a str,
-    arguments: &'a [String],
-    /// Whether a library that the process has loaded already may run again.
-    is_repeated: bool,
-    /// Whether its lines are measured.
-    is_profiled: bool,
-}
-
-/// A cell, and what it would change.
-pub(crate) struct Plan<'a> {
-    pub(crate) source: &'a str,
-    pub(crate) is_repeated: bool,
-    pub(crate) work: Work,
-    pub(crate) cell: Option<Parsed>,
-    pub(crate) items: Items,
-    /// Variables whose type changes.
-    pub(crate) lost: Vec<String>,
-    /// Variables that the cell's functions, constants and statics hide, because they have the same name.
-    hidden: Vec<String>,
-    /// Earlier variables that the cell mentions.
-    pub(crate) used: Vec<String>,
-    /// The calls that are written into a cell that is profiled.
-    marks: Vec<Mark>,
-}
-
-impl Plan<'_> {
-    /// Returns how the calls of macros were read, by the paths of the macros.
-    fn readings(&self) -> HashMap<String, Reading> {
-        let items = self.cell.iter().flat_map(|cell| &cell.items);
-        let items = items.filter_map(|item| Some((item.calls.clone()?, Reading::Items)));
-        let others = self.cell.iter().flat_map(|cell| &cell.calls);
-        let others = others.map(|call| (call.path.clone(), Reading::Value));
-        others.chain(items).collect()
-    }
-
-    /// Returns whether a call that looks like items was read as such, and will not be.
-    fn has_misread(&self, revisions: &Revisions) -> bool {
-        let mut items = self.cell.iter().flat_map(|cell| &cell.items);
-        items.any(|item| {
-            let reading = revisions.readings.get(&item.range.start);
-            item.calls.is_some() && item.looks_like_items && reading == Some(&Reading::Value)
-        })
-    }
-}
-
-impl Input<'_> {
-    /// Returns a cell as input.
-    pub(crate) fn of(source: &str) -> Input<'_> {
-        Input {
-            source,
-            arguments: &[],
-            is_repeated: false,
-            is_profiled: false,
-        }
-    }
-}
 
 impl Engine {
     /// Evaluates a cell. `listen` receives what happens meanwhile.
@@ -211,214 +144,6 @@ impl Engine {
         let (_, text) = sources.find(|(number, _)| *number == place.cell)?;
         let line = text.lines().nth(place.line.checked_sub(1)?)?.trim();
         (!line.is_empty()).then(|| line.to_owned())
-    }
-
-    /// Returns the type of an expression, or `None` if it does not compile. Nothing is evaluated.
-    pub fn type_of(&mut self, expression: &str) -> Option<String> {
-        self.settle();
-        let source = format!("let taper_value = {{ {expression} }};");
-        let plan = self.plan(Input::of(&source), &Revisions::default());
-        let source = self.source(&plan, &Repairs::default());
-        self.write(&source).ok()?;
-        let messages = self.compiler.check(source.text.clone()).ok()?;
-        let messages = messages.join().ok()?.ok()?;
-        cell::forget_sources();
-        source.kinds(&messages).next().map(|(_, kind)| kind)
-    }
-
-    /// Splits a cell. A macro of which nothing is known is read as items.
-    pub(crate) fn parse(&self, source: &str, revisions: &Revisions) -> Option<Parsed> {
-        let own = self.items.macros();
-        let known = |path: &str| {
-            let name = path.rsplit("::").next().unwrap_or_default();
-            let learned = || self.readings.get(path).copied();
-            let reading = own.get(name).copied().unwrap_or_else(learned);
-            reading.unwrap_or(Reading::Items)
-        };
-        let macros = Macros {
-            revised: &revisions.readings,
-            known: &known,
-        };
-        cell::parse(source, &macros)
-    }
-
-    /// Returns the variables that a cell loses if it runs, because it changes their type.
-    pub fn would_lose(&self, source: &str) -> Vec<String> {
-        self.plan(Input::of(source), &Revisions::default()).lost
-    }
-
-    /// Finds out what a cell consists of and what it changes.
-    pub(crate) fn plan<'a>(&self, input: Input<'a>, revisions: &Revisions) -> Plan<'a> {
-        let source = input.source;
-        let cell = self.parse(source, revisions);
-        let items = self.items.without_calls(&revisions.replaced);
-        let (mut items, mut changed) = match &cell {
-            Some(cell) => items.with(self.number, source, cell),
-            None => (items, HashSet::new()),
-        };
-        if !revisions.names.is_empty() {
-            changed.extend(revisions.names.iter().cloned());
-            items.add_dependents(&mut changed);
-        }
-        let lost = self.variables.affected(&changed);
-        let mentions = match &cell {
-            Some(cell) => cell.mentions.clone(),
-            None => words::of(source),
-        };
-        let values: HashSet<&str> = cell.iter().flat_map(Parsed::values).collect();
-        let is_hidden = |variable: &&Variable| values.contains(&*variable.name);
-        let hidden = self.variables.iter().filter(is_hidden);
-        let hidden: Vec<String> = hidden.map(|it| it.name.clone()).collect();
-        let is_used = |variable: &&Variable| {
-            mentions.contains(&variable.name)
-                && !lost.contains(&variable.name)
-                && !is_hidden(variable)
-        };
-        let used: Vec<&Variable> = self.variables.iter().filter(is_used).collect();
-        let kinds = used.iter().flat_map(|it| words::in_text(&it.kind));
-        let mut names: HashSet<String> = kinds.map(str::to_owned).collect();
-        names.extend(mentions);
-        let work = cell.as_ref().map_or(Work::Little, |cell| cell.work);
-        Plan {
-            work: items.work(work, names),
-            used: used.iter().map(|it| it.name.clone()).collect(),
-            source,
-            is_repeated: input.is_repeated,
-            marks: match input.is_profiled {
-                true => cell::marks(source),
-                false => Vec::new(),
-            },
-            cell,
-            items,
-            lost,
-            hidden,
-        }
-    }
-
-    /// Plans and compiles a cell, in as many attempts as it takes to learn what it does.
-    pub(crate) fn compile<'a>(
-        &mut self,
-        input: Input<'a>,
-    ) -> Result<(Plan<'a>, Compiled), Failure> {
-        let (mut revisions, mut repairs) = (Revisions::default(), Repairs::default());
-        let mut plan = self.plan(input, &revisions);
-        let attributes = plan.cell.as_ref().map(|cell| &cell.attributes);
-        if let Some(attribute) = attributes.and_then(|it| it.refused.clone()) {
-            return Err(Failure::Refused(Refusal::Attribute(attribute)));
-        }
-        let mut source = self.source(&plan, &repairs);
-        let key = self.key(plan.work, &source, &source.text);
-        let library = self.config.folder.join(format!("cell-{}.so", self.number));
-        let is_repeated = plan.is_repeated && !plan.items.defines_statics();
-        if let Some((learned, library)) = self.known.recall(&key, library, is_repeated) {
-            if learned.revisions != revisions {
-                plan = self.plan(input, &learned.revisions);
-            }
-            let source = self.source(&plan, &learned.repairs);
-            return Ok((plan, Compiled::new(source, learned, library)));
-        }
-        // What is said about items that are none either way.
-        let mut misread: Option<Vec<Diagnostic>> = None;
-        for _ in 0..ATTEMPTS {
-            let (mut messages, library) = self.attempt(&plan, &source)?;
-            let lints = source.lints(&mut messages);
-            if let Some(library) = library {
-                let kinds = source.kinds(&messages).collect();
-                if repairs.learn_kinds(&kinds, &source) {
-                    source = self.source(&plan, &repairs);
-                    continue;
-                }
-                messages.diagnostics.retain(|it| !types::is_ours(it));
-                let learned = Learned {
-                    revisions,
-                    repairs,
-                    kinds,
-                    lints,
-                    warnings: messages.diagnostics,
-                };
-                self.known.keep(key, &learned, &library, is_repeated);
-                return Ok((plan, Compiled::new(source, learned, library.path)));
-            }
-            let is_revised = plan.cell.as_ref().is_some_and(|cell| {
-                revisions.learn(&messages, &source, cell, plan.source, &plan.items)
-            });
-            if is_revised {
-                if plan.has_misread(&revisions) {
-                    misread.get_or_insert_with(|| source.errors(&messages));
-                }
-                plan = self.plan(input, &revisions);
-                repairs = Repairs::default();
-            } else if let Err(failure) = repairs.learn(messages, &source) {
-                return Err(match (failure, misread) {
-                    (Failure::Compile(_), Some(errors)) => Failure::Compile(errors),
-                    (failure, _) => failure,
-                });
-            }
-            source = self.source(&plan, &repairs);
-        }
-        let output = "the cell's variables could not be sorted out".to_owned();
-        Err(Error::Compiler {
-            program: "rustc",
-            output,
-        }
-        .into())
-    }
-
-    /// Calls rustc once. Returns its messages and, if the cell compiled, its library.
-    fn attempt(&mut self, plan: &Plan, source: &Source) -> Result<(Messages, Option<Library>)> {
-        self.write(source)?;
-        let task = Task {
-            work: plan.work,
-            attributes: plan.items.attributes(),
-            text: &source.text,
-            contains: &|text| source.contains(text),
-        };
-        let control = self.control.clone();
-        let compiled = self.compiler.compile(&task, &control)?;
-        Ok((compiled.messages, compiled.library))
-    }
-
-    /// Returns the source of a cell.
-    pub(crate) fn source(&self, plan: &Plan, repairs: &Repairs) -> Source {
-        let none = Items::default();
-        let used = self
-            .variables
-            .iter()
-            .filter(|it| plan.used.contains(&it.name));
-        let is_certain = |name: &str| plan.cell.as_ref().is_none_or(|it| it.uses.is_used(name));
-        let parts = Parts {
-            number: self.number,
-            source: plan.source,
-            cell: plan.cell.as_ref(),
-            items: match plan.is_repeated && plan.used.is_empty() {
-                true => &none,
-                false => &plan.items,
-            },
-            used: used
-                .map(|variable| Used {
-                    name: &variable.name,
-                    kind: self.variables.path(variable),
-                    is_mutable: variable.is_mutable,
-                    is_frozen: variable.is_frozen,
-                    is_certain: is_certain(&variable.name),
-                })
-                .collect(),
-            moved: &repairs.moved,
-            used_up: &repairs.used_up,
-            question_mark: self.config.question_mark.as_deref(),
-            frozen: &repairs.frozen,
-            borrowed_at: &repairs.borrowed_at,
-            temporaries: &repairs.temporaries,
-            opaque: &repairs.opaque,
-            options: &repairs.options,
-            runtime: self
-                .config
-                .packages
-                .iter()
-                .find_map(|it| it.runtime.as_deref()),
-            marks: &plan.marks,
-        };
-        Source::new(&parts, &self.config.folder)
     }
 
     /// Runs a compiled cell. Returns how the request ended, and why the cell did not come to its end.

@@ -70,7 +70,7 @@
 //! | `known.rs` | uses what was compiled before |
 //! | `hook.rs` | what this program does as that process |
 //! | `question.rs`, `interior.rs`, `reach.rs`, `observe.rs` | what a cell uses and changes |
-//! | `engine.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
+//! | `engine.rs`, `plan.rs`, `attempts.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
 //! | `ahead.rs` | compiles a cell before it is evaluated |
 //! | `profile.rs` | what the lines of a cell took |
 //! | `surroundings.rs` | what a cell can use, for an editor |
@@ -78,6 +78,7 @@
 //! | `../support.rs`, `../panics.rs`, `../profile.rs` | what is compiled for the cells: slots, values; panics; lines that are measured |
 
 mod ahead;
+mod attempts;
 mod cache;
 mod cell;
 mod compile;
@@ -100,6 +101,7 @@ mod observe;
 mod opaque;
 mod panics;
 mod parts;
+mod plan;
 mod process;
 mod profile;
 mod question;

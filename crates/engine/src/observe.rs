@@ -6,9 +6,9 @@
 use crate::cell::uses::Uses;
 use crate::effects::{Access, Effects};
 use crate::engine::Engine;
-use crate::evaluation::Plan;
 use crate::interior::can_change_inside;
 use crate::known::Compiled;
+use crate::plan::Plan;
 use std::collections::HashSet;
 
 impl Engine {

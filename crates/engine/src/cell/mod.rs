@@ -1,9 +1,8 @@
 //! What a cell consists of: items, statements, and the expression whose value is shown.
 //!
-//! - [`mod@parse`] splits the source, whose inner attributes [`attributes`] reads; [`flow`] finds `?` and `.await`,
-//!   [`bindings`] the new variables, [`temporaries`] what they borrow from without a name, [`places`] where variables are
-//!   named, [`closures`] the closures; [`macros`] says
-//!   how calls of macros are read;
+//! - [`mod@parse`] splits the source, whose inner attributes [`attributes`] reads, and [`item`] its items; [`flow`] finds
+//!   `?` and `.await`, [`bindings`] the new variables, [`temporaries`] what they borrow from without a name, [`places`] where
+//!   variables are named, [`closures`] the closures; [`calls`] and [`macros`] say how calls of macros are read;
 //! - [`words`] says which names a piece of source mentions, [`uses`] what they are there; [`work`] how much it may
 //!   compute;
 //! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
@@ -13,10 +12,12 @@
 
 mod attributes;
 pub(crate) mod bindings;
+mod calls;
 mod closures;
 mod content;
 mod flow;
 pub(crate) mod imports;
+mod item;
 pub(crate) mod keys;
 mod macros;
 mod marks;
@@ -30,11 +31,13 @@ pub(crate) mod words;
 pub(crate) mod work;
 
 pub(crate) use bindings::Binding;
+pub(crate) use calls::Call;
 pub(crate) use closures::Closure;
 pub(crate) use content::Content;
+pub(crate) use item::ParsedItem;
 pub(crate) use macros::{Macros, Reading};
 pub(crate) use marks::{Mark, marks};
-pub(crate) use parse::{Call, Parsed, ParsedItem, parse};
+pub(crate) use parse::{Parsed, parse};
 pub(crate) use places::Place;
 pub(crate) use temporaries::Temporary;
 
