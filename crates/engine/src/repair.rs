@@ -20,9 +20,9 @@ const TEMPORARY: &str = "E0716";
 /// What is known about a cell's variables after some attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Repairs {
-    /// The new variables for which something stays where it is, with what they borrow from.
+    /// The new variables for which something stays where it is, as they would be without that.
     #[serde(skip)]
-    held: BTreeMap<String, Option<String>>,
+    held: BTreeMap<String, Opaque>,
     /// Variables of earlier cells that the cell moves away.
     pub(crate) moved: HashSet<String>,
     /// New variables that the cell itself moves away.
@@ -180,13 +180,13 @@ impl Repairs {
                 return;
             }
         }
-        self.held.entry(borrower).or_insert(from);
+        let opaque = Opaque::borrowed(&kind, from, None);
+        self.held.entry(borrower).or_insert(opaque);
     }
 
     /// Lets everything change again, and does not keep what borrows from it.
     fn release(&mut self) {
-        for (name, from) in std::mem::take(&mut self.held) {
-            let opaque = Opaque::borrowed("", from, None);
+        for (name, opaque) in std::mem::take(&mut self.held) {
             self.opaque.entry(name).or_insert(opaque);
         }
         self.frozen.clear();
