@@ -75,6 +75,7 @@ mod parameters;
 mod parameters_ext;
 mod part;
 mod placement;
+mod prefix;
 mod quantize;
 mod shapes;
 mod spec;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, explain};
 use crate::input;
+use crate::nn::prefix::Prefixes;
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Device, safetensors};
@@ -77,14 +78,17 @@ pub(super) fn load_into(
     model: &[StateEntry],
     options: LoadOptions,
 ) -> Result<(HashMap<String, Tensor>, LoadReport)> {
-    let mut values = load(path, device)?;
+    let mut values = options.renamed(load(path, device)?)?;
     if options.convert {
         convert(model, &mut values)?;
     }
     let report = LoadReport::of(model, &values)?;
     match report.is_complete() || options.partial && !report.loaded.is_empty() {
         true => Ok((values, report)),
-        false => Err(refused(path, &report)),
+        false => Err(match prefixes(model, &values, &report) {
+            Some(prefixes) => other_names(path, &report, &prefixes, &options),
+            None => refused(path, &report),
+        }),
     }
 }
 
@@ -97,8 +101,55 @@ pub(crate) fn check(
     let report = LoadReport::of(model, values)?;
     match report.is_complete() {
         true => Ok(()),
-        false => Err(refused(path, &report)),
+        false => Err(match prefixes(model, values, &report) {
+            Some(prefixes) => explain(
+                format!(
+                    "{} does not fit this model: {}",
+                    path.display(),
+                    prefixes.sentence()
+                ),
+                "Change its names to those of the model, or load a file with LoadOptions::new().strip_prefix(…)",
+            ),
+            None => refused(path, &report),
+        }),
     }
+}
+
+/// Returns the prefixes with which the names of the file would be those of the model.
+fn prefixes(
+    model: &[StateEntry],
+    values: &HashMap<String, Tensor>,
+    report: &LoadReport,
+) -> Option<Prefixes> {
+    let entries: HashMap<&str, &StateEntry> = model
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry))
+        .collect();
+    report.prefixes(&|name, other| {
+        let pair = entries.get(name).zip(values.get(other));
+        pair.is_some_and(|(entry, value)| entry.refusal(value).is_none())
+    })
+}
+
+/// Returns the error for a file whose names have another prefix.
+fn other_names(
+    path: &Path,
+    report: &LoadReport,
+    prefixes: &Prefixes,
+    options: &LoadOptions,
+) -> Error {
+    let is_whole = report.mismatched.is_empty()
+        && report.missing.len() == prefixes.found
+        && report.unexpected.len() == prefixes.found;
+    let code = options.code(prefixes, !is_whole);
+    explain(
+        format!(
+            "{} does not fit this model: {}",
+            path.display(),
+            prefixes.sentence()
+        ),
+        format!("Load it with load_parameters_with(path, &device, {code}); nothing was changed"),
+    )
 }
 
 /// Sets each parameter and buffer that has a matching value.
@@ -196,7 +247,7 @@ mod tests {
         crate::seq![Linear::new(3, 2)]
             .save_parameters(&path)
             .unwrap();
-        let mut net = Linear::new(3, 2);
+        let mut net = LayerNorm::new(2);
         let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
         let wrong = "missing weight, missing bias, extra 0.bias, extra 0.weight\nLoad it";
         assert!(message.contains(wrong), "{message}");

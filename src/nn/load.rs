@@ -1,8 +1,9 @@
 //! The options for loading parameters, and the report of what was loaded.
 
-use crate::error::{Result, attempt, explain};
+use crate::error::{Result, argument, attempt, explain};
 use crate::input;
 use crate::nn::StateEntry;
+use crate::nn::prefix::Prefixes;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -28,10 +29,13 @@ use std::fmt;
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     pub(super) convert: bool,
     pub(super) partial: bool,
+    /// What the names of the file lose at their beginning, and what they get.
+    stripped: String,
+    added: String,
 }
 
 impl LoadOptions {
@@ -70,6 +74,102 @@ impl LoadOptions {
     pub fn partial(mut self) -> Self {
         self.partial = true;
         self
+    }
+
+    /// Removes a prefix from the names of the file: `model.` if the file was saved from a model that has this one as its
+    /// field `model`, `module.` if PyTorch's `DataParallel` wrapped it, `_orig_mod.` after `torch.compile`. Other names
+    /// stay as they are.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("taper_prefix_{}", std::process::id()));
+    /// #[derive(Parameters)]
+    /// struct Wrapped { model: Sequential }
+    ///
+    /// Wrapped { model: seq![Linear::new(3, 4)] }.save_parameters(&path)?;
+    /// let mut net = seq![Linear::new(3, 4)];
+    /// let options = LoadOptions::new().strip_prefix("model.");
+    /// let report = net.load_parameters_with(&path, &cpu(), options)?;
+    /// assert_eq!(report.loaded, ["0.weight", "0.bias"]);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn strip_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.stripped = prefix.into();
+        self
+    }
+
+    /// Adds a prefix to the names of the file, after [`strip_prefix`](Self::strip_prefix): `model.` if the file was
+    /// saved from what is the field `model` of this model.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("taper_added_{}", std::process::id()));
+    /// #[derive(Parameters)]
+    /// struct Wrapped { model: Sequential }
+    ///
+    /// seq![Linear::new(3, 4)].save_parameters(&path)?;
+    /// let mut net = Wrapped { model: seq![Linear::new(3, 4)] };
+    /// let options = LoadOptions::new().add_prefix("model.");
+    /// let report = net.load_parameters_with(&path, &cpu(), options)?;
+    /// assert_eq!(report.loaded, ["model.0.weight", "model.0.bias"]);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn add_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.added = prefix.into();
+        self
+    }
+
+    /// Returns the values of a file by the names that the options give them.
+    pub(super) fn renamed(
+        &self,
+        values: HashMap<String, Tensor>,
+    ) -> Result<HashMap<String, Tensor>> {
+        if self.stripped.is_empty() && self.added.is_empty() {
+            return Ok(values);
+        }
+        if !self.stripped.is_empty() && !values.keys().any(|name| name.starts_with(&self.stripped))
+        {
+            let names = Vec::from_iter(values.keys().map(String::as_str).min());
+            let name = names
+                .first()
+                .map_or("".into(), |name| input::shortened(name));
+            return Err(argument(
+                "strip_prefix",
+                "the beginning of a name in the file",
+                format_args!("{:?}", self.stripped),
+                format_args!("One of its names is {name:?}"),
+            ));
+        }
+        let mut renamed = HashMap::new();
+        for (name, value) in values {
+            let rest = name.strip_prefix(&self.stripped).unwrap_or(&name);
+            let new = format!("{}{rest}", self.added);
+            if renamed.insert(new.clone(), value).is_some() {
+                return Err(explain(
+                    format!(
+                        "without the prefix {:?}, two tensors of the file are named {new:?}",
+                        self.stripped
+                    ),
+                    "Save the file with other names, or load it without strip_prefix",
+                ));
+            }
+        }
+        Ok(renamed)
+    }
+
+    /// Returns the code of these options with other prefixes.
+    pub(super) fn code(&self, prefixes: &Prefixes, partial: bool) -> String {
+        let convert = if self.convert { ".convert()" } else { "" };
+        let partial = if self.partial || partial {
+            ".partial()"
+        } else {
+            ""
+        };
+        format!("LoadOptions::new(){}{convert}{partial}", prefixes.calls())
     }
 }
 
@@ -149,6 +249,12 @@ impl LoadReport {
         })
     }
 
+    /// Returns the prefixes with which most of the file would fit the model.
+    pub(super) fn prefixes(&self, fits: &dyn Fn(&str, &str) -> bool) -> Option<Prefixes> {
+        let found = Prefixes::of(&self.missing, &self.unexpected, fits);
+        found.filter(|prefixes| prefixes.found > self.loaded.len())
+    }
+
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.unexpected.is_empty() && self.mismatched.is_empty()
     }
@@ -182,90 +288,16 @@ impl Show for LoadReport {
                 lines.push(format!("{what}: {}", names.join(", ")));
             }
         }
+        if let Some(prefixes) = self.prefixes(&|_, _| true) {
+            let found = prefixes.sentence();
+            lines.push(format!(
+                "the file: {found}; load it with {}",
+                prefixes.calls()
+            ));
+        }
         lines.join("\n")
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::nn::*;
-    use crate::tensor::{ones, zeros};
-    use candle_core::{DType, Device};
-    use std::path::PathBuf;
-
-    const CPU: Device = Device::Cpu;
-
-    #[derive(taper_macros::Parameters)]
-    struct Tied {
-        embedding: Parameter,
-        head: Parameter,
-    }
-
-    fn tied() -> Tied {
-        let embedding = Parameter::new(&zeros((3, 2)));
-        let head = embedding.clone();
-        Tied { embedding, head }
-    }
-
-    fn file(name: &str, tensors: &[(&str, Tensor)]) -> PathBuf {
-        let name = format!("taper_load_{}_{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let tensors = tensors
-            .iter()
-            .map(|(name, t)| (name.to_string(), t.clone()));
-        files::save(&path, &tensors.collect::<Vec<_>>()).unwrap();
-        path
-    }
-
-    /// PyTorch lists a tied tensor under both names.
-    #[test]
-    fn a_tied_tensor_may_have_any_of_its_names() {
-        let (one, zero) = (ones((3, 2)), zeros((3, 2)));
-        for names in [&["embedding", "head"][..], &["embedding"], &["head"]] {
-            let tensors: Vec<_> = names.iter().map(|name| (*name, one.clone())).collect();
-            let path = file("tied", &tensors);
-            let mut model = tied();
-            model.load_parameters(&path, &CPU).unwrap();
-            assert_eq!(model.head.tensor().to_vec2::<f32>(), [[1.0; 2]; 3]);
-            assert_eq!(model.num_parameters(), 6);
-            std::fs::remove_file(path).unwrap();
-        }
-        let path = file("untied", &[("embedding", one), ("head", zero)]);
-        let message = tied().load_parameters(&path, &CPU).unwrap_err().to_string();
-        assert!(
-            message.starts_with("embedding and head are one tensor in this model"),
-            "{message}"
-        );
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn other_types_are_converted_when_asked() {
-        for dtype in [DType::BF16, DType::F16, DType::F64] {
-            let weight = ones((2, 3)).to_dtype(dtype);
-            let path = file("types", &[("weight", weight)]);
-            let mut net = Linear::new(3, 2).bias(false);
-            assert!(net.load_parameters(&path, &CPU).is_err());
-            let options = LoadOptions::new().convert();
-            net.load_parameters_with(&path, &CPU, options).unwrap();
-            let weight = net.parameter("weight").tensor();
-            assert_eq!(weight.to_vec2::<f32>(), [[1.0; 3]; 2]);
-            std::fs::remove_file(path).unwrap();
-        }
-    }
-
-    #[test]
-    fn a_file_of_which_nothing_fits_is_refused() {
-        let path = file("nothing", &[("other", ones(2))]);
-        let options = LoadOptions::new().partial();
-        let mut net = Linear::new(3, 2);
-        let message = net.load_parameters_with(&path, &CPU, options).unwrap_err();
-        assert!(
-            message
-                .to_string()
-                .contains("missing weight, missing bias, extra other")
-        );
-        std::fs::remove_file(path).unwrap();
-    }
-}
+mod tests;
