@@ -5,11 +5,12 @@ mod text;
 use crate::device::DeviceExt;
 use crate::nn::{Parameters, ParametersExt, state_of};
 use crate::notebook::{MimeBundle, Show, Table};
+use crate::ops::{Graph, graph_of};
 use crate::tensor::{Raw, Tensor};
 use candle_core::Var;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
-use text::{Written, bytes, bytes_of, first_elements, one_line, rows, shape_of, written};
+use text::{Written, bytes_of, first_elements, one_line, rows, shape_of, sizes, written};
 
 /// Describes a variable, whatever its type.
 #[doc(hidden)]
@@ -33,6 +34,8 @@ pub struct Description {
     pub device: String,
     /// The size in bytes, of the content where that is known.
     pub size: usize,
+    /// What the graphs of its tensors hold in addition, until they are dropped.
+    pub(crate) graph: Graph,
     /// The value, in one short line.
     pub value: String,
     /// The beginning of the value as `{:?}` writes it, from which the panel shows the parts of the value. It may be cut,
@@ -124,8 +127,15 @@ pub trait ViaShow {
 impl<T: Show + ?Sized> ViaShow for &Variable<'_, T> {
     fn description(&self) -> Description {
         let value = one_line(&self.0.show_text());
-        let content = String::new();
-        plain(self.0, Written { value, content })
+        let (content, graph) = (String::new(), Graph::default());
+        plain(
+            self.0,
+            Written {
+                value,
+                content,
+                graph,
+            },
+        )
     }
 }
 
@@ -142,6 +152,7 @@ impl<T: ?Sized> ViaNothing for Variable<'_, T> {
 fn plain<T: ?Sized>(value: &T, text: Written) -> Description {
     Description {
         size: size_of_val(value),
+        graph: text.graph,
         value: text.value,
         content: text.content,
         ..Description::default()
@@ -165,6 +176,7 @@ impl Content for Tensor {
             shape: shape_of(self.dims()),
             device: self.device().label(),
             size: bytes_of(self),
+            graph: graph_of(std::slice::from_ref(self.raw())),
             value: format!("{} {}", self.dtype().as_str(), first_elements(self)),
             content: rows(self),
         }
@@ -230,6 +242,7 @@ fn list(length: usize, size: usize, text: Written) -> Description {
         shape: shape_of(&[length]),
         device: String::new(),
         size,
+        graph: text.graph,
         value: text.value,
         content: text.content,
     }
@@ -255,11 +268,12 @@ impl Variables {
                 value,
                 device,
                 size,
+                graph,
                 content,
             } = description;
             let size = match size {
                 0 => String::new(),
-                size => bytes(*size),
+                size => sizes(*size, graph),
             };
             // The panel cuts off the end.
             let parts = match shape.is_empty() && device.is_empty() {
@@ -280,10 +294,11 @@ impl Variables {
                 shape,
                 device,
                 size,
+                graph,
                 value,
                 ..
             } = description.clone();
-            let size = bytes(size);
+            let size = sizes(size, &graph);
             let row = [name.clone(), kind.clone(), shape, device, size, value];
             table.push(row);
         }
@@ -291,74 +306,43 @@ impl Variables {
     }
 }
 
+/// From this size on, graphs are worth a note: of a list of tensors, and of one tensor, in bytes.
+const LARGE: [usize; 2] = [1 << 20, 1 << 26];
+
+impl Variables {
+    /// Returns a note about variables that keep large graphs.
+    fn note(&self) -> Option<String> {
+        let is_large = |graph: &Graph| graph.bytes >= LARGE[usize::from(graph.tensors < 2)];
+        let names = { self.0.iter() }
+            .filter(|(_, _, description)| is_large(&description.graph))
+            .map(|(name, ..)| name.as_str());
+        let names: Vec<&str> = names.collect();
+        let keep = match names.len() {
+            0 => return None,
+            1 => "keeps",
+            _ => "keep",
+        };
+        Some(format!(
+            "{} {keep} graphs for backward(). Store values without them: loss.item() is a number, loss.detach() a tensor.",
+            names.join(", ")
+        ))
+    }
+}
+
 impl Show for Variables {
     fn show_text(&self) -> String {
-        self.table().text(&[4])
+        let table = self.table().text(&[4]);
+        match self.note() {
+            Some(note) => format!("{table}\n{note}"),
+            None => table,
+        }
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        MimeBundle::text(self.show_text()).with("text/html", self.table().html())
+        let html = self.table().html_with_note(self.note().as_deref());
+        MimeBundle::text(self.show_text()).with("text/html", html)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prelude::{LazyLinear, Linear, arange, full};
-
-    #[test]
-    fn each_kind_of_value_is_described() {
-        let shown = |described: Description| (described.shape, described.value);
-        let pair = |shape: &str, value: &str| (shape.to_owned(), value.to_owned());
-        let x = arange(0.0, 12.0).reshape((2, 2, 3));
-        assert_eq!(
-            shown(crate::describe!(x)),
-            pair("(2, 2, 3)", "f32 [0, 1, 2, 3, 4, 5, …]")
-        );
-        let x = full((), 2.5);
-        assert_eq!(shown(crate::describe!(x)), pair("()", "f32 2.5"));
-        assert_eq!(shown(crate::describe!(vec![1, 2])), pair("(2,)", "[1, 2]"));
-        assert_eq!(shown(crate::describe!("é")), pair("(1,)", "\"é\""));
-        assert_eq!(shown(crate::describe!(Some(1.5))), pair("", "Some(1.5)"));
-        let layer = Linear::new(4, 8);
-        assert_eq!(shown(crate::describe!(layer)), pair("", "40 parameters"));
-        assert_eq!(shown(crate::describe!(|x: i32| x + 1)), pair("", ""));
-        struct Hidden;
-        assert_eq!(crate::describe!(Hidden), Description::default());
-    }
-
-    #[test]
-    fn a_model_has_its_tensors_as_parts() {
-        let net = crate::seq![Linear::new(4, 8), LazyLinear::new(2)];
-        assert_eq!(
-            crate::describe!(net).content,
-            "{0.weight: (8, 4) f32, 0.bias: (8,) f32, 1.weight: no shape yet, 1.bias: no shape yet}"
-        );
-    }
-
-    #[test]
-    fn the_table_has_a_row_for_each_variable() {
-        let x = full((2, 3), 0.5);
-        let table = Variables::default()
-            .with("x", "Tensor", crate::describe!(x))
-            .with("n", "i32", crate::describe!(7));
-        assert_eq!(
-            table.values(),
-            r#"{"n":["7 · 4 B","7"],"x":["(2, 3) · 24 B · cpu · f32 [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]","[[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]"]}"#
-        );
-        let text = table.show_text();
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines[0].starts_with("variable  type    shape   device"),
-            "{text}"
-        );
-        assert!(
-            lines[1].ends_with("f32 [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]"),
-            "{text}"
-        );
-        assert!(
-            lines[2].contains("4 B") && lines[2].ends_with('7'),
-            "{text}"
-        );
-    }
-}
+mod tests;

@@ -106,7 +106,7 @@ pub use elementwise::{
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
 pub use engine::autograd::backward;
-pub(crate) use engine::autograd::mark_output;
+pub(crate) use engine::autograd::{Graph, graph_of, mark_output};
 pub(crate) use finite::all_finite;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};

@@ -6,6 +6,7 @@
 mod across;
 mod axis;
 mod cache;
+mod collect;
 mod context;
 mod create;
 mod default_device;
@@ -26,6 +27,7 @@ mod versions;
 pub(crate) use across::with_across;
 pub use axis::{Axes, Axis};
 pub(crate) use cache::{SharedCache, lock};
+pub(crate) use collect::collect_formatted;
 pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, record_metric};
 pub(crate) use create::placed;
 pub use create::{

@@ -1,7 +1,8 @@
 //! Values as short text.
 
 use crate::error::attempt;
-use crate::tensor::Tensor;
+use crate::ops::{Graph, graph_of};
+use crate::tensor::{Tensor, collect_formatted};
 use candle_core::DType;
 use std::fmt::{self, Debug, Write};
 
@@ -13,35 +14,57 @@ const ELEMENTS: usize = 6;
 const ELEMENTS_OF_CONTENT: f64 = 100.0;
 /// The largest size of a value's content, in bytes.
 const CONTENT: usize = 2000;
+/// How far a value is formatted to find the tensors in it, in bytes.
+const SEARCHED: usize = 1 << 16;
 
 /// A value's `{:?}`: in one short line, and as far as [`CONTENT`] allows.
 pub(super) struct Written {
     pub(super) value: String,
     pub(super) content: String,
+    /// The graphs of the tensors in the value.
+    pub(super) graph: Graph,
 }
 
-/// Returns the beginning of a value's `{:?}`, and formats no more than that.
+/// Returns the beginning of a value's `{:?}`, and formats no more than [`SEARCHED`] bytes.
 pub(super) fn written(value: &(impl Debug + ?Sized)) -> Written {
-    struct Room(String);
+    let mut room = Room::default();
+    let (result, tensors) = collect_formatted(|| write!(room, "{value:?}"));
+    let mut graph = graph_of(&tensors);
+    graph.is_part |= result.is_err() && graph.bytes > 0;
+    Written {
+        value: one_line(&room.content),
+        content: room.content,
+        graph,
+    }
+}
 
-    impl Write for Room {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            let room = CONTENT - self.0.len();
+/// The beginning of a text.
+#[derive(Default)]
+struct Room {
+    content: String,
+    is_full: bool,
+    /// The bytes behind the content.
+    rest: usize,
+}
+
+impl Write for Room {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if !self.is_full {
+            let room = CONTENT - self.content.len();
             if text.len() <= room {
-                self.0.push_str(text);
+                self.content.push_str(text);
                 return Ok(());
             }
-            self.0.push_str(&text[..text.floor_char_boundary(room)]);
-            self.0.push('…');
-            Err(fmt::Error)
+            self.content
+                .push_str(&text[..text.floor_char_boundary(room)]);
+            self.content.push('…');
+            self.is_full = true;
         }
-    }
-
-    let mut room = Room(String::new());
-    let _ = write!(room, "{value:?}");
-    Written {
-        value: one_line(&room.0),
-        content: room.0,
+        self.rest += text.len();
+        match self.rest <= SEARCHED {
+            true => Ok(()),
+            false => Err(fmt::Error),
+        }
     }
 }
 
@@ -65,6 +88,15 @@ pub(super) fn bytes(size: usize) -> String {
     match units.into_iter().find(|(shift, _)| size >> shift > 0) {
         Some((shift, unit)) => format!("{:.1} {unit}", size as f64 / (1_u64 << shift) as f64),
         None => format!("{size} B"),
+    }
+}
+
+/// Formats the size of a value and of the graphs that it holds, as `1.6 KiB + 222.0 MiB of graph`.
+pub(super) fn sizes(size: usize, graph: &Graph) -> String {
+    let part = if graph.is_part { "over " } else { "" };
+    match graph.bytes {
+        0 => bytes(size),
+        held => format!("{} + {part}{} of graph", bytes(size), bytes(held)),
     }
 }
 
@@ -158,7 +190,7 @@ mod tests {
                 }
             }
         }
-        let Written { value, content } = written(&Endless);
+        let Written { value, content, .. } = written(&Endless);
         assert!(
             value.starts_with("more more") && value.ends_with('…'),
             "{value}"

@@ -1,5 +1,6 @@
 //! The type [`Tensor`].
 
+use super::collect::formatted;
 use super::memory::mark_base;
 use candle_core::Var;
 use std::fmt::{self, Debug, Display, Formatter};
@@ -54,6 +55,7 @@ impl Clone for Tensor {
 impl Debug for Tensor {
     #[inline(never)]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        formatted(self.raw());
         Debug::fmt(self.raw(), f)
     }
 }

@@ -8,7 +8,9 @@
 use super::mask::{AttentionMask, Reach};
 use super::pairs::attention;
 use crate::ops::autograd::gradients_of_composed;
-use crate::ops::engine::autograd::{Backward, Downstream, Places, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{
+    Backward, Downstream, Held, Places, Recorded, Upstream, record,
+};
 use crate::ops::engine::gemm::{Matrix, product_to};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
@@ -271,6 +273,10 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn hold(&self, held: &mut Held) {
+        held.slice(&self.logarithms);
+    }
+
     fn keeps(&self) -> [bool; 3] {
         [true; 3]
     }

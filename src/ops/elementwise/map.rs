@@ -4,7 +4,8 @@ use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, are_tracked, no_second_derivative, of_first, record,
+    Backward, Downstream, Held, Recorded, Upstream, are_tracked, no_second_derivative, of_first,
+    record,
 };
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -203,6 +204,10 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn hold(&self, held: &mut Held) {
+        self.input.iter().for_each(|x| held.tensor(x));
+    }
+
     fn is_sigmoid(&self) -> bool {
         self.is_sigmoid
     }

@@ -22,6 +22,8 @@
 //! and computes with recorded operations, so that the gradients have gradients.
 
 mod backward;
+mod graph;
+mod held;
 mod linear;
 mod node;
 mod places;
@@ -33,6 +35,8 @@ mod views;
 pub(in crate::ops) use backward::{
     Backward, Downstream, Recorded, Upstream, no_second_derivative, of_first,
 };
+pub(crate) use graph::{Graph, graph_of};
+pub(in crate::ops) use held::Held;
 pub(in crate::ops) use linear::{Form, Third, linear, recorded_as, recorded_linear};
 pub(crate) use node::mark_output;
 pub(in crate::ops) use node::{Link, Source, is_sigmoid, link_of, retain};

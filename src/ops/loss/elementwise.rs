@@ -4,7 +4,7 @@ use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::ops::check;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, no_second_derivative, record,
+    Backward, Downstream, Held, Recorded, Upstream, has_kernel, no_second_derivative, record,
 };
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -117,6 +117,11 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn hold(&self, held: &mut Held) {
+        held.tensor(&self.y_hat);
+        held.tensor(&self.y);
+    }
+
     fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
         let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (a, b) = (CpuView::of(&self.y_hat)?, CpuView::of(&self.y)?);

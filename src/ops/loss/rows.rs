@@ -1,7 +1,7 @@
 //! The loss of each row of logits or log-probabilities, from its class.
 
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
+    Backward, Downstream, Held, Recorded, Upstream, has_kernel, of_first, record,
 };
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -225,6 +225,11 @@ multiversion! {
 }
 
 impl<T: Element> Backward for Rule<T> {
+    fn hold(&self, held: &mut Held) {
+        held.slice(&self.classes);
+        held.slice(&self.normalizers);
+    }
+
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;

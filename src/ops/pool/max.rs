@@ -6,7 +6,7 @@
 
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Places, Recorded, Upstream, are_tracked, record,
+    Backward, Downstream, Held, Places, Recorded, Upstream, are_tracked, record,
 };
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -228,6 +228,10 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
+    fn hold(&self, held: &mut Held) {
+        held.slice(&self.indices);
+    }
+
     fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
             for (g, index) in g.iter().zip(&self.indices[range]) {

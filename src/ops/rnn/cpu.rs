@@ -4,7 +4,7 @@ use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
 use super::steps;
 use crate::ops::autograd::gradients_of_composed;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Held, Recorded, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
@@ -301,6 +301,11 @@ unsafe fn part_of<'a, T>(values: SharedSlice<'a, T>, index: usize, size: usize) 
 }
 
 impl<T: Element> Backward for Run<T> {
+    fn hold(&self, held: &mut Held) {
+        held.slice(&self.before);
+        held.slice(&self.saved);
+    }
+
     fn keeps(&self) -> [bool; 3] {
         [true; 3]
     }

@@ -1,5 +1,6 @@
 //! The backward pass of a kernel: constants, or recorded operations.
 
+use super::held::Held;
 use crate::error::explain;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -20,6 +21,10 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
     fn takes_views(&self) -> bool {
         false
     }
+
+    /// Adds the memory that the kernel holds for the backward pass, besides the inputs that it
+    /// [keeps](Backward::keeps) and its output.
+    fn hold(&self, _held: &mut Held) {}
 
     /// Returns whether the kernel is the sigmoid function.
     fn is_sigmoid(&self) -> bool {

@@ -127,6 +127,11 @@ impl Node {
         self.is_retained.load(Relaxed)
     }
 
+    /// Returns the values of the output, if they are saved.
+    pub(super) fn saved_output(&self) -> Option<Raw> {
+        lock(&self.output).clone()
+    }
+
     /// Returns an error if a parameter that the kernel has read has changed since.
     pub(in crate::ops) fn check_versions(&self) -> Result<()> {
         let reads = self.op.reads(self.wanted());
