@@ -14,7 +14,7 @@ pub(crate) struct Attributes {
     pub(crate) levels: String,
     /// Those of the crate, which all cells share: limits and features of the compiler.
     pub(crate) of_crate: Vec<String>,
-    /// The first one that would change all cells.
+    /// The first attribute that would change all cells.
     pub(crate) refused: Option<String>,
 }
 

@@ -144,7 +144,7 @@ fn first(expansion: TokenStream, pattern: &str) -> Option<Reading> {
     None
 }
 
-/// Returns what a variable of a rule stands for, such as `expr`.
+/// Returns the kind of a variable of a rule, such as `expr`.
 fn fragment<'a>(pattern: &'a str, variable: &str) -> &'a str {
     let text = pattern.split("$ ").find_map(|part| {
         let after = part.strip_prefix(variable)?.trim_start();

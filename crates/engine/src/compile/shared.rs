@@ -98,7 +98,7 @@ impl Shared {
             packages,
             base,
         };
-        // One that exists is complete.
+        // A library that exists is complete.
         if !library.path.exists() {
             self.call(config, &library, &folder)?;
         }

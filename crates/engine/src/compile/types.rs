@@ -14,7 +14,7 @@ pub(crate) const DECOYS: &str = "taper_decoys";
 /// The lint whose warning says a type.
 pub(super) const LINT: &str = "trivial_casts";
 
-/// Returns whether a warning is one that the engine has asked for.
+/// Returns whether the engine has asked for a warning.
 pub(crate) fn is_ours(warning: &Diagnostic) -> bool {
     warning.has_code(LINT)
 }
