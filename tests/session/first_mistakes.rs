@@ -1,7 +1,7 @@
 //! What beginners type first, and what they read: `tests/snapshots/first-mistakes/*.txt`.
 //!
 //! A line holds a cell, a phrase that its error must contain, and what to write in its place, separated by
-//! ` → `; `⏎` is a new line. All cells run in one session, after [`BEFORE`]; the replacements are compiled, many
+//! ` → `; `⏎` is a new line. A line of `false.txt` holds words of a hint that would be false, instead. All cells run in one session, after [`BEFORE`]; the replacements are compiled, many
 //! in one cell.
 
 use crate::common::events::{Events, own_session, without_colours};
@@ -23,6 +23,9 @@ const ANSWERED: [&str; 3] = ["python.txt", "pytorch.txt", "rust.txt"];
 /// Mistakes that were written before any answer to them, to measure how well the answers generalise. Never write
 /// an answer for one of these lines: move it to another file and write a new one here.
 const HELD_OUT: [&str; 1] = ["held-out.txt"];
+
+/// Errors beside those that have an answer, of which that answer is not true.
+const FALSE: &str = "tests/snapshots/first-mistakes/false.txt";
 
 /// How many replacements are compiled in one cell.
 const AT_ONCE: usize = 40;
@@ -75,6 +78,23 @@ fn mistakes_that_were_held_out_are_scored() {
     let wrong = wrong_replacements(&mut session, &mistakes);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(unanswered.len() <= 15, "{} unanswered", unanswered.len());
+}
+
+#[test]
+#[ignore = "slow: run by .ci/nightly"]
+fn no_hint_is_given_where_it_is_false() {
+    let text = std::fs::read_to_string(root().join(FALSE)).expect("a table");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert!(lines.len() > 60, "{} mistakes", lines.len());
+    let mut session = session_with_variables();
+    let wrong = lines.iter().filter_map(|line| {
+        let (typed, hint) = line.split_once(" → ").expect("two parts");
+        let (_, text) = run(&mut session, &typed.replace('⏎', "\n"));
+        let is_shown = text.contains("hint: ") || text.lines().count() > 1;
+        (!is_shown || text.contains(hint)).then(|| format!("--- {typed:?}: {hint:?} in\n{text}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn session_with_variables() -> Events {

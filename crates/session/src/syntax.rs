@@ -31,6 +31,30 @@ impl Syntax {
         self.body.iter().flat_map(ast::BlockExpr::statements)
     }
 
+    /// Returns whether the cell is one expression that needs no parentheses before `.method()` and `as`.
+    pub(crate) fn is_operand(&self) -> bool {
+        use ast::Expr as E;
+        let Some(body) = &self.body else { return false };
+        body.statements().next().is_none()
+            && matches!(
+                body.tail_expr(),
+                Some(
+                    E::ArrayExpr(_)
+                        | E::AwaitExpr(_)
+                        | E::CallExpr(_)
+                        | E::FieldExpr(_)
+                        | E::IndexExpr(_)
+                        | E::Literal(_)
+                        | E::MacroExpr(_)
+                        | E::MethodCallExpr(_)
+                        | E::ParenExpr(_)
+                        | E::PathExpr(_)
+                        | E::TryExpr(_)
+                        | E::TupleExpr(_)
+                )
+            )
+    }
+
     /// Returns all nodes of one kind, in the order of the cell.
     pub(crate) fn all<N: AstNode>(&self) -> impl Iterator<Item = N> {
         let nodes = self

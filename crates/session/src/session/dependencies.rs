@@ -53,8 +53,9 @@ impl Session {
         let added = match added {
             Some(added) => added.map_err(|error| {
                 let names = dependencies.iter().map(|(name, _)| *name);
-                let code: Vec<&str> = names.collect();
-                diagnostics::explain(error, None, &code.join("\n"), &self.names)
+                let code = names.collect::<Vec<&str>>().join("\n");
+                let context = diagnostics::Context::new(&code, &self.names, &[]);
+                diagnostics::explain(error, None, &context)
             })?,
             // The engine compiles them when it reads the cell.
             None => return Ok(()),

@@ -20,7 +20,8 @@ impl Session {
     fn rust_of(&self, code: &str) -> Option<String> {
         let code = commands::rust_of(code)?;
         let code = self.preloaded.without_reloading(&code);
-        if limits::refusal(&code).is_some() || diagnostics::dropped(&code, &self.names).is_some() {
+        let context = diagnostics::Context::new(&code, &self.names, &[]);
+        if limits::refusal(&code).is_some() || diagnostics::dropped(&context).is_some() {
             return None;
         }
         let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));

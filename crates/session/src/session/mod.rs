@@ -2,13 +2,14 @@
 //!
 //! - [`engine`] evaluates Rust; [`ahead`] and [`idle`] let it compile the next cell before that runs;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
-//! - [`names`] and [`variables`] track variables, to show them and to explain errors;
+//! - [`names`], [`definitions`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
 //! - [`needs`] says which cells must run before another;
 //! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] completes what is not Rust;
 //!   [`tokens`] is their lexer;
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
 //!   ended;
+//! - [`registry`] asks cargo for names of packages;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
 
@@ -17,6 +18,7 @@ mod cells_manifest;
 mod commands;
 mod completeness;
 mod completions;
+mod definitions;
 mod dependencies;
 mod diagnostics;
 mod documentation;
@@ -30,6 +32,7 @@ mod outcome;
 mod paths;
 mod position;
 mod preloaded;
+mod registry;
 mod shell;
 mod tokens;
 mod unfinished;
@@ -42,11 +45,12 @@ use crate::workspace::Workspace;
 pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
 pub(crate) use diagnostics::error as cell_error;
+use diagnostics::Context;
 use diagnostics::failure::Failure;
 use engine::{Engine, EngineEvent, How};
 pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
-use names::{Names, Outcome};
+use names::{Changes, Names, Outcome};
 pub(crate) use needs::needed;
 pub use outcome::error_of;
 use outcome::{failure_of, interrupted, outcome};
@@ -138,7 +142,7 @@ impl Session {
     }
 
     fn run_as(&mut self, code: &str, how: How, front: &mut dyn Front) -> Result<(), CellError> {
-        if let Some(error) = diagnostics::dropped(code, &self.names) {
+        if let Some(error) = diagnostics::dropped(&Context::new(code, &self.names, &[])) {
             return Err(error);
         }
         let (mut failure, mut end, mut times, mut profile) = (None, None, None, None);
@@ -147,7 +151,8 @@ impl Session {
         let mut listen = |event| match event {
             EngineEvent::Warnings(warnings) => {
                 for warning in warnings {
-                    front.event(diagnostics::warning(warning, code));
+                    let context = Context::new(code, &self.names, &[]);
+                    front.event(diagnostics::warning(warning, &context));
                 }
             }
             EngineEvent::Record(Record::Begin) => {
@@ -192,7 +197,11 @@ impl Session {
                 failure.map_or(Ok(()), Err)
             }
             Err(error) => {
-                let explain = || diagnostics::explain(error, end.as_ref(), code, &self.names);
+                let explain = || {
+                    let redefined = self.engine.would_lose(code);
+                    let context = Context::new(code, &self.names, &redefined);
+                    diagnostics::explain(error, end.as_ref(), &context)
+                };
                 Err(failure.unwrap_or_else(explain))
             }
         }
@@ -229,8 +238,40 @@ impl Session {
         self.run_all(&cell, front)
     }
 
-    /// Runs shell commands, a restart and `:dep` lines, then the rest of the cell.
+    /// Runs the commands of a cell, then its Rust.
     fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
+        let rest = self.run_commands(cell, front).inspect_err(|_| {
+            let (left, none) = (self.variables(), Changes::default());
+            let outcome = Outcome::DidNotBegin;
+            self.names.cell_ended(&cell.rest, outcome, left, &none);
+        })?;
+        if rest.trim().is_empty() {
+            return Ok(());
+        }
+        if let Some(cell) = self.cell.take() {
+            self.engine.begin_cell(cell);
+        }
+        let how = match self.is_profiled {
+            true => How::Profiled,
+            false => How::Once,
+        };
+        let result = self.run_as(&rest, how, front);
+        let changes = self.engine.changes();
+        self.report_lost(&changes.lost, front);
+        let outcome = outcome(&result, self.interrupter.is_asked_to_stop());
+        self.names
+            .cell_ended(&rest, outcome, self.variables(), &changes);
+        if result.is_ok() {
+            self.report_frozen(front);
+        }
+        if cell.clear && result.is_ok() {
+            return self.run(&self.first_cell(), &mut Silent);
+        }
+        result
+    }
+
+    /// Runs shell commands, a restart, `:dep` lines and the session's own commands. Returns the rest of the cell.
+    fn run_commands(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<String, CellError> {
         for command in &cell.shell {
             self.run_shell(&shell::Script::line(command), front)?;
         }
@@ -243,37 +284,16 @@ impl Session {
                 return Err(diagnostics::error("Interrupted", "", None));
             }
         }
-        let rest = self.run_lines(&cell.rest, front)?;
-        if rest.trim().is_empty() {
-            return Ok(());
-        }
-        if let Some(cell) = self.cell.take() {
-            self.engine.begin_cell(cell);
-        }
-        let how = match self.is_profiled {
-            true => How::Profiled,
-            false => How::Once,
-        };
-        let result = self.run_as(&rest, how, front);
-        let lost = self.engine.lost();
-        self.report_lost(&lost, front);
-        let outcome = outcome(&result);
-        self.names
-            .cell_ended(&rest, outcome, self.variables(), &lost);
-        if result.is_ok() {
-            self.report_frozen(front);
-        }
-        if cell.clear && result.is_ok() {
-            return self.run(&self.first_cell(), &mut Silent);
-        }
-        result
+        self.run_lines(&cell.rest, front)
     }
 
     /// Ends the cells process, and shows the user the reason `why` and that all variables are lost.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
         let _ = self.engine.end_process();
         let left = self.variables();
-        self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
+        let none = Changes::default();
+        self.names
+            .cell_ended("", Outcome::ProcessEnded, left, &none);
         front.event(Event::Text {
             stream: Stream::Stdout,
             text: format!(

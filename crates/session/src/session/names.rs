@@ -1,8 +1,8 @@
 //! Tracks the names that cells define, to explain why one is missing.
 
+use super::definitions::{Definitions, has_derive};
 use super::tokens::texts;
 use crate::syntax::Syntax;
-use ra_ap_syntax::ast::{self, AstNode, HasName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use taper_evaluator::commands::Cell;
@@ -11,23 +11,41 @@ use taper_evaluator::commands::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ran,
+    /// What precedes its Rust has failed: `:dep`, or a command of the shell.
+    DidNotBegin,
     DidNotCompile,
     /// It panicked, or a `?` failed.
     Failed,
+    /// It was interrupted.
+    Stopped,
     /// The process in which the variables live ended.
     ProcessEnded,
+}
+
+/// What a cell has done to the variables of earlier cells, as its engine reports it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// Variables that are lost, because the cell changed their type.
+    pub(crate) lost: Vec<String>,
+    /// Variables that the cell moved; `None` if the engine does not know.
+    pub(crate) moved: Option<Vec<String>>,
 }
 
 /// Why a name is missing.
 #[derive(Debug)]
 enum Reason {
     /// Moved by this line.
-    Moved(String),
+    Moved(Option<String>),
     TypeRedefined,
     Cleared,
+    CellDidNotBegin,
     CellDidNotCompile,
     CellFailed,
+    CellStopped,
     ProcessEnded,
+    /// This import has failed.
+    NotImported(String),
+    Unknown,
 }
 
 /// The missing names with the reason, and the variables that exist.
@@ -35,52 +53,89 @@ enum Reason {
 pub(crate) struct Names {
     missing: BTreeMap<String, Reason>,
     present: BTreeSet<String>,
+    /// Types, functions and other items of all cells.
+    items: BTreeSet<String>,
     /// The cells that define names, by name.
     sources: BTreeMap<String, Arc<str>>,
+    /// Imports of all names of a module that have failed.
+    failed_globs: BTreeSet<String>,
 }
 
 impl Names {
-    /// Records that a cell has ended. `present` are the variables after it, and `dropped` those that the
-    /// session dropped before it, as the cell redefines their type.
+    /// Records that a cell has ended. `present` are the variables after it.
     pub(crate) fn cell_ended(
         &mut self,
         code: &str,
         outcome: Outcome,
         present: BTreeSet<String>,
-        dropped: &[String],
+        changes: &Changes,
     ) {
-        let defined = definitions_in(code);
-        let is_missing = |name: &&String| !present.contains(*name);
-        for name in defined
-            .items
-            .iter()
-            .filter(|_| outcome != Outcome::DidNotCompile)
-        {
-            self.missing.remove(name);
-        }
-        let undefined = match outcome {
-            Outcome::DidNotCompile => defined.variables.union(&defined.items).collect(),
-            _ => defined.variables.iter().collect::<BTreeSet<_>>(),
-        };
-        if outcome != Outcome::DidNotCompile {
+        let defined = Definitions::of(code);
+        let has_items = !matches!(outcome, Outcome::DidNotBegin | Outcome::DidNotCompile);
+        self.note_imports(&defined, has_items);
+        if has_items {
+            for name in &defined.items {
+                self.missing.remove(name);
+            }
+            self.items.extend(defined.items.iter().cloned());
             let source: Arc<str> = code.trim().into();
             let names = defined.variables.iter().chain(&defined.items);
             let sources = names.map(|name| (name.clone(), source.clone()));
             self.sources.extend(sources);
         }
-        for name in self.present.iter().chain(undefined).filter(is_missing) {
-            let reason = match outcome {
-                _ if dropped.contains(name) => Reason::TypeRedefined,
+        let undefined = match has_items {
+            true => defined.variables.iter().collect::<BTreeSet<_>>(),
+            false => defined.variables.union(&defined.items).collect(),
+        };
+        let is_hidden = |name: &String| has_items && defined.items.contains(name);
+        let was_present = &self.present;
+        let missing = was_present.iter().chain(undefined);
+        let missing = missing.filter(|name| !present.contains(*name) && !is_hidden(name));
+        let reason = |name: &String| {
+            let is_of_cell = defined.variables.contains(name);
+            let is_moved = match &changes.moved {
+                Some(moved) => moved.contains(name) || is_of_cell && is_used_again(name, code),
+                None => true,
+            };
+            match outcome {
+                _ if changes.lost.contains(name) => Reason::TypeRedefined,
                 Outcome::ProcessEnded => Reason::ProcessEnded,
                 Outcome::Ran if Cell::new(code).clear => Reason::Cleared,
+                Outcome::DidNotBegin => Reason::CellDidNotBegin,
                 Outcome::DidNotCompile => Reason::CellDidNotCompile,
-                Outcome::Failed if defined.variables.contains(name) => Reason::CellFailed,
-                Outcome::Failed | Outcome::Ran => Reason::Moved(last_line_with(name, code)),
-            };
-            self.missing.insert(name.clone(), reason);
-        }
+                Outcome::Failed | Outcome::Stopped if is_of_cell && !was_present.contains(name) => {
+                    match outcome {
+                        Outcome::Failed => Reason::CellFailed,
+                        _ => Reason::CellStopped,
+                    }
+                }
+                _ if is_moved => Reason::Moved(last_line_with(name, code)),
+                _ => Reason::Unknown,
+            }
+        };
+        let missing: Vec<_> = missing.map(|name| (name.clone(), reason(name))).collect();
+        self.missing.extend(missing);
         self.missing.retain(|name, _| !present.contains(name));
         self.present = present;
+    }
+
+    /// Records which imports of a cell have failed.
+    fn note_imports(&mut self, defined: &Definitions, is_done: bool) {
+        for (name, import) in &defined.imports {
+            match is_done {
+                true => drop(self.missing.remove(name)),
+                false => {
+                    let reason = Reason::NotImported(import.clone());
+                    self.missing.insert(name.clone(), reason);
+                }
+            }
+        }
+        for import in &defined.globs {
+            match is_done {
+                true => self.failed_globs.remove(import),
+                false => self.failed_globs.insert(import.clone()),
+            };
+        }
     }
 
     /// Returns whether the text after a `!` at the beginning of a line is Rust: `flag`, `flag && other`,
@@ -103,24 +158,40 @@ impl Names {
         self.sources.get(name).map(|source| &**source)
     }
 
+    /// Returns whether a cell has defined a type, a function or another item of this name.
+    pub(crate) fn is_item(&self, name: &str) -> bool {
+        self.items.contains(name)
+    }
+
+    /// Returns whether the cell that defines a type derives this trait for it.
+    pub(crate) fn has_derive(&self, kind: &str, of: &str) -> bool {
+        self.source_of(kind)
+            .is_some_and(|cell| has_derive(&Syntax::of(cell), kind, of))
+    }
+
     /// Returns whether a variable of this name lives.
     pub(crate) fn is_variable(&self, name: &str) -> bool {
         self.present.contains(name)
     }
 
+    /// Returns the imports of all names of a module that have failed, of which a name may be missing.
+    pub(crate) fn failed_globs(&self) -> impl Iterator<Item = &str> {
+        self.failed_globs.iter().map(|import| &**import)
+    }
+
     /// Explains to the user why `name` is missing, if that is known.
     pub(crate) fn why_missing(&self, name: &str) -> Option<String> {
         Some(match self.missing.get(name)? {
-            Reason::Moved(line) => format!(
-                "an earlier cell moved `{name}`, in `{line}`. \
-                 Borrow it there with `&{name}`, or pass a copy, `{name}.clone()`; then run the cell that makes `{name}` again."
-            ),
+            Reason::Moved(line) => why_moved(name, line.as_deref()),
             Reason::TypeRedefined => format!(
                 "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
             ),
             Reason::Cleared => {
                 format!("`:clear` removed `{name}`. Run the cell that makes `{name}` again.")
             }
+            Reason::CellDidNotBegin => format!(
+                "the cell that makes `{name}` did not run, because a command before its Rust failed. Run it again first."
+            ),
             Reason::CellDidNotCompile => format!(
                 "the cell that makes `{name}` did not compile. Correct that cell and run it first."
             ),
@@ -128,45 +199,50 @@ impl Names {
                 "the cell that makes `{name}` ended with an error, and such a cell keeps none of its variables. \
                  Correct that cell and run it first."
             ),
+            Reason::CellStopped => format!(
+                "the cell that makes `{name}` was interrupted, and such a cell keeps none of its variables. Run it first."
+            ),
             Reason::ProcessEnded => format!(
                 "`{name}` was lost when the process in which all cells run ended. Run the cell that makes it again."
             ),
+            Reason::NotImported(import) => {
+                format!("`{import}` failed in an earlier cell. Correct that cell and run it first.")
+            }
+            Reason::Unknown => {
+                format!("`{name}` is no longer there. Run the cell that makes `{name}` again.")
+            }
         })
     }
 }
 
-/// The names that a cell defines at its top level.
-struct Definitions {
-    variables: BTreeSet<String>,
-    items: BTreeSet<String>,
+/// Says how not to move a variable, given the line that moved it.
+fn why_moved(name: &str, line: Option<&str>) -> String {
+    let Some(line) = line else {
+        return format!("an earlier cell moved `{name}`. Run the cell that makes `{name}` again.");
+    };
+    let tokens = texts(line);
+    let uses = tokens.iter().rposition(|token| *token == name);
+    let is_receiver = uses.is_some_and(|at| tokens.get(at + 1) == Some(&"."));
+    let how = match is_receiver {
+        true => format!("Use a copy there, `{name}.clone()`"),
+        false => format!("Borrow it there with `&{name}`, or pass a copy, `{name}.clone()`"),
+    };
+    format!(
+        "an earlier cell moved `{name}`, in `{line}`. {how}; then run the cell that makes `{name}` again."
+    )
 }
 
-fn definitions_in(code: &str) -> Definitions {
-    let (mut variables, mut items) = (BTreeSet::new(), BTreeSet::new());
-    let text = |name: Option<ast::Name>| name.map(|name| name.text().to_string());
-    for statement in Syntax::of(code).statements() {
-        match statement {
-            ast::Stmt::LetStmt(it) => {
-                let parts = it.pat().into_iter();
-                let parts = parts.flat_map(|pattern| pattern.syntax().descendants());
-                let names = parts.filter_map(|part| text(ast::IdentPat::cast(part)?.name()));
-                // One with a capital letter is a constant or a unit struct.
-                variables.extend(names.filter(|name| !name.starts_with(char::is_uppercase)));
-            }
-            ast::Stmt::Item(it) => {
-                let named = ast::AnyHasName::cast(it.syntax().clone());
-                items.extend(named.and_then(|it| text(it.name())));
-            }
-            ast::Stmt::ExprStmt(_) => {}
-        }
-    }
-    Definitions { variables, items }
+/// Returns whether a cell uses a name that it defines.
+fn is_used_again(name: &str, code: &str) -> bool {
+    let tokens = texts(code);
+    tokens.iter().filter(|token| **token == name).count() > 1
 }
 
-fn last_line_with(name: &str, code: &str) -> String {
+/// Returns the last line that names a variable.
+fn last_line_with(name: &str, code: &str) -> Option<String> {
     let has_it = |line: &&str| texts(line).contains(&name);
-    let line = code.lines().rfind(has_it).or(code.lines().last());
-    line.unwrap_or_default().trim().to_owned()
+    let line = code.lines().rfind(has_it)?;
+    Some(line.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -179,18 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn the_names_at_the_top_level_are_found() {
-        let defined = definitions_in(
-            "let mut a = { let b = 1; b };\nlet (c, _) = (1, 2);\nlet P { x, y: z }: P = p;\nfn f(q: u8) {}\nstruct S;",
-        );
-        assert_eq!(defined.variables, set(&["a", "c", "x", "z"]));
-        assert_eq!(defined.items, set(&["S", "f"]));
-    }
-
-    #[test]
     fn a_known_name_after_an_exclamation_mark_is_rust() {
         let mut names = Names::default();
-        names.cell_ended("let flag = true;", Ran, set(&["flag"]), &[]);
+        names.cell_ended("let flag = true;", Ran, set(&["flag"]), &moved(&[]));
         for (rest, is_rust) in [
             ("flag", true),
             ("flag && true", true),
@@ -203,52 +270,115 @@ mod tests {
         }
     }
 
+    /// Returns the changes of a cell that moves these variables.
+    fn moved(names: &[&str]) -> Changes {
+        Changes {
+            lost: Vec::new(),
+            moved: Some(names.iter().map(|&name| name.to_owned()).collect()),
+        }
+    }
+
+    #[track_caller]
+    fn assert_says(names: &Names, name: &str, phrase: &str) {
+        let why = names.why_missing(name).unwrap_or_default();
+        assert!(why.contains(phrase), "{name}: {why}");
+    }
+
     #[test]
     fn each_reason_is_given_until_the_name_is_defined_again() {
         let mut names = Names::default();
-        names.cell_ended("let a = v();\nlet b = 1;", Ran, set(&["a", "b"]), &[]);
-        names.cell_ended("let c = 1;\nlet d = a;", Ran, set(&["b", "c", "d"]), &[]);
-        assert!(
-            names
-                .why_missing("a")
-                .is_some_and(|why| why.contains("`let d = a;`"))
+        let none = moved(&[]);
+        names.cell_ended("let a = v();\nlet b = 1;", Ran, set(&["a", "b"]), &none);
+        let present = set(&["b", "c", "d"]);
+        names.cell_ended(
+            "let c = 1;\nlet d = a;",
+            Ran,
+            present.clone(),
+            &moved(&["a"]),
         );
-        names.cell_ended("let e = f()?;", Failed, set(&["b", "c", "d"]), &[]);
-        assert!(
-            names
-                .why_missing("e")
-                .is_some_and(|why| why.contains("ended with an error"))
-        );
-        names.cell_ended("fn g() { 1 }", DidNotCompile, set(&["b", "c", "d"]), &[]);
-        assert!(
-            names
-                .why_missing("g")
-                .is_some_and(|why| why.contains("did not compile"))
-        );
-        names.cell_ended("struct T;", Ran, set(&["b", "c"]), &["d".to_owned()]);
-        assert!(
-            names
-                .why_missing("d")
-                .is_some_and(|why| why.contains("redefined"))
-        );
-        names.cell_ended("fn g() {}\nlet a = 1;", Ran, set(&["a", "b", "c"]), &[]);
+        assert_says(&names, "a", "`let d = a;`");
+        names.cell_ended("let e = f()?;", Failed, present.clone(), &none);
+        assert_says(&names, "e", "ended with an error");
+        names.cell_ended("let i = 1; loop {}", Stopped, present.clone(), &none);
+        assert_says(&names, "i", "was interrupted");
+        names.cell_ended("fn g() { 1 }", DidNotCompile, present.clone(), &none);
+        assert_says(&names, "g", "did not compile");
+        names.cell_ended("let h = g();", DidNotBegin, present, &none);
+        assert_says(&names, "h", "a command before its Rust failed");
+        let lost = Changes {
+            lost: vec!["d".to_owned()],
+            ..none.clone()
+        };
+        names.cell_ended("struct T;", Ran, set(&["b", "c"]), &lost);
+        assert_says(&names, "d", "redefined");
+        let present = set(&["a", "b", "c"]);
+        names.cell_ended("fn g() {}\nlet a = 1;", Ran, present, &none);
         assert_eq!(
             (names.why_missing("a"), names.why_missing("g")),
             (None, None)
         );
         assert_eq!(names.source_of("g"), Some("fn g() {}\nlet a = 1;"));
-        names.cell_ended(":clear", Ran, set(&[]), &[]);
-        assert!(
-            names
-                .why_missing("a")
-                .is_some_and(|why| why.contains("`:clear` removed"))
+        names.cell_ended(":clear", Ran, set(&[]), &none);
+        assert_says(&names, "a", "`:clear` removed");
+        names.cell_ended("let b = 1;", Ran, set(&["b"]), &none);
+        names.cell_ended("abort()", ProcessEnded, set(&[]), &none);
+        assert_says(&names, "b", "was lost");
+    }
+
+    #[test]
+    fn only_what_a_cell_has_moved_is_called_moved() {
+        let mut names = Names::default();
+        names.cell_ended(
+            "let a = 1;\nlet b = v();",
+            Ran,
+            set(&["a", "b"]),
+            &moved(&[]),
         );
-        names.cell_ended("let b = 1;", Ran, set(&["b"]), &[]);
-        names.cell_ended("abort()", ProcessEnded, set(&[]), &[]);
-        assert!(
-            names
-                .why_missing("b")
-                .is_some_and(|why| why.contains("was lost"))
+        names.cell_ended("a;\nb.unwrap()", Failed, set(&[]), &moved(&["b"]));
+        assert_says(&names, "a", "`a` is no longer there");
+        assert_says(
+            &names,
+            "b",
+            "in `b.unwrap()`. Use a copy there, `b.clone()`",
         );
+        // Moved by a macro, which names it.
+        names.cell_ended("let c = v();", Ran, set(&["c"]), &moved(&[]));
+        names.cell_ended("take_all!();", Ran, set(&[]), &moved(&["c"]));
+        assert_says(&names, "c", "an earlier cell moved `c`. Run");
+        // The engine does not know what is moved.
+        names.cell_ended("let d = v();", Ran, set(&["d"]), &moved(&[]));
+        names.cell_ended("f(d)", Ran, set(&[]), &Changes::default());
+        assert_says(&names, "d", "in `f(d)`. Borrow it there with `&d`");
+        // Within its own cell.
+        names.cell_ended(
+            "let e = v();\nf(e);\nlet g = h();",
+            Ran,
+            set(&[]),
+            &moved(&[]),
+        );
+        assert_says(&names, "e", "in `f(e);`");
+        assert_says(&names, "g", "`g` is no longer there");
+        // An item hides it.
+        names.cell_ended("let x = 1;", Ran, set(&["x"]), &moved(&[]));
+        names.cell_ended("const x: i32 = 2;", Ran, set(&[]), &moved(&[]));
+        assert_eq!(names.why_missing("x"), None);
+    }
+
+    #[test]
+    fn what_a_failed_import_would_bring_is_missing() {
+        let mut names = Names::default();
+        let none = moved(&[]);
+        let cell = "use a::{b, c::D as E};\nuse f::prelude::*;";
+        names.cell_ended(cell, DidNotCompile, set(&[]), &none);
+        assert_says(&names, "b", "`use a::{b, c::D as E};` failed");
+        assert_says(&names, "E", "failed in an earlier cell");
+        assert_eq!(names.why_missing("D"), None);
+        assert_eq!(
+            names.failed_globs().collect::<Vec<_>>(),
+            ["use f::prelude::*;"]
+        );
+        names.cell_ended(cell, Ran, set(&[]), &none);
+        assert_eq!(names.why_missing("b"), None);
+        assert_eq!(names.failed_globs().count(), 0);
     }
 }

@@ -28,11 +28,13 @@ pub(super) fn failure_of(record: &Record) -> Option<Failure> {
     })
 }
 
-pub(super) fn outcome(result: &Result<(), CellError>) -> Outcome {
+/// Says how a cell ended that was asked to stop, or not.
+pub(super) fn outcome(result: &Result<(), CellError>, is_asked_to_stop: bool) -> Outcome {
     match result.as_ref().map_err(|error| error.name.as_str()) {
         Ok(()) => Outcome::Ran,
         Err(COMPILE_ERROR) => Outcome::DidNotCompile,
         Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
+        Err(_) if is_asked_to_stop => Outcome::Stopped,
         Err(_) => Outcome::Failed,
     }
 }

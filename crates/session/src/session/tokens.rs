@@ -39,3 +39,8 @@ pub(crate) fn depth_after(depth: usize, token: &str) -> usize {
 pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
+
+/// Returns whether a text is one identifier (or a keyword).
+pub(crate) fn is_plain(text: &str) -> bool {
+    is_name(text) && text.chars().all(|c| c == '_' || c.is_alphanumeric())
+}

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::engine::How;
-use super::names::Outcome;
+use super::names::{Changes, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::{Event, Front, Stream, Variable};
 
@@ -58,7 +58,11 @@ impl Session {
         let why = "the package of the type was compiled with other features";
         self.report(&names, why, front);
         let left = self.variables();
-        self.names.cell_ended("", Outcome::Ran, left, lost);
+        let changes = Changes {
+            lost: lost.to_owned(),
+            moved: Some(Vec::new()),
+        };
+        self.names.cell_ended("", Outcome::Ran, left, &changes);
     }
 
     /// Notes that large values stay in memory, because others borrow from them.

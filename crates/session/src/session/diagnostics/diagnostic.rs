@@ -10,6 +10,8 @@ pub(crate) struct Diagnostic {
     pub(crate) code: Option<String>,
     pub(crate) labels: Vec<Label>,
     pub(crate) notes: Vec<Note>,
+    /// Whether the function with wrong arguments is one of `taper`.
+    pub(crate) calls_taper: bool,
     /// This crate's advice on what to do.
     pub(crate) hint: Option<String>,
 }

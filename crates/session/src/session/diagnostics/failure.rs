@@ -1,10 +1,14 @@
 //! Explains cells that failed while they ran: a failed `?`, a panic, the end of the process.
 
 use super::cell_error::{BLUE, RESET, error};
+use super::panics::{or_none, unwraps, with_advice};
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
 use taper_evaluator::record::End;
+
+/// The name of the error of a cell that panicked.
+const PANIC: &str = "Panic";
 
 /// A cell that failed while it ran.
 pub(crate) struct Failure {
@@ -20,8 +24,8 @@ impl Failure {
     /// Creates the failure for a panic on the thread of the cell.
     pub(crate) fn panic(message: &str, line: Option<usize>) -> Failure {
         Failure {
-            name: "Panic",
-            message: with_advice(message),
+            name: PANIC,
+            message: message.to_owned(),
             line,
             only_line: |_| None,
         }
@@ -60,7 +64,14 @@ impl Failure {
             (None, None) => (self.only_line)(code),
             (line, _) => line.map(place),
         };
-        let mut error = error(self.name, &self.message, location);
+        let message = match self.name {
+            PANIC => with_advice(
+                &self.message,
+                self.line.is_some_and(|line| unwraps(code, line)),
+            ),
+            _ => self.message,
+        };
+        let mut error = error(self.name, &message, location);
         let quote = match location {
             Some(Location { line, .. }) => {
                 let text = code.lines().nth(line - 1).unwrap_or_default();
@@ -97,41 +108,6 @@ fn only_line(code: &str, offsets: impl Iterator<Item = usize>) -> Option<Locatio
     match lines[..] {
         [line] => Some(Location { line, column: None }),
         _ => None,
-    }
-}
-
-/// What to do about panics, by a part of their message; the first match counts. The payload of a panic is a
-/// text, and these are written by Rust's library.
-#[rustfmt::skip]
-const ADVICE: [(&str, &str); 12] = [
-    ("called `Result::unwrap()` on an `Err` value: Any { .. }", "The thread panicked; its own message is shown above."),
-    ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
-    ("called `Option::unwrap()` on a `None` value", "There was no value. Test first, with `if let Some(x) = …`, or pass a default to `.unwrap_or(…)`."),
-    ("index out of bounds", "Indices count from 0, so the last index is the length minus 1."),
-    ("attempt to subtract with overflow", "Unsigned integers, such as `usize`, cannot go below 0. Convert first: `x as i64`."),
-    ("attempt to divide by zero", "An integer cannot be divided by 0. Check the divisor first, or calculate with `f64`."),
-    (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, `i128` or `f64`."),
-    ("already borrowed", "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins."),
-    ("already mutably borrowed", "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins."),
-    ("is not a char boundary", "A character may be several bytes long, and a string is sliced by bytes. Use characters, with `.chars()`."),
-    ("no entry found for key", "Test first, with `.get(key)`: it returns an `Option`."),
-    ("capacity overflow", "The size is larger than any memory. Check the number of elements."),
-];
-
-/// Adds a line about what to do, unless the message has one.
-fn with_advice(message: &str) -> String {
-    let advice = ADVICE.iter().find(|(text, _)| message.contains(text));
-    match advice {
-        Some((_, advice)) if message.lines().count() == 1 => format!("{message}\n{advice}"),
-        _ => or_none(message).to_owned(),
-    }
-}
-
-/// Returns the message, or a placeholder for an empty one.
-fn or_none(message: &str) -> &str {
-    match message.trim().is_empty() {
-        true => "(no message)",
-        false => message,
     }
 }
 
@@ -238,13 +214,20 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_given_once_and_only_where_there_is_none() {
-        let advised = with_advice("index out of bounds: the len is 2 but the index is 2");
-        assert_eq!(advised.lines().count(), 2);
-        assert_eq!(with_advice(&advised), advised);
-        assert_eq!(with_advice("what\nwhat to do"), "what\nwhat to do");
-        assert_eq!(with_advice("boom"), "boom");
-        assert_eq!(with_advice(" "), "(no message)");
+    fn only_a_statement_of_the_cell_can_end_it_with_a_question_mark() {
+        let message = "called `Result::unwrap()` on an `Err` value: ParseIntError";
+        for (cell, line, is_cell) in [
+            ("let a = 1;\nf().unwrap()", 2, true),
+            ("fn g() -> i32 {\n    f().unwrap()\n}\ng()", 2, false),
+            ("v.iter().map(|s| s.parse().unwrap()).count()", 1, false),
+            ("g()", 1, false),
+        ] {
+            let failed = Failure::panic(message, Some(line)).into_error(None, cell);
+            let says = failed
+                .message
+                .contains("then the cell ends with the error itself");
+            assert_eq!(says, is_cell, "{cell}");
+        }
     }
 
     #[test]

@@ -3,26 +3,30 @@
 //! - [`rustc`] reads the compiler's messages as a [`Diagnostic`];
 //! - [`brackets`] finds unmatched brackets;
 //! - [`hints`] adds what to do about mistakes that are common in notebooks and among beginners;
+//! - [`context`] is what the hints know about the cell and those before it;
 //! - [`render`] formats a diagnostic as the text below the cell;
-//! - [`failure`] explains cells that compiled and failed while they ran;
+//! - [`failure`] explains cells that compiled and failed while they ran, with the advice of [`panics`];
 //! - [`cell_error`] builds the error itself.
 
 mod brackets;
 mod cell_error;
+mod context;
 mod diagnostic;
 pub(super) mod failure;
 mod hints;
+mod panics;
 mod render;
 pub(super) mod rustc;
 
-use super::names::Names;
 use crate::cells::MEMORY;
 pub(super) use cell_error::PROCESS_ENDED;
 pub(crate) use cell_error::error;
+pub(crate) use context::Context;
 #[cfg(feature = "evcxr")]
 pub(super) use diagnostic::Note;
 pub(super) use diagnostic::{Diagnostic, Label};
 pub(super) use hints::{of_crate, private, why_gone};
+use std::collections::HashSet;
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
 use taper_evaluator::record::End;
 
@@ -36,15 +40,14 @@ pub(super) enum EngineError {
     Message(String),
 }
 
-/// Turns an engine's error into the error of the cell. `names` knows what earlier cells defined.
+/// Turns an engine's error into the error of the cell.
 pub(super) fn explain(
     engine_error: EngineError,
     end: Option<&End>,
-    code: &str,
-    names: &Names,
+    context: &Context,
 ) -> CellError {
     match engine_error {
-        EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
+        EngineError::Compile(diagnostics) => compile_error(diagnostics, context),
         EngineError::Ended(status) => {
             let limit = std::env::var(MEMORY).ok();
             let text = failure::ended(end, &status, limit.as_deref());
@@ -58,22 +61,23 @@ pub(super) fn explain(
 }
 
 /// Returns the error for a cell of which an engine would run only a part.
-pub(super) fn dropped(code: &str, names: &Names) -> Option<CellError> {
-    let diagnostic = brackets::dropped(code)?;
-    Some(compile_error(vec![diagnostic], code, names))
+pub(super) fn dropped(context: &Context) -> Option<CellError> {
+    let diagnostic = brackets::dropped(context.cell)?;
+    Some(compile_error(vec![diagnostic], context))
 }
 
 /// Returns the event that shows a warning to the user.
-pub(super) fn warning(mut diagnostic: Diagnostic, code: &str) -> Event {
-    hints::add_to_warning(&mut diagnostic);
+pub(super) fn warning(mut diagnostic: Diagnostic, context: &Context) -> Event {
+    hints::add_to_warning(&mut diagnostic, context);
     diagnostic.code = None;
     Event::Text {
         stream: Stream::Stderr,
-        text: format!("{}\n", render::text(&diagnostic, code)),
+        text: format!("{}\n", render::text(&diagnostic, context.cell)),
     }
 }
 
-fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) -> CellError {
+fn compile_error(mut diagnostics: Vec<Diagnostic>, context: &Context) -> CellError {
+    let code = context.cell;
     if diagnostics.iter().any(|d| d.is_error) {
         diagnostics.retain(|d| d.is_error);
     }
@@ -97,13 +101,17 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
         !d.message.contains("can only be used in a function") || !d.primary().is_some_and(is_at)
     });
     for diagnostic in &mut diagnostics {
-        hints::add(diagnostic, code, names);
+        hints::add(diagnostic, context);
     }
     // One line of Python may cause several errors.
     if let Some(hint) = diagnostics.first().and_then(|first| first.hint.clone()) {
         let mut is_first = true;
         let repeats = |d: &Diagnostic| d.is_syntax_error() && d.hint.as_ref() == Some(&hint);
         diagnostics.retain(|d| std::mem::take(&mut is_first) || !repeats(d));
+    }
+    let mut hints = HashSet::new();
+    for diagnostic in &mut diagnostics {
+        diagnostic.hint.take_if(|hint| !hints.insert(hint.clone()));
     }
     let mut shown: Vec<String> = Vec::new();
     for text in diagnostics.iter().map(|d| render::text(d, code)) {
@@ -128,6 +136,11 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::names::Names;
+
+    fn compiled(diagnostics: Vec<Diagnostic>, code: &str) -> CellError {
+        compile_error(diagnostics, &Context::new(code, &Names::default(), &[]))
+    }
 
     fn mismatch() -> Diagnostic {
         Diagnostic {
@@ -147,7 +160,7 @@ mod tests {
     #[test]
     fn a_compile_error_points_into_the_cell_and_is_shown_once() {
         let code = "let x: i32 =\n\t\"é\";";
-        let error = compile_error(vec![mismatch(), mismatch()], code, &Names::default());
+        let error = compiled(vec![mismatch(), mismatch()], code);
         let place = Location {
             line: 2,
             column: Some(2),
@@ -174,7 +187,7 @@ mod tests {
                 message: message.into(),
                 ..mismatch()
             };
-            let error = compile_error(vec![diagnostic], "\n-x.y()", &Names::default());
+            let error = compiled(vec![diagnostic], "\n-x.y()");
             let text = error.traceback.join(" ");
             assert_eq!(
                 text.contains("To get the value, write `?`"),
@@ -185,13 +198,32 @@ mod tests {
     }
 
     #[test]
+    fn a_hint_is_shown_once() {
+        let unknown = |column| Diagnostic {
+            code: Some("E0425".into()),
+            message: "cannot find function `col` in this scope".into(),
+            labels: vec![Label {
+                start: (1, column),
+                end: (1, column + 3),
+                text: "not found in this scope".into(),
+                primary: true,
+            }],
+            ..mismatch()
+        };
+        let error = compiled(vec![unknown(1), unknown(10)], "col(\"a\") + col(\"b\")");
+        let text = error.traceback.join("\n");
+        assert_eq!(text.matches("cannot find function").count(), 2, "{text}");
+        assert_eq!(text.matches("spelled correctly").count(), 1, "{text}");
+    }
+
+    #[test]
     fn errors_that_follow_from_a_syntax_error_are_left_out() {
         let syntax = Diagnostic {
             is_error: true,
             message: "expected `;`".into(),
             ..Diagnostic::default()
         };
-        let error = compile_error(vec![mismatch(), syntax], "x y", &Names::default());
+        let error = compiled(vec![mismatch(), syntax], "x y");
         assert_eq!(error.message, "expected `;`");
         assert!(!error.traceback.join("").contains("mismatched"));
     }

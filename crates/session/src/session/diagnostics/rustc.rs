@@ -1,7 +1,8 @@
 //! Turns rustc's messages into [`Diagnostic`]s of the cell.
 
 use super::diagnostic::{Diagnostic, Edit, Label, Note};
-use crate::session::position::Position;
+use crate::session::position::{Position, byte_offset};
+use std::path::Path;
 use taper_engine::{Diagnostic as Message, Level, Span};
 
 /// The cell that messages are about.
@@ -20,11 +21,12 @@ const EARLIER: &str = "this cell changes what that item uses. Change that cell a
                        cell defines another name.";
 
 /// The beginnings of notes that repeat the error, or that do not help.
-const NOISE: [&str; 12] = [
+const NOISE: [&str; 13] = [
     "cast through a raw pointer first",
     "the full name for the type has been written to",
     "consider using `--verbose`",
     "the following other types implement trait",
+    "the following types implement trait",
     "the trait `",
     "the nightly-only, unstable trait `Try`",
     "required for `",
@@ -56,7 +58,9 @@ impl Reader<'_> {
         let is_wanted = |message: &&Message| {
             let is_always = |code| message.has_code(code);
             message.level == Level::Warning
-                && (["unused_must_use", "copied_static"].into_iter().any(is_always)
+                && (["unused_must_use", "copied_static"]
+                    .into_iter()
+                    .any(is_always)
                     || message.children.iter().any(is_asked_for))
         };
         let warnings = messages.iter().filter(is_wanted).map(|message| {
@@ -81,11 +85,14 @@ impl Reader<'_> {
             error.message.truncate(SEMICOLON.len());
         }
         if let Some(span) = self.earlier(message) {
+            // The call of a macro is in this cell, and what is wrong is what the macro is called with.
+            let is_macro = self.label(span).is_some();
+            let what = if is_macro { "a macro" } else { "an item" };
             if let Some(line) = span.text.first() {
-                let quote = format!(", in an item of an earlier cell: `{}`", line.text.trim());
-                error.message += &quote;
+                let line = line.text.trim();
+                error.message += &format!(", in {what} of an earlier cell: `{line}`");
             }
-            error.hint = Some(EARLIER.to_owned());
+            error.hint = (!is_macro).then(|| EARLIER.to_owned());
         }
         error
     }
@@ -103,6 +110,7 @@ impl Reader<'_> {
                 .filter_map(|it| self.note(it))
                 .collect(),
             labels,
+            calls_taper: message.children.iter().any(is_in_taper),
             hint: None,
         };
         if message.code.is_none() && message.spans.len() > seen {
@@ -178,11 +186,43 @@ impl Reader<'_> {
                 is_text(span.line_end)?;
                 place(span)
             };
+            let end = match text.is_empty() {
+                true => self.before_brackets(start, end),
+                false => end,
+            };
             let text = text.clone();
             Some(Edit { start, end, text })
         };
         suggested.map(edit).collect()
     }
+
+    /// Returns where a part of the cell that is to be removed ends, without brackets that it does not open: where the
+    /// engine writes brackets around an expression, rustc removes one too many.
+    fn before_brackets(self, start: Position, end: Position) -> Position {
+        let range = byte_offset(self.code, start)..byte_offset(self.code, end);
+        let mut removed = self.code.get(range).unwrap_or_default();
+        let count = |text: &str, bracket: char| text.matches(bracket).count();
+        let mut column = end.1;
+        while let Some(shorter) = removed.strip_suffix(')')
+            && count(removed, ')') > count(removed, '(')
+        {
+            removed = shorter;
+            column -= 1;
+        }
+        (end.0, column)
+    }
+}
+
+/// Returns whether a note shows where a function of `taper` is defined.
+fn is_in_taper(note: &Message) -> bool {
+    let is_in_taper = |span: &Span| {
+        let folders = Path::new(&span.file_name).ancestors();
+        let mut manifests = folders.map(|folder| folder.join("Cargo.toml"));
+        let manifest = manifests.find_map(|file| std::fs::read_to_string(file).ok());
+        manifest.is_some_and(|text| text.lines().any(|line| line == "name = \"taper\""))
+    };
+    let mut spans = note.spans.iter().filter(|span| span.cell.is_none());
+    note.message.ends_with("defined here") && spans.any(is_in_taper)
 }
 
 fn place(span: &Span) -> (Position, Position) {

@@ -3,6 +3,7 @@
 use super::input::InputRequest;
 use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
+use crate::session::names::Changes;
 use std::path::{Path, PathBuf};
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::MimeBundle;
@@ -115,8 +116,13 @@ pub(crate) trait Engine: Send {
         None
     }
 
-    /// Returns the variables that the last cell has lost because it changed their type.
-    fn lost(&mut self) -> Vec<String> {
+    /// Returns what the last cell has done to the variables of earlier cells.
+    fn changes(&mut self) -> Changes {
+        Changes::default()
+    }
+
+    /// Returns the variables that this cell loses if it runs, because it changes their type.
+    fn would_lose(&self, _code: &str) -> Vec<String> {
         Vec::new()
     }
 

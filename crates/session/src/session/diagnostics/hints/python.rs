@@ -1,8 +1,11 @@
 //! Python's syntax, functions and modules, and what Rust and Taper have instead.
 
-use super::hint::{Hint, instead, is_of_library, marked};
+use super::hint::{Hint, instead};
+use crate::session::diagnostics::context::Context;
 use crate::session::diagnostics::diagnostic::Diagnostic;
+use crate::session::position::byte_offset;
 use crate::session::tokens::{depth_after, is_name, with_offsets};
+use std::ops::RangeInclusive;
 
 /// Parts of a line that are Python or a command of IPython, and what to write; the first match counts. In a
 /// pattern `STR` is a string, `NAME` a name, `NUM` a number, `^` the begin of the line, and `…` matches any
@@ -48,8 +51,8 @@ const SYNTAX: &[(&str, &str)] = &[
     ("is NUM", "values are compared with `==`."),
     ("if NAME in", "membership is tested with a method: `if v.contains(&x) { … }`."),
     ("if NUM in", "membership is tested with a method: `if v.contains(&x) { … }`."),
-    ("if not", "not is written `!`: `if !done { … }`."),
-    ("while not", "not is written `!`: `while !done { … }`."),
+    ("if not NAME", "not is written `!`: `if !done { … }`."),
+    ("while not NAME", "not is written `!`: `while !done { … }`."),
     ("= not", "not is written `!`: `!true`."),
     ("^ not", "not is written `!`: `!true`."),
     ("elif", "the word is `else if`: `if a { … } else if b { … }`."),
@@ -72,7 +75,7 @@ const SYNTAX: &[(&str, &str)] = &[
     ("^ type (", "the type of a variable is shown by `:type x`; `:vars` lists all."),
     ("^ @ NAME", "Rust has no decorators; `#[…]` above a function is an attribute."),
     ("^ if … :", "a block is written between `{` and `}`, without `:`."),
-    ("^ for … :", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
+    ("^ for … in … :", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
     ("^ while … :", "a block is written between `{` and `}`, without `:`."),
     ("^ match … :", "a block is written between `{` and `}`, without `:`: `match x { 1 => \"one\", _ => \"more\" }`."),
     ("= NAME if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
@@ -162,10 +165,16 @@ const TYPES: &[(&str, &str)] = &[
     ("double", "a floating-point number is an `f64`."),
 ];
 
-/// Functions of torch and numpy that are methods of a tensor in Rust.
+/// Functions of torch and numpy that are methods of a tensor, and of a float if the second is true.
 #[rustfmt::skip]
-const METHODS: [&str; 10] = [
-    "abs", "cos", "exp", "log", "relu", "sin", "sqrt", "tanh", "transpose", "reshape",
+const METHODS: [(&str, bool); 10] = [
+    ("abs", true), ("cos", true), ("exp", true), ("log", false), ("relu", false), ("sin", true), ("sqrt", true),
+    ("tanh", true), ("transpose", false), ("reshape", false),
+];
+
+/// Modules of Python of which no package of crates.io is meant.
+const MODULES: [&str; 11] = [
+    "math", "os", "sys", "torch", "np", "numpy", "nn", "F", "optim", "plt", "pd",
 ];
 
 /// Names of Python that have a value or stand for a module.
@@ -196,8 +205,8 @@ const NAMES: &[(&str, &str)] = &[
     ("display", "it is a function: `display(&figure)`."),
 ];
 
-/// Explains Python's syntax in the line of an error.
-pub(super) fn syntax(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+/// Explains Python's syntax in the line of an error, if the error is in it or right behind it.
+pub(super) fn syntax(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
     // A word that is unknown, or a quote, where the parser has made two statements of a line.
     const CODES: [&str; 5] = ["E0423", "E0425", "E0762", "E0765", "E0766"];
     if diagnostic
@@ -207,32 +216,79 @@ pub(super) fn syntax(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     {
         return None;
     }
-    let first = diagnostic.primary().map_or(1, |label| label.start.0);
-    let line = cell.lines().nth(first - 1)?;
+    let (number, column) = diagnostic.primary().map_or((1, 1), |label| label.start);
+    let line = context.cell.lines().nth(number - 1)?;
     let tokens = joined(line);
-    let found = SYNTAX.iter().find(|(pattern, _)| is_in(pattern, &tokens));
-    found.map(|(_, text)| instead((*text).to_owned()))
+    let column = byte_offset(line, (1, column));
+    let place = tokens.iter().take_while(|(end, _)| *end <= column).count();
+    let tokens: Vec<&str> = tokens.into_iter().map(|(_, text)| text).collect();
+    if is_prose(&tokens) {
+        return Some(instead("a comment begins with `//`."));
+    }
+    let is_let = tokens.get(1) == Some(&"let");
+    let found = SYNTAX.iter().find(|(pattern, _)| {
+        let is_type = is_let && pattern.ends_with(':');
+        !is_type && is_in(pattern, &tokens).is_some_and(|range| range.contains(&place))
+    });
+    found.map(|(_, text)| instead(*text))
+}
+
+/// Words after which Python has a name, without an operator.
+#[rustfmt::skip]
+const KEYWORDS: [&str; 36] = [
+    "and", "as", "assert", "async", "await", "class", "def", "del", "elif", "else", "except", "for", "from", "global", "if",
+    "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "print", "pip", "install", "cargo", "add", "None", "match",
+];
+
+/// Returns whether a line is a sentence: words of which two follow each other, as in no language for programs.
+fn is_prose(tokens: &[&str]) -> bool {
+    let is_word = |token: &&str| is_name(token) && !KEYWORDS.contains(token);
+    let is_of_rust = |token: &str| ["fn", "let", "mut", "pub", "struct", "use"].contains(&token);
+    let words = tokens.iter().filter(|token| is_name(token)).count();
+    let others = tokens.iter().filter(|token| !is_name(token));
+    words > 2
+        && others
+            .clone()
+            .all(|token| [",", ".", "!", "?", ";", ":", "-"].contains(token))
+        && others.count() < words
+        && !tokens.iter().any(|token| is_of_rust(token))
+        && tokens.windows(2).any(|pair| pair.iter().all(is_word))
+}
+
+/// Returns whether this is a module of Python of which no package of crates.io is meant.
+pub(super) fn is_module(name: &str) -> bool {
+    MODULES.contains(&name)
 }
 
 /// Explains a name that only Python has.
-pub(super) fn name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
-    let name = marked(diagnostic.primary()?, cell);
-    if diagnostic.message.starts_with("cannot find function") && METHODS.contains(&name) {
-        let text = format!("a tensor has it as a method: `x.{name}(…)`.");
-        return Some(instead(text));
-    }
+pub(super) fn name(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
+    let name = context.primary(diagnostic);
     let says = |word: &str| diagnostic.message.contains(word);
+    if says("module or crate") && !is_module(name) {
+        return None;
+    }
+    if diagnostic.message.starts_with("cannot find function")
+        && let Some((_, is_of_floats)) = METHODS.iter().find(|(word, _)| *word == name)
+    {
+        let what = if *is_of_floats {
+            "a tensor and a float have"
+        } else {
+            "a tensor has"
+        };
+        return Some(instead(format!("{what} it as a method: `x.{name}(…)`.")));
+    }
     let table = match () {
         () if says("function") => FUNCTIONS,
         () if says("cannot find type") => TYPES,
         () => NAMES,
     };
     let (_, text) = table.iter().find(|(word, _)| *word == name)?;
-    Some(instead((*text).to_owned()))
+    Some(instead(*text))
 }
 
 /// Explains a function of Python where Taper has one of the same name, for tensors: `max(n, 5)`.
-pub(super) fn function(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+pub(super) fn function(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
     let labels = diagnostic.labels.iter();
     let label = |text: &str| labels.clone().any(|label| label.text.contains(text));
     let is_meant = match diagnostic.code.as_deref()? {
@@ -244,46 +300,52 @@ pub(super) fn function(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
         }
         _ => false,
     };
-    if !is_meant || !is_of_library(diagnostic) {
+    if !is_meant || !diagnostic.calls_taper {
         return None;
     }
-    let is_called = |word: &str| labels.clone().any(|label| marked(label, cell) == word);
+    let is_called = |word: &str| labels.clone().any(|label| context.marked(label) == word);
     let (_, text) = FUNCTIONS.iter().find(|(word, _)| is_called(word))?;
-    Some(instead((*text).to_owned()))
+    Some(instead(*text))
 }
 
-/// Returns whether the pattern occurs in the tokens.
-fn is_in(pattern: &str, tokens: &[&str]) -> bool {
+/// Returns where the pattern occurs in the tokens: from its first token to the one behind its last.
+fn is_in(pattern: &str, tokens: &[&str]) -> Option<RangeInclusive<usize>> {
     let pattern: Vec<&str> = pattern.split(' ').collect();
     match pattern.split_first() {
-        Some((&"^", rest)) => begins(rest, tokens),
-        _ => (0..tokens.len()).any(|at| begins(&pattern, &tokens[at..])),
+        Some((&"^", rest)) => begins(rest, tokens).map(|end| 0..=end),
+        _ => (0..tokens.len())
+            .find_map(|at| begins(&pattern, &tokens[at..]).map(|length| at..=at + length)),
     }
 }
 
-fn begins(pattern: &[&str], tokens: &[&str]) -> bool {
+/// Returns how many tokens the pattern takes, if they begin with it.
+fn begins(pattern: &[&str], tokens: &[&str]) -> Option<usize> {
     match (pattern, tokens) {
-        ([], _) => true,
+        ([], _) => Some(0),
         (["…", rest @ ..], _) => {
             let mut depth = 0;
             for (at, token) in tokens.iter().enumerate() {
-                if depth == 0 && begins(rest, &tokens[at..]) {
-                    return true;
+                if depth == 0
+                    && let Some(length) = begins(rest, &tokens[at..])
+                {
+                    return Some(at + length);
                 }
                 if depth == 0 && matches!(*token, ")" | "]" | "}") {
-                    return false;
+                    return None;
                 }
                 depth = depth_after(depth, token);
             }
-            false
+            None
         }
-        ([wanted, rest @ ..], [token, tokens @ ..]) => is(wanted, token) && begins(rest, tokens),
-        (_, []) => false,
+        ([wanted, rest @ ..], [token, tokens @ ..]) if is(wanted, token) => {
+            Some(1 + begins(rest, tokens)?)
+        }
+        _ => None,
     }
 }
 
-/// Returns the tokens of a line; signs that Rust's lexer takes apart and that belong together are joined.
-fn joined(line: &str) -> Vec<&str> {
+/// Returns the tokens of a line with their ends; signs that Rust's lexer takes apart and that belong together are joined.
+fn joined(line: &str) -> Vec<(usize, &str)> {
     const SIGNS: [&str; 4] = ["::", "%%", "<>", "..."];
     let mut tokens = Vec::new();
     let mut end = 0;
@@ -293,8 +355,8 @@ fn joined(line: &str) -> Vec<&str> {
         }
         let sign = SIGNS.iter().find(|sign| line[at..].starts_with(**sign));
         let text = sign.map_or(text, |sign| &line[at..at + sign.len()]);
-        tokens.push(text);
         end = at + text.len();
+        tokens.push((end, text));
     }
     tokens
 }
@@ -316,10 +378,11 @@ mod tests {
     #[test]
     fn patterns_are_found_among_the_tokens_of_a_line() {
         let found = |line: &str| {
-            let tokens = joined(line);
+            let tokens = joined(line).into_iter();
+            let tokens: Vec<&str> = tokens.map(|(_, text)| text).collect();
             SYNTAX
                 .iter()
-                .find(|(pattern, _)| is_in(pattern, &tokens))
+                .find(|(pattern, _)| is_in(pattern, &tokens).is_some())
                 .map(|(pattern, _)| *pattern)
         };
         assert_eq!(found("[i*i for i in range(10)]"), Some("[ … for NAME in"));
@@ -327,7 +390,7 @@ mod tests {
         assert_eq!(found("%%bash"), Some("^ %% bash"));
         assert_eq!(found("x[:, 0]"), Some("[ : ,"));
         assert_eq!(found("x[1:3]"), Some("[ NUM :"));
-        assert_eq!(found("for i in range(3):"), Some("^ for … :"));
+        assert_eq!(found("for i in range(3):"), Some("^ for … in … :"));
         assert_eq!(found("let y = x + 1"), None);
         assert_eq!(found("for x in Vec::<P>::new() {"), None);
         assert_eq!(found("f(x); for y in v {"), None);

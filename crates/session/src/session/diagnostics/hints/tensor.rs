@@ -1,6 +1,7 @@
 //! Methods, fields and operators of PyTorch's tensors, and what Taper's have instead.
 
-use super::hint::{Hint, instead, is_of_library, marked};
+use super::hint::{Hint, instead, quotes};
+use crate::session::diagnostics::context::Context;
 use crate::session::diagnostics::diagnostic::Diagnostic;
 
 /// Methods and fields that a tensor does not have.
@@ -64,21 +65,13 @@ const MISSING: &[(&str, &str)] = &[
     ("data", "the elements without gradients are `x.detach()`."),
     ("masked_select", "choose rows with `x.index_select(&indices, 0)`."),
     ("where", "choose by a condition with `mask.where_cond(&a, &b)`."),
-    ("nonzero", "search the elements: `x.to_vec1::<f32>().iter().position(|x| *x != 0.0)`."),
-    ("all", "all elements are nonzero if `x.ne(0).min_all().item()` is 1."),
-    ("any", "an element is nonzero if `x.ne(0).max_all().item()` is 1."),
-    ("prod", "the product of all elements is `x.to_vec::<f32>().iter().product::<f32>()`."),
     ("sort_last_dim", "the elements are sorted with `x.sort(-1, false)`, which returns values and indices."),
     ("arg_sort_last_dim", "the order is `x.argsort(-1, false)`."),
-    ("topk", "sort, and take the first: `x.sort(-1, true).0.narrow(-1, 0, 3)`."),
-    ("unique", "collect the elements into a set: `x.to_vec::<u32>().into_iter().collect::<std::collections::BTreeSet<_>>()`."),
-    ("split", "a tensor is split with `x.chunk(2, 0)` or `x.narrow(0, 0, 2)`."),
     ("swapaxes", "dimensions are swapped with `x.transpose(0, 1)`."),
     ("ravel", "all dimensions are flattened into one with `x.flatten_all()`."),
     ("expand_dims", "a dimension of size 1 is inserted with `x.unsqueeze(0)`."),
     ("expand", "a tensor is broadcast with `x.broadcast_as((4, 2, 3))`; the shape is one argument, a tuple."),
     ("expand_as", "a tensor is broadcast with `x.broadcast_as(y.shape())`."),
-    ("tile", "a tensor is repeated with `x.repeat((2, 1))`."),
     ("clip", "the values are limited with `x.clamp(0.0, 1.0)`."),
     ("clamp_min", "the values are limited with `x.clamp(0.0, 1.0)`, on one side with `x.maximum(0.0)`."),
     ("clamp_max", "the values are limited with `x.clamp(0.0, 1.0)`, on one side with `x.minimum(1.0)`."),
@@ -125,6 +118,12 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("unsqueeze", "pass the dimension: `x.unsqueeze(0)`."),
     ("flatten", "all dimensions are flattened into one with `x.flatten_all()`; those from the second on, with `x.flatten_from(1)`."),
     ("transpose", "two dimensions are swapped with `x.transpose(0, 1)`; the last two, with `x.t()`."),
+    ("split", "pass the size of the parts, and the dimension: `x.split(2, 0)`; for a number of parts, `x.chunk(2, 0)`."),
+    ("topk", "pass how many, and the dimension: `x.topk(3, -1)` returns values and indices."),
+    ("prod", "`x.prod(..)` is the product of all elements, `x.prod(0)` that along a dimension."),
+    ("any", "`x.any(..)` is about all elements, `x.any(0)` about those along a dimension."),
+    ("all", "`x.all(..)` is about all elements, `x.all(0)` about those along a dimension."),
+    ("tile", "the repetitions are one argument, a tuple: `x.tile((2, 1))`."),
     ("chunk", "pass the dimension: `x.chunk(2, 0)`."),
     ("cumsum", "pass the dimension: `x.cumsum(0)`."),
     ("dim", "the number of dimensions is `x.rank()`; the size of one, `x.dim(0)`."),
@@ -145,18 +144,25 @@ const ARGUMENTS: &[(&str, &str)] = &[
 const NEGATIVE: &str = "the sizes of a shape are never negative. A size that follows from the others is `()`: `x.reshape((3, ()))`.";
 
 /// Explains a method, a field or an argument of PyTorch.
-pub(super) fn hint(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
-    let primary = diagnostic.primary()?;
-    let name = marked(primary, cell);
-    let says = |text: &str| diagnostic.message.contains(text) || primary.text.contains(text);
-    if says("`usize: Neg`") {
-        return Some(instead(NEGATIVE.to_owned()));
+pub(super) fn hint(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
+    let name = context.primary(diagnostic);
+    if diagnostic.message.contains("`usize: Neg`") {
+        return Some(instead(NEGATIVE));
     }
+    let receiver = quotes(&diagnostic.message).last().unwrap_or_default();
+    let is_tensor = receiver.trim_start_matches('&') == "Tensor" && !context.defines_item("Tensor");
     let table = match diagnostic.code.as_deref()? {
-        "E0599" | "E0609" | "E0615" | "E0616" | "E0689" if says("Tensor") => MISSING,
-        "E0061" if is_of_library(diagnostic) => ARGUMENTS,
+        "E0599" | "E0609" | "E0615" | "E0616" if is_tensor => MISSING,
+        "E0061" if diagnostic.calls_taper => ARGUMENTS,
         _ => return None,
     };
     let (_, text) = table.iter().find(|(word, _)| *word == name)?;
-    Some(instead((*text).to_owned()))
+    Some(instead(*text))
+}
+
+/// Returns whether this is a function of taper's that is known by its name.
+pub(super) fn is_function(name: &str) -> bool {
+    let call = format!("`{name}(");
+    let mut functions = ARGUMENTS.iter().filter(|(_, text)| text.contains(&call));
+    functions.any(|(word, _)| *word == name)
 }

@@ -60,6 +60,7 @@ fn diagnostic(error: &CompilationError) -> Diagnostic {
         code: error.code().map(str::to_owned),
         labels: labels.collect(),
         notes: notes.collect(),
+        calls_taper: false,
         hint: None,
     }
 }

@@ -24,6 +24,7 @@ use crate::session::cells_manifest;
 use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
+use crate::session::names::Changes;
 use configuration::Answers;
 use stale::CellGraph;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ pub(super) struct Own {
     packages: Packages,
     /// The line of an earlier cell in which the last cell has failed.
     earlier_line: Option<String>,
-    lost: Vec<String>,
+    changes: Changes,
     /// The variables that the last cell has frozen.
     frozen: Vec<String>,
     /// The cell of the notebook that runs next.
@@ -78,7 +79,7 @@ impl Own {
             library: library.to_owned(),
             packages: Packages::new(work),
             earlier_line: None,
-            lost: Vec::new(),
+            changes: Changes::default(),
             frozen: Vec::new(),
             cell: None,
             cells: CellGraph::default(),
@@ -111,7 +112,7 @@ impl Own {
             let files = Artifacts::read(&self.work).and_then(|it| it.taper(&self.work));
             packages.push(("taper".to_owned(), files.map_err(describe)?));
         }
-        let packages = configuration::packages(packages);
+        let packages = configuration::packages(packages, compiled.tokio.as_ref());
         let library = packages.iter().find_map(|package| package.library.clone());
         let library = library.unwrap_or_else(|| self.library.clone());
         let is_rebuilt = library != self.library || modified(&library) != last_built;
@@ -222,12 +223,17 @@ impl Own {
             How::Profiled => engine.profile(&source, &mut pass_on_event),
             How::Once => engine.evaluate(&source, &mut pass_on_event),
         };
-        if !matches!(
+        let is_stopped = matches!(
             outcome.failure,
             Some(Failure::Ended(_) | Failure::Interrupted { .. })
-        ) {
-            self.lost.clone_from(&outcome.lost);
-            self.frozen.clone_from(&outcome.frozen);
+        );
+        self.changes = Changes {
+            lost: outcome.lost.clone(),
+            moved: Some(outcome.moved.clone()),
+        };
+        match is_stopped {
+            true => self.changes.lost.clear(),
+            false => self.frozen.clone_from(&outcome.frozen),
         }
         self.cells.record(self.cell.take(), &source, &mut outcome);
         if let Some(Failure::Compile(errors)) = &mut outcome.failure {
@@ -311,8 +317,12 @@ impl Engine for Own {
             .collect()
     }
 
-    fn lost(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.lost)
+    fn changes(&mut self) -> Changes {
+        std::mem::take(&mut self.changes)
+    }
+
+    fn would_lose(&self, code: &str) -> Vec<String> {
+        self.engine.would_lose(&blank_out(code, is_option))
     }
 
     fn begin_cell(&mut self, cell: CellName) {
