@@ -30,7 +30,7 @@ pub mod transforms;
 
 pub(crate) use batch::typed;
 #[doc(hidden)]
-pub use batch::{AnyBatch, agreed, parts_of};
+pub use batch::{AnyBatch, Search, Searched, agreed, parts_of};
 pub use batch::{Batch, BatchData};
 pub use dataset::{Dataset, TensorDataset};
 #[doc(hidden)]

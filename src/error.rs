@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 mod advice;
+mod candle;
 mod construct;
 mod note;
 mod opaque;
@@ -19,7 +20,7 @@ mod text;
 
 pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
-    argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
+    argument, dtype, explain, file, gpu, index, interrupted, name, parse, shape, state,
 };
 pub(crate) use note::Note;
 pub use opaque::Error;
@@ -163,6 +164,22 @@ pub enum Problem {
         epoch: usize,
         /// The step, counted from 1 through all epochs.
         step: usize,
+        /// The batch, counted from 1 in its epoch.
+        batch: usize,
+        /// What else is not finite: a part of the batch, a parameter, or the output of a layer; empty if that is not
+        /// known.
+        cause: String,
+    },
+    /// The loss is finite, but a gradient has infinite elements or NaN.
+    Gradient {
+        /// The name of the parameter.
+        parameter: String,
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// The step, counted from 1 through all epochs.
+        step: usize,
+        /// The batch, counted from 1 in its epoch.
+        batch: usize,
     },
     /// One of the processes that train together differs from rank 0.
     Rank {

@@ -129,6 +129,7 @@ pub use quantize::{Quantization, quantize};
 pub use shapes::{Shapes, check_shapes};
 pub(crate) use state::{StateEntry, state_of};
 pub use summary::Summary;
+pub(crate) use summary::first_not_finite;
 /// Implements [`Parameters`](trait@Parameters) for a struct of layers and plain data, and with it `Debug`
 /// and [`Show`](crate::notebook::Show), which print the model's description.
 ///

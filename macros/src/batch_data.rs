@@ -11,12 +11,21 @@ pub(crate) fn implement(mut input: DeriveInput) -> Result<TokenStream> {
         let message = "BatchData can be derived for a struct only";
         return Err(Error::new_spanned(&input.ident, message));
     };
-    let [mut counts, mut parts, mut moves, mut joins, mut built] = [const { Vec::new() }; 5];
+    let [
+        mut counts,
+        mut parts,
+        mut moves,
+        mut joins,
+        mut built,
+        mut searched,
+    ] = [const { Vec::new() }; 6];
     for (i, (field, member)) in data.fields.iter().zip(data.fields.members()).enumerate() {
         // With this span, the compiler shows an error about the field's type at that type.
         let span = field.ty.span().resolved_at(Span::call_site());
         let (value, ty) = (format_ident!("value_{i}"), &field.ty);
         let batch = quote_spanned!(span=> <#ty as ::taper::data::BatchData>);
+        let name = quote!(#member).to_string();
+        searched.push(quote!(search.field(#name, &self.#member);));
         if is_shared(field)? {
             parts.push(quote!(let #value = #batch::to_device(&self.#member, device)?;));
             joins.push(quote! {
@@ -25,7 +34,6 @@ pub(crate) fn implement(mut input: DeriveInput) -> Result<TokenStream> {
                 )?;
             });
         } else {
-            let name = quote!(#member).to_string();
             counts.push(quote!((#name, #batch::num_examples(&self.#member)?)));
             parts.push(quote!(let #value = #batch::part(&self.#member, start, len, device)?;));
             joins.push(quote! {
@@ -75,6 +83,10 @@ pub(crate) fn implement(mut input: DeriveInput) -> Result<TokenStream> {
             fn to_device(&self, device: &::taper::candle_core::Device) -> ::taper::Result<Self> {
                 #(#moves)*
                 ::std::result::Result::Ok(Self { #(#built),* })
+            }
+
+            fn search_tensors(&self, search: &mut ::taper::data::Search<'_>) {
+                #(#searched)*
             }
 
             fn collate(batches: &[&Self]) -> ::taper::Result<Self> {

@@ -2,11 +2,14 @@
 
 mod any;
 mod impls;
+mod search;
 
 pub use any::AnyBatch;
 pub(crate) use impls::typed;
 #[doc(hidden)]
 pub use impls::{agreed, parts_of};
+#[doc(hidden)]
+pub use search::{Search, Searched};
 
 use crate::error::{self, Result, attempt};
 use crate::notebook::Show;
@@ -204,6 +207,10 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// # Ok::<(), Error>(())
     /// ```
     fn collate(batches: &[&Self]) -> Result<Self>;
+
+    /// Passes the tensors to a search, which looks for NaN.
+    #[doc(hidden)]
+    fn search_tensors(&self, _search: &mut Search<'_>) {}
 
     // A cell compiles the methods that follow for its own types of batches. The types of this crate override
     // them with the same, so that they are compiled here.

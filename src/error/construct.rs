@@ -121,11 +121,6 @@ pub(crate) fn parse(
     .with_advice(advice)
 }
 
-/// Returns the error `the loss is NaN at step 7, in epoch 2`, both counted from 1.
-pub(crate) fn loss(loss: f64, step: usize, epoch: usize, advice: impl Display) -> Error {
-    Problem::Loss { loss, epoch, step }.with_advice(advice)
-}
-
 /// Returns the error of a long computation that the user asked to stop.
 pub(crate) fn interrupted() -> Error {
     Problem::Interrupted.with_advice(

@@ -1,5 +1,6 @@
 //! The type [`Error`].
 
+use super::candle::of_error;
 use candle_core::Error as Inner;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::io;
@@ -67,14 +68,15 @@ impl Drop for Error {
 impl Debug for Error {
     #[inline(never)]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Debug::fmt(self.as_candle(), f)
+        Display::fmt(self, f)
     }
 }
 
+/// Writes the message as an error that ends a cell shows it, with what to do in the last line.
 impl Display for Error {
     #[inline(never)]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Display::fmt(self.as_candle(), f)
+        f.write_str(&of_error(self.as_candle()))
     }
 }
 

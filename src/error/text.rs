@@ -63,8 +63,30 @@ impl fmt::Display for Problem {
                 reason,
             } => write!(f, "cannot {action} {}: {reason}", path.display()),
             Self::Loss {
-                loss, epoch, step, ..
-            } => write!(f, "the loss is {loss} at step {step}, in epoch {epoch}"),
+                loss,
+                epoch,
+                step,
+                batch,
+                cause,
+            } => {
+                write!(
+                    f,
+                    "the loss is {loss} at step {step}, in epoch {epoch}, batch {batch}"
+                )?;
+                match cause.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ": {cause}"),
+                }
+            }
+            Self::Gradient {
+                parameter,
+                epoch,
+                step,
+                batch,
+            } => write!(
+                f,
+                "the gradient of {parameter} is not finite at step {step}, in epoch {epoch}, batch {batch}"
+            ),
             Self::OutOfMemory {
                 requested,
                 available,

@@ -1,10 +1,13 @@
 //! The table of a model's layers.
 
 mod clock;
+mod finite;
 mod recorder;
 mod row;
 
 pub(super) use clock::{begin_pass, settled, so_far};
+pub(crate) use finite::first_not_finite;
+pub(super) use finite::is_watching;
 pub(super) use recorder::{
     Recording, is_recording, keep_rest, output_of, seen, trial, wants_rest, watched,
 };

@@ -261,6 +261,43 @@ fn the_backward_pass_of_a_valid_input_does_not_panic() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The message of an error does not depend on whether it is caught, Candle's own included.
+#[test]
+fn an_attempt_has_the_message_of_the_panic() {
+    let tensors = tensors();
+    let pairs = || {
+        tensors
+            .iter()
+            .flat_map(|x| tensors.iter().map(move |w| (x, w)))
+    };
+    let mut compared = 0;
+    for (name, operation) in OPERATIONS.iter().chain(COMPOSED) {
+        let mut seen = std::collections::HashSet::new();
+        for (x, w) in pairs() {
+            let Ok(Err(error)) = caught(|| operation(x, w, 2)) else {
+                continue;
+            };
+            let message = error.to_string();
+            // One for each beginning.
+            if !seen.insert(message.split(' ').take(5).collect::<String>()) {
+                continue;
+            }
+            let panic = catch_unwind(AssertUnwindSafe(|| operation(x, w, 2))).map(drop);
+            let panic = *panic.unwrap_err().downcast::<String>().expect("a text");
+            assert_eq!(panic, message, "{name}");
+            assert_eq!(format!("{error:?}"), message);
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    let message = attempt(|| Tensor::from_vec(vec![1f32, 2.0, 3.0], (2, 2))).unwrap_err();
+    assert!(
+        message
+            .to_string()
+            .starts_with("shape mismatch: [2, 2] has 4 elements, but there are 3\n")
+    );
+}
+
 /// Returns the result or the error of a computation; `Err` without one if it panics otherwise.
 fn caught<T>(compute: impl FnOnce() -> T) -> std::thread::Result<crate::error::Result<T>> {
     catch_unwind(AssertUnwindSafe(|| attempt(compute)))

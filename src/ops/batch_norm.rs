@@ -55,7 +55,8 @@ pub(crate) fn batch_norm(
     check::same_place(caller, x, weight)?;
     match statistics {
         None if values < 2 => {
-            let expected = "Expected at least two values of each channel in training; use a larger batch, or call model.eval()";
+            let expected = "Expected at least two values of each channel in training; if the last batch of a DataLoader is too small, \
+                            leave it out with .drop_last(true); else use a larger batch, or call model.eval()";
             return Err(check::wrong_shape(caller, x, expected));
         }
         Some((mean, var)) if x.elem_count() == 0 => {

@@ -14,6 +14,10 @@ use std::collections::HashSet;
 /// which has no double precision). Without gradients, the norm is 0. A parameter that is listed twice counts
 /// once (in PyTorch, twice).
 ///
+/// If a gradient has NaN or infinite elements, so is the norm that is returned. Such a gradient stays what it is, and the
+/// others are scaled by their own norm (in PyTorch, all become NaN). No step should follow:
+/// `norm.item().is_finite()` tells, which on a GPU waits for the device.
+///
 /// # Panics
 /// If `max_norm` is not positive, or the parameters are on different devices.
 ///
@@ -59,8 +63,11 @@ fn clip(variables: &[Tensor], gradients: &mut GradStore, max_norm: f64) -> Tenso
     if squares.is_empty() {
         return Tensor::from_vec_on(vec![0f64], (), &Device::Cpu);
     }
-    let norm = Tensor::stack(&squares, 0).sum_all().sqrt();
-    let scale = (max_norm / (&norm + 1e-6)).minimum(1.0);
+    let squares = Tensor::stack(&squares, 0);
+    // A gradient that is not finite must not spread to the others.
+    let of_finite = (&squares * 0.0).eq(0.0).where_cond(&squares, 0.0);
+    let scale = (max_norm / (of_finite.sum_all().sqrt() + 1e-6)).minimum(1.0);
+    let norm = squares.sum_all().sqrt();
     for x in variables {
         if let Some(gradient) = gradients.get(x) {
             let scaled = gradient * scale.to_dtype(gradient.dtype());

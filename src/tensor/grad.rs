@@ -105,6 +105,12 @@ impl GradStore {
         self.0.remove(x.raw()).map(Tensor::from_raw)
     }
 
+    /// Returns all gradients.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Tensor> {
+        let ids = self.0.get_ids();
+        ids.filter_map(|id| self.0.get_id(*id).map(Tensor::from_raw_ref))
+    }
+
     /// Sets the gradient of the tensor with an id.
     pub(crate) fn insert_id(&mut self, id: TensorId, gradient: Raw) {
         self.0.insert_id(id, gradient);

@@ -1,6 +1,7 @@
 //! Training a model: [`Trainer::fit`] and its loop.
 
 mod accumulated;
+mod finite;
 mod lr_find;
 mod manual;
 mod panics;
@@ -24,7 +25,7 @@ use super::trainer::State;
 use super::unfinished::{Random, Unfinished};
 use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
 use crate::data::{AnyLoader, BatchData, DataModule};
-use crate::error::{self, Result};
+use crate::error::Result;
 use crate::notebook::check_interrupt;
 use crate::optim::Optimizer;
 use crate::plot::ProgressBoard;
@@ -41,9 +42,14 @@ impl Trainer {
     /// Trains the model, and leaves it in evaluation mode, on the first device.
     ///
     /// # Errors
-    /// If there are fewer GPUs than requested, the data or a callback returns an error, the loss is not
-    /// finite (the message reports the step), or the user stops the training. The model and the
-    /// [`history`](Self::history) then keep the state of that moment.
+    /// If there are fewer GPUs than requested, the data or a callback returns an error, the loss or a gradient is not
+    /// finite, or the user stops the training. The model and the [`history`](Self::history) then keep the state of that
+    /// moment.
+    ///
+    /// On the CPU, a loss that is not finite ends the training before the step, so the weights are those before it; the
+    /// message names the step, the batch, and what is not finite: a part of the batch, a parameter, or the output of a
+    /// layer. On a GPU, only the losses are checked, when the metrics are [fetched](Self::log_every), as each check waits
+    /// for the device; the steps until then have changed the weights.
     ///
     /// With several devices or ranks, also if the model or a callback panics with an error of Taper, because a
     /// shape does not fit for instance.
@@ -337,22 +343,18 @@ impl<'a> Fit<'a> {
                 false => self.batch / accumulate,
             };
         let step = before + batch.div_ceil(accumulate);
-        Err(error::loss(
-            loss,
-            step,
-            self.epoch + 1,
-            match self.trainer.in_use[0].is_cpu() {
-                true => {
-                    "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
-                     infinite values in the data"
-                }
-                // A GPU does not check the classes.
-                false => {
-                    "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
-                     infinite values in the data, and for classes out of range: a step on cpu() reports them"
-                }
-            },
-        ))
+        let calmer = self.calmer();
+        let advice = match self.trainer.in_use[0].is_cpu() {
+            true => format!("{calmer}, or look for NaN or infinite values in the data"),
+            // A GPU does not check the classes, and the steps up to now were made.
+            false => format!(
+                "{calmer}, or look for NaN or infinite values in the data, and for classes out of range: a step on cpu() \
+                 reports them. The steps behind it have changed the weights"
+            ),
+        };
+        Err(self
+            .loss(loss, (step, batch), String::new())
+            .with_advice(advice))
     }
 
     /// Validates the model and returns the metrics of the epoch.

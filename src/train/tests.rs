@@ -4,6 +4,7 @@ mod bad_inputs;
 mod batches;
 mod errors;
 mod evaluation;
+mod finite;
 mod half;
 mod panics;
 mod ranks;

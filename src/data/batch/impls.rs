@@ -1,11 +1,17 @@
 //! The types that are batches.
 
-use super::{AnyBatch, Batch, BatchData, compiled_here, nothing_to_join};
+use super::{AnyBatch, Batch, BatchData, Search, Searched, compiled_here, nothing_to_join};
 use crate::error::{self, Error, Result, attempt};
 use crate::ops::cat;
 use crate::tensor::Tensor;
 use candle_core::Device;
 use std::any::Any;
+
+impl<B: BatchData> Searched for B {
+    fn search(&self, search: &mut Search<'_>) {
+        self.search_tensors(search);
+    }
+}
 
 impl<B: BatchData> AnyBatch for B {
     fn examples(&self) -> Result<usize> {
@@ -95,6 +101,10 @@ impl BatchData for Tensor {
     whole!();
     compiled_here!();
 
+    fn search_tensors(&self, search: &mut Search<'_>) {
+        search.tensor(self);
+    }
+
     fn num_examples(&self) -> Result<usize> {
         self.dims().first().copied().ok_or_else(|| {
             error::shape(
@@ -175,6 +185,10 @@ macro_rules! fieldwise {
         fn to_device(&self, device: &Device) -> Result<Self> {
             $(let $name = BatchData::to_device(&self.$field, device)?;)*
             Ok($built)
+        }
+
+        fn search_tensors(&self, search: &mut Search<'_>) {
+            $(search.field(stringify!($field), &self.$field);)*
         }
 
         fn collate(batches: &[&Self]) -> Result<Self> {

@@ -5,8 +5,8 @@
 //! thread-local variable, which is set during one forward pass, and each layer reports its output with
 //! [`seen`].
 
-use super::clock;
 use super::row::Row;
+use super::{clock, finite};
 use crate::error::{OrRaise, Result, attempt};
 use crate::nn::{Layer, Parameters, state_of};
 use crate::plot::Chain;
@@ -96,6 +96,7 @@ pub(in crate::nn) fn is_recording() -> bool {
 /// Reports a layer's output to the summary or the measurement, if one is being made, and returns it.
 pub(in crate::nn) fn seen(layer: &dyn Parameters, output: Tensor) -> Tensor {
     clock::passed(layer, &output);
+    finite::passed(layer, &output);
     ROWS.with_borrow_mut(|rows| {
         if let Some(rows) = rows {
             rows.push(Row::of(layer, output.dims()));

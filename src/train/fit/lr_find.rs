@@ -1,5 +1,6 @@
 //! A search for a learning rate.
 
+use super::finite::unless_divergence;
 use super::panics::caught;
 use super::{Fit, Loaders, STEP_LOSS};
 use crate::data::{AnyLoader, BatchData, DataModule};
@@ -200,7 +201,9 @@ impl Fit<'_> {
                 check_interrupt()?;
                 let lr = from * (to / from).powf(step as f64 / (STEPS - 1) as f64);
                 self.optimizer.set_lr(lr);
-                self.step_on(&*batch?)?;
+                if !unless_divergence(self.step_on(&*batch?))? {
+                    return Ok(found);
+                }
                 let fetched = self.fetch()?;
                 let loss = fetched.values(STEP_LOSS).next().unwrap_or(f64::NAN);
                 if !found.add(lr, loss, &mut mean) {

@@ -386,6 +386,15 @@ pub(super) fn is_by_all(error: &Error) -> bool {
     )
 }
 
+/// Returns whether a loss or a gradient was not finite.
+pub(super) fn is_divergence(error: &Error) -> bool {
+    let problem = error::of(error).map(|error| &error.problem);
+    matches!(
+        problem,
+        Some(Problem::Loss { .. } | Problem::Gradient { .. })
+    )
+}
+
 /// Returns the error of all ranks after one was asked to end.
 pub(super) fn asked_to_end() -> Error {
     Problem::Interrupted.with_advice("A process was asked to end, by a signal")

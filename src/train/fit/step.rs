@@ -40,6 +40,9 @@ impl Fit<'_> {
             },
             metrics,
         ) = parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())?;
+        if self.ranks.is_none() {
+            self.check_loss(&loss, batch)?;
+        }
         let (own, total) = match &self.ranks {
             None => (examples, examples),
             Some(_) => (share.own, share.part.total),
@@ -53,10 +56,18 @@ impl Fit<'_> {
                 distributed::at(self.epoch + 1, self.step + 1);
                 let own_loss = (&loss, own as f64 / total as f64);
                 loss = ranks.reduce(self.model, &mut gradients, fraction, own_loss)?;
+                self.check_mean_loss(&loss)?;
             }
             self.flow = self.on_step(batch, &loss, &mut gradients, self.step)?;
-            if self.trainer.clip > 0.0 {
-                try_clip(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+            let norm = match self.trainer.clip > 0.0 {
+                true => {
+                    let parameters = self.model.parameters();
+                    Some(try_clip(&parameters, &mut gradients, self.trainer.clip)?)
+                }
+                false => None,
+            };
+            if self.ranks.is_none() {
+                self.check_gradients(&gradients, norm.as_ref())?;
             }
             attempt(|| self.optimizer.step(&gradients))?;
             parallel::broadcast(self.model, &self.others)?;

@@ -22,9 +22,12 @@ fn a_loss_that_is_not_finite_stops_training_and_names_the_step() -> Result<()> {
     let first = message.lines().next();
     assert_eq!(
         first,
-        Some("the loss is NaN at step 4, in epoch 1"),
+        Some(
+            "the loss is NaN at step 4, in epoch 1, batch 4: x has NaN or infinite values, first in example 9 of the batch (counted from 0)"
+        ),
         "{message}"
     );
+    assert!(!message.contains("clip"), "{message}");
     assert_eq!(trainer.history().intervals.len(), 2);
     Ok(())
 }

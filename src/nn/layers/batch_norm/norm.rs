@@ -173,7 +173,8 @@ impl Norm {
         }
     }
 
-    /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`.
+    /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`. On the CPU, a statistic
+    /// that is not finite is left out: it would stay in the running one for ever.
     fn track(&self, batch: &BatchNormOutput) {
         let (Some(running_mean), Some(running_var), Some(batches)) = (
             &self.running_mean,
@@ -182,6 +183,9 @@ impl Norm {
         ) else {
             return;
         };
+        if summary::is_watching() {
+            return;
+        }
         let (mean, var) = (Tensor::from(&batch.mean), Tensor::from(&batch.var));
         let unbiased = var * (batch.values as f64 / (batch.values - 1) as f64);
         let count = batches.tensor() + 1;
@@ -189,7 +193,11 @@ impl Norm {
         for (running, new) in [(running_mean, mean), (running_var, unbiased)] {
             let old = running.tensor();
             let new = new.to_dtype(old.dtype());
-            running.set(&(old * (1.0 - momentum) + new * momentum));
+            let mut next = &old * (1.0 - momentum) + &new * momentum;
+            if new.device().is_cpu() && !matches!(ops::all_finite(new.raw()), Ok(true)) {
+                next = new.isfinite().where_cond(next, old);
+            }
+            running.set(&next);
         }
         batches.set(&count);
     }
