@@ -32,8 +32,10 @@ enum Taper {
     Exercises(commands::exercises::Arguments),
     /// List the data sets that can be downloaded, or download one
     Data(commands::data::Arguments),
-    /// Export notebooks as a plain cargo project
+    /// Export notebooks as a plain cargo project, or one as a file `.rs`
     Export(commands::export::Arguments),
+    /// Make a notebook of a file `.rs`
+    Import(commands::import::Arguments),
     /// Write a notebook as one page that needs no server
     Publish(commands::publish::Arguments),
     /// Move the compiled packages to another machine
@@ -125,6 +127,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Test(arguments) => commands::test::run(arguments),
         Taper::Exercises(arguments) => commands::exercises::run(arguments),
         Taper::Export(arguments) => commands::export::run(arguments),
+        Taper::Import(arguments) => commands::import::run(arguments),
         Taper::Publish(arguments) => commands::publish::run(arguments),
         Taper::Image(arguments) => commands::image::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),

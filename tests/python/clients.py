@@ -142,7 +142,34 @@ class Clients:
         assert "a 3" in json.dumps(cells), cells
         for form in ["md", "md:myst"]:
             assert "let width = 3usize;" in self.run("jupytext", "--to", form, "--output", "-", str(path))
-        return "`rs:percent`, `md`, `md:myst`, `--execute`"
+        self.jupytext_and_taper()
+        return "`rs:percent`, `md`, `md:myst`, `--execute`; it reads what `taper export` writes, and `taper import` what it writes"
+
+    def jupytext_and_taper(self) -> None:
+        """Each reads the files of the other, and gets the cells of the notebook."""
+        cells = [("", ":dep itoa = \"1\"\nlet x = 1;"), ("slow", "%%bash -e\necho é\n\n# a comment"), ("", "// :dep old = \"1\"\n!ls\n\n\nx")]
+        document = notebook([*CELLS, *cells])
+        for cell in document["cells"]:
+            # jupytext leaves out empty lists.
+            cell["metadata"] = {key: value for key, value in cell["metadata"].items() if value}
+        document["cells"].insert(1, {"cell_type": "markdown", "id": "text", "metadata": {"tags": ["a"]}, "source": "# Title\n\n- text"})
+        document["cells"].append({"cell_type": "raw", "id": "raw", "metadata": {}, "source": "raw"})
+        path = self.write("both.ipynb", document)
+        program = json.loads((Path(self.environment["JUPYTER_PATH"]) / "kernels/taper/kernel.json").read_text())["argv"][0]
+        self.run(program, "export", str(path), "--to", "taper.rs")
+        self.run("jupytext", "--to", "rs:percent", "--output", "jupytext.rs", str(path))
+        body = lambda name: re.sub(' id="[^"]*"', "", (self.folder / name).read_text().split("// ---\n")[-1])
+        assert body("taper.rs") == body("jupytext.rs"), body("jupytext.rs")
+        self.run("jupytext", "--to", "ipynb", "--output", "read-by-jupytext.ipynb", "taper.rs")
+        self.run(program, "import", "jupytext.rs", "--to", "read-by-taper.ipynb")
+        self.run(program, "import", "taper.rs", "--to", "exact.ipynb")
+        joined = lambda source: "".join(source)
+        without_id = lambda metadata: {key: value for key, value in metadata.items() if key != "id" and value}
+        kept = lambda document: [(cell["cell_type"], joined(cell["source"]), without_id(cell["metadata"])) for cell in document["cells"]]
+        for name in ["read-by-jupytext", "read-by-taper", "exact"]:
+            read = json.loads((self.folder / f"{name}.ipynb").read_text())
+            assert kept(read) == kept(document), (name, kept(read))
+        assert [cell["id"] for cell in read["cells"]] == [cell["id"] for cell in document["cells"]]
 
     def nbval(self) -> str:
         path = self.write("nbval.ipynb", notebook())

@@ -11,6 +11,7 @@ pub(crate) mod exercises;
 pub(crate) mod export;
 pub(crate) mod gpu_check;
 pub(crate) mod image;
+pub(crate) mod import;
 pub(crate) mod kernel;
 pub(crate) mod lab;
 pub(crate) mod mdbook;

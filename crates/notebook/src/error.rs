@@ -43,6 +43,14 @@ pub enum Error {
         /// The next step for the user.
         advice: &'static str,
     },
+    /// A file exists that must not be replaced.
+    #[error("{} exists\n{advice}", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+        /// The next step for the user.
+        advice: String,
+    },
     /// A parameter cannot be set.
     #[error("{reason}\n{advice}")]
     Parameter {

@@ -40,6 +40,11 @@
 //! machine. A program prints a log; [`log_evaluator`] returns an evaluator that replays the log, so that
 //! [`run()`] and [`test()`] work with it as with a session.
 //!
+//! # Files `.rs`
+//!
+//! A Rust file in which a comment `// %%` begins each cell is a notebook too: the percent format of jupytext
+//! (`document/percent`). [`Notebook::load`] reads it; [`write_script`] and [`read_script`] convert in both directions.
+//!
 //! # Translation
 //!
 //! [`Edition`] replaces the text of a notebook by its translation from a catalogue in `po` (`translation`).
@@ -62,6 +67,7 @@ mod translation;
 #[cfg(test)]
 mod testing;
 
+pub use commands::convert::{read_script, write_script};
 pub use commands::grade::{grade, refused};
 pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;

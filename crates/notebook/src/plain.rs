@@ -1,6 +1,7 @@
 //! A notebook as text, in which `git diff` shows what a reader has changed.
 
 use crate::document::notebook::Notebook;
+use crate::document::percent::joined;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -58,14 +59,6 @@ fn plain_output(output: &Value) -> String {
         let _ = writeln!(text, "│ … {} more lines", lines.len() - LINES);
     }
     text
-}
-
-/// Returns a text that may be stored as a list of lines.
-fn joined(text: &Value) -> String {
-    match text {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        text => text.as_str().unwrap_or_default().to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,12 @@ fn place_of_line(
     location: Option<Location>,
 ) -> String {
     let line = location.map_or(String::new(), |at| format!(", line {}", at.line));
-    let (name, count, id) = (&notebook.name, ran.execution_count, &cell.id);
+    let (mut name, count, id) = (notebook.name.clone(), ran.execution_count, &cell.id);
+    if let Some(first) = cell.line {
+        // As compilers write it: editors open the file at this line.
+        let line = location.map_or(1, |at| at.line);
+        name += &format!(":{}", first + line - 1);
+    }
     format!("{name}: cell [{count}]{line} (id {id})")
 }
 

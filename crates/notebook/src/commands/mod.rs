@@ -1,5 +1,6 @@
 //! `taper run` and `taper test`. A single notebook runs in this process; several run in one process each.
 
+pub(crate) mod convert;
 mod failure;
 pub(crate) mod grade;
 pub(crate) mod run;
@@ -13,5 +14,7 @@ mod workers;
 mod tests_grade;
 #[cfg(test)]
 mod tests_run;
+#[cfg(test)]
+mod tests_script;
 #[cfg(test)]
 mod tests_test;

@@ -7,6 +7,7 @@ use super::workers::run_all;
 use crate::console::{Console, Tone, count, seconds};
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
+use crate::document::percent;
 use crate::document::write::Target;
 use crate::error::{Error, Result, chain};
 use crate::execution::execute::{End, Execution, Purpose, store};
@@ -117,6 +118,10 @@ pub(super) fn run_notebook(
             return Ok(Verdict::Failed);
         }
     };
+    if let Some(refusal) = cannot_write(path, &options.destination) {
+        console.warn(&format!("{}: {refusal}", notebook.name));
+        return Ok(Verdict::Failed);
+    }
     notebook = with_parameters(notebook, &options.parameters)?;
     if options.from_log {
         skip_unexported(&mut notebook);
@@ -154,6 +159,21 @@ fn file_to_write<'a>(notebook: &'a Path, destination: &'a Destination) -> Option
         Destination::Inplace => Some(notebook.into()),
         Destination::File(file) => Some(file.into()),
         Destination::Machine(_) => Some(MachineOutputs::path(notebook).into()),
+    }
+}
+
+/// Returns why the outputs cannot be written: a file in the percent format keeps none.
+fn cannot_write(notebook: &Path, destination: &Destination) -> Option<String> {
+    match destination {
+        Destination::Inplace | Destination::Machine(_) if percent::is_script(notebook) => {
+            let file = notebook.with_extension("ipynb");
+            let file = file.display();
+            Some(format!("a file .rs keeps no outputs\n  Write a notebook with --output {file}"))
+        }
+        Destination::File(file) if percent::is_script(file) => Some(
+            "--output names a notebook, and a file .rs keeps no outputs\n  Name a file that ends in `.ipynb`".into(),
+        ),
+        _ => None,
     }
 }
 

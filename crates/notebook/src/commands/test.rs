@@ -8,6 +8,7 @@ use crate::compare::outputs::compare;
 use crate::console::{Console, Tone, count, seconds};
 use crate::document::error::Problem;
 use crate::document::notebook::{CodeCell, Notebook};
+use crate::document::percent;
 use crate::error::{Error, Result, chain};
 use crate::execution::execute::{End, Execution, Purpose, Ran};
 use crate::execution::start::{StartEvaluator, execute_file};
@@ -134,6 +135,11 @@ pub(super) fn test_notebook(
             return Ok(Verdict::Failed.into());
         }
     };
+    if percent::is_script(path) {
+        for cell in &mut notebook.cells {
+            cell.tags.ignore_output = true;
+        }
+    }
     if from_log {
         skip_unexported(&mut notebook);
         // The log may be of a program that ran on a GPU.
@@ -186,6 +192,11 @@ fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summa
     let rest = match verdict {
         Verdict::Skipped if notebook.cells.is_empty() => "no code cells".to_string(),
         Verdict::Skipped => "no cells to run".to_string(),
+        _ if percent::is_script(Path::new(name)) => format!(
+            "{}, {}; a file .rs keeps no outputs to compare with",
+            count(execution.ran().count(), "cell"),
+            seconds(execution.took)
+        ),
         _ => format!(
             "{} compared, {}",
             count(cells_compared, "cell"),

@@ -52,6 +52,15 @@ pub enum Problem {
         /// What the text is instead.
         found: Content,
     },
+    /// No line of the Rust file begins a cell.
+    #[error("has no cells: a comment `// %%` begins each cell of a notebook in a Rust file")]
+    NoCells,
+    /// The comments at the beginning of the Rust file are not YAML.
+    #[error("line {line} is not understood: the comments between the lines `// ---` are YAML")]
+    BadHeader {
+        /// The line of the file.
+        line: usize,
+    },
     /// The JSON is not that of a notebook.
     #[error("is JSON but not a notebook: it has no `{lacks}`")]
     NotANotebook {
@@ -190,8 +199,12 @@ impl Problem {
             }
             Problem::Unreadable(_) => CHECK_PATH,
             Problem::NotUtf8 { .. } | Problem::NotJson { .. } if !name.ends_with(".ipynb") => {
-                "Name a notebook: the names of notebooks end in `.ipynb`."
+                "Name a notebook: the names of notebooks end in `.ipynb`, or in `.rs` in the percent format."
             }
+            Problem::NoCells => {
+                "Write `// %%` above each cell. A program with a `main` is run by `cargo run`."
+            }
+            Problem::BadHeader { .. } => "Write `key: value`, or remove the header.",
             Problem::NotJson { found, .. } => found.advice(),
             Problem::NotUtf8 { .. } => "Save it as UTF-8, or restore it from version control.",
             Problem::NotANotebook { .. } => "Name a file that Jupyter has saved.",

@@ -5,6 +5,7 @@ mod integers;
 pub(crate) mod layout;
 pub(crate) mod nbgrader;
 pub(crate) mod notebook;
+pub(crate) mod percent;
 pub(crate) mod tags;
 pub(crate) mod tolerance;
 pub(crate) mod write;

@@ -6,6 +6,7 @@
 
 use super::error::{Content, InvalidDocument, NotebookError, Problem};
 use super::integers;
+use super::percent;
 use super::tags::Tags;
 use super::tolerance::Tolerance;
 use jupyter_protocol::media::{Media, MediaType};
@@ -37,6 +38,8 @@ pub(crate) struct CodeCell {
     pub(crate) position: usize,
     pub(crate) id: String,
     pub(crate) source: String,
+    /// The line with which the source begins, if the file has the percent format.
+    pub(crate) line: Option<usize>,
     pub(crate) tags: Tags,
     pub(crate) tolerance: Tolerance,
     /// Why the cell must not run, if it is a part of a submission.
@@ -58,17 +61,20 @@ pub(crate) enum InvalidOutputs {
 }
 
 impl Notebook {
-    /// Reads the notebook in the file `path`.
+    /// Reads the notebook in the file `path`; in a file `.rs`, each comment `// %%` begins a cell.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be read or is not a notebook for Rust.
     pub fn load(path: &Path) -> Result<Notebook, NotebookError> {
         let name = path.display().to_string();
-        match read_file(path) {
-            Ok(bytes) => Notebook::read(&name, bytes),
-            Err(problem) => Err(NotebookError { name, problem }),
-        }
+        let parse = match percent::is_script(path) {
+            true => Notebook::parse_script,
+            false => Notebook::parse,
+        };
+        read_file(path)
+            .and_then(|bytes| parse(&name, bytes))
+            .map_err(|problem| NotebookError { name, problem })
     }
 
     /// Reads a notebook from the bytes of its file. Errors contain `name` as the name of the file.
@@ -84,12 +90,23 @@ impl Notebook {
     }
 
     fn parse(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
-        let text = std::str::from_utf8(&original).map_err(|error| Problem::NotUtf8 {
-            offset: error.valid_up_to(),
-        })?;
-        let mut document = parse_json(text)?;
-        check_format(&document)?;
+        let document = document_of(&original)?;
         check_kernel(&document["metadata"])?;
+        Notebook::of(name, document, original)
+    }
+
+    fn parse_script(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
+        let script = percent::read(text_of(&original)?)?;
+        check_kernel(&script.document["metadata"])?;
+        let mut notebook = Notebook::of(name, script.document, original)?;
+        for cell in &mut notebook.cells {
+            cell.line = Some(script.lines[cell.position]);
+        }
+        Ok(notebook)
+    }
+
+    /// Makes a notebook of a document, which is not checked for its kernel.
+    fn of(name: &str, mut document: Value, original: Vec<u8>) -> Result<Notebook, Problem> {
         let upgraded = upgrade(&mut document);
         let cells = code_cells(&mut document)?;
         Ok(Notebook {
@@ -100,6 +117,18 @@ impl Notebook {
             original,
         })
     }
+}
+
+fn document_of(original: &[u8]) -> Result<Value, Problem> {
+    let document = parse_json(text_of(original)?)?;
+    check_format(&document)?;
+    Ok(document)
+}
+
+fn text_of(original: &[u8]) -> Result<&str, Problem> {
+    std::str::from_utf8(original).map_err(|error| Problem::NotUtf8 {
+        offset: error.valid_up_to(),
+    })
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
@@ -228,6 +257,7 @@ fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
         cells.push(CodeCell {
             position,
             id: id.to_string(),
+            line: None,
             tags: Tags::read(metadata.tags.as_deref().unwrap_or_default(), &source),
             tolerance: Tolerance::read(metadata.additional.get("taper"), of_notebook)?,
             refusal: None,

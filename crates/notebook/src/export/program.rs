@@ -1,13 +1,14 @@
 //! Converts the cells of a notebook to one Rust program.
 
+use super::exported::{Code, LeftOut, code_of};
 use super::rust_cell::RustCell;
 use crate::digest::source_digest;
 use crate::document::notebook::{CodeCell, Notebook};
-use nbformat::v4::Output;
+use crate::document::percent;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use taper_evaluator::commands::Cell as Commands;
-use taper_evaluator::event::COMPILE_ERROR;
+use std::path::Path;
+use taper_evaluator::commands::{Cell as Commands, without_percent};
 
 /// The source of a program, and its dependencies besides `taper`.
 pub struct Program {
@@ -28,9 +29,14 @@ impl Program {
         };
         let mut scope = Scope::default();
         for cell in &notebook.cells {
-            program.add_commands(&Commands::new(&cell.source));
-            if let Some(code) = code_of(cell) {
-                program.add_code(cell, code, &mut scope);
+            program.add_commands(cell);
+            match code_of(cell) {
+                Ok(code) => program.add_code(cell, code, &mut scope),
+                Err(LeftOut(Some(reason))) => {
+                    let warning = format!("cell {} is left out: {reason}", cell.id);
+                    program.warnings.push(warning);
+                }
+                Err(LeftOut(None)) => {}
             }
         }
         program.source += "\n    Ok(())\n";
@@ -39,13 +45,20 @@ impl Program {
         program
     }
 
-    fn add_commands(&mut self, commands: &Commands) {
+    fn add_commands(&mut self, cell: &CodeCell) {
+        let rust = without_percent(&cell.source);
+        let commands = Commands::new(&rust);
         for (name, value) in &commands.dependencies {
             if *name != "taper" {
                 self.dependencies.insert((*name).into(), (*value).into());
             }
         }
-        let left_out = |command| format!("left out, because it is not Rust: !{command}");
+        let left_out = |command| {
+            format!(
+                "cell {}: left out, because it is not Rust: !{command}",
+                cell.id
+            )
+        };
         self.warnings.extend(commands.shell.iter().map(left_out));
     }
 
@@ -81,40 +94,17 @@ impl Program {
 /// program does not contain these cells.
 pub(crate) fn skip_unexported(notebook: &mut Notebook) {
     for cell in &mut notebook.cells {
-        cell.tags.skip |= code_of(cell).is_none();
-    }
-}
-
-/// The Rust code of an exported cell.
-enum Code {
-    Parsed(RustCell),
-    /// Exported nevertheless: the compiler may accept syntax that our parser does not.
-    Unparsed {
-        source: String,
-        error: syn::Error,
-    },
-}
-
-/// Returns the code of a cell, or `None` if the cell is not exported: if it is tagged to be skipped,
-/// contains no Rust code, or has a compile error among its outputs.
-fn code_of(cell: &CodeCell) -> Option<Code> {
-    let is_compile_error =
-        |output: &Output| matches!(output, Output::Error(error) if error.ename == COMPILE_ERROR);
-    let outputs = cell.stored.as_deref().unwrap_or_default();
-    if cell.tags.skip || outputs.iter().any(is_compile_error) {
-        return None;
-    }
-    match RustCell::parse(&cell.source) {
-        Ok(parsed) => (!parsed.is_empty()).then_some(Code::Parsed(parsed)),
-        // The tag announces an error, and this is the error, even if the outputs were cleared.
-        Err(_) if cell.tags.raises => None,
-        Err((source, error)) => Some(Code::Unparsed { source, error }),
+        cell.tags.skip |= code_of(cell).is_err();
     }
 }
 
 fn header(name: &str, notebook: &str) -> String {
     let notebook = notebook.rsplit('/').next().unwrap_or(notebook);
     let argument = shell_word(notebook);
+    let destination = match percent::is_script(Path::new(notebook)) {
+        true => format!("--output {name}.ipynb"),
+        false => "--inplace".to_owned(),
+    };
     format!(
         "//! The cells of {notebook}, in order. Made by `taper export`.
 //!
@@ -123,7 +113,7 @@ fn header(name: &str, notebook: &str) -> String {
 //!
 //!     cargo run --release --bin {name}
 //!     cargo run --release --bin {name} > {name}.log
-//!     taper run {argument} --outputs {name}.log --inplace
+//!     taper run {argument} --outputs {name}.log {destination}
 
 #![allow(warnings)] // as in a notebook
 
@@ -169,6 +159,7 @@ impl Scope {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use taper_evaluator::event::COMPILE_ERROR;
 
     fn program(cells: &[Value]) -> Program {
         let cell = |(at, cell): (usize, &Value)| {
@@ -268,8 +259,41 @@ mod tests {
         ]);
         let dependencies: Vec<_> = program.dependencies.into_iter().collect();
         assert_eq!(dependencies, [("rand".into(), "\"0.9\"".into())]);
-        assert_eq!(program.warnings, ["left out, because it is not Rust: !ls"]);
+        let expected = [
+            "cell c1: left out, because it is not Rust: !ls",
+            "cell c1 is left out: `:vars` is a command of a session",
+        ];
+        assert_eq!(program.warnings, expected);
         assert_eq!(program.source.matches("export::cell(").count(), 1);
+    }
+
+    #[test]
+    fn cells_that_are_left_out_are_named() {
+        let tagged =
+            |source: &str, tag: &str| json!({ "source": source, "metadata": { "tags": [tag] } });
+        let mut failed = json!({ "source": "let x: u8 = 300;" });
+        failed["outputs"] = json!([{ "output_type": "error", "ename": COMPILE_ERROR, "evalue": "", "traceback": [] }]);
+        let program = program(&[
+            json!("%%bash\n!x\n:dep not = \"1\""),
+            json!("// a script\n%%writefile a.txt\nx"),
+            json!("%timeit f(x)"),
+            tagged("1", "skip-execution"),
+            failed,
+            tagged("let a = ;", "raises-exception"),
+            json!("// a comment\n:dep rand = \"0.9\""),
+            json!(""),
+            json!("%time 1"),
+        ]);
+        let expected = [
+            "cell c0 is left out: `%%bash` is not Rust",
+            "cell c1 is left out: `%%writefile` is not Rust",
+            "cell c2 is left out: `%timeit` is not Rust",
+            "cell c3 is left out: it is tagged `skip-execution`",
+            "cell c4 is left out: its output is a compile error",
+            "cell c5 is left out: it does not parse, and is tagged `raises-exception`",
+        ];
+        assert_eq!(program.warnings, expected);
+        assert_eq!(program.dependencies.keys().collect::<Vec<_>>(), ["rand"]);
     }
 
     #[test]

@@ -65,7 +65,11 @@ pub(crate) fn with_parameters(
         });
     }
     let text = notebook.document.to_string();
-    let changed = Notebook::read(&notebook.name, text.into_bytes())?;
+    let mut changed = Notebook::read(&notebook.name, text.into_bytes())?;
+    for cell in &mut changed.cells {
+        let mut before = notebook.cells.iter();
+        cell.line = before.find(|it| it.id == cell.id).and_then(|it| it.line);
+    }
     Ok(Notebook {
         original: notebook.original,
         upgraded: notebook.upgraded,
