@@ -2,7 +2,7 @@
 
 use crate::cell::text;
 use crate::cell::{Binding, Parsed, Place, Temporary};
-use crate::compile::SUPPORT;
+use crate::compile::{SUPPORT, types};
 use crate::file::{Edit, File, Position, file_of_cell};
 use crate::parts::{FUNCTION, Glue, Parts, Used};
 use std::collections::BTreeMap;
@@ -267,7 +267,7 @@ fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> 
 fn take(parts: &Parts, used: &Used, lint: &str) -> String {
     let Used { name, kind, .. } = used;
     let mutable = if used.is_mutable { "mut " } else { "" };
-    let kind = kind.replace('!', &format!("::{SUPPORT}::Never"));
+    let kind = types::written(kind).replace('!', &format!("::{SUPPORT}::Never"));
     let mut line =
         format!("{lint}let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
     if parts.frozen.contains(*name) {

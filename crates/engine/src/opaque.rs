@@ -31,6 +31,8 @@ pub(crate) struct Opaque {
     pub(crate) from: Option<String>,
     /// The forms that are left to try. Without one, the variable is not kept.
     forms: Vec<Form>,
+    /// Whether the form is the whole type, with nothing to infer.
+    is_written: bool,
     /// Where `move` is written in front of a closure that borrows.
     pub(crate) moves_at: Option<usize>,
 }
@@ -64,6 +66,7 @@ impl Opaque {
             moves_at: copies.map(|closure| closure.start),
             // What it changes would be a copy.
             forms: copies.map(|it| boxed("Fn", it)).into_iter().collect(),
+            ..Opaque::default()
         }
     }
 
@@ -93,12 +96,13 @@ impl Opaque {
         let Some(form) = self.forms.first_mut() else {
             return false;
         };
-        let is_inferred = form.kind.contains('_') && kind.contains(['&', '\'']);
-        if is_inferred {
+        let must_write = !self.is_written && form.kind.contains('_') && kind.contains(['&', '\'']);
+        if must_write {
             kind.clone_into(&mut form.kind);
             self.forms.truncate(1);
+            self.is_written = true;
         }
-        is_inferred
+        must_write
     }
 }
 

@@ -36,6 +36,49 @@ pub(crate) fn has_a_name(kind: &str) -> bool {
     !kind.contains('{') && !words(kind).any(|word| word.text == "impl")
 }
 
+/// Returns a type as source: rustc leaves out the parentheses in `&(dyn Fn() + Send)`.
+pub(crate) fn written(kind: &str) -> String {
+    let mut text = String::new();
+    let mut rest = kind;
+    while let Some(at) = rest.find("dyn ") {
+        let before = rest[..at].trim_end();
+        let word = before.rsplit(['&', '*', ' ', '(', '<', '[', ',']).next();
+        let is_pointed_to = before.ends_with('&')
+            || word.is_some_and(|it| it.starts_with('\'') || ["mut", "const"].contains(&it));
+        let end = at + end_of_bounds(&rest[at..]);
+        let bounds = &rest[at..end];
+        text += &rest[..at];
+        match is_pointed_to && bounds.contains(" + ") {
+            true => text += &format!("({bounds})"),
+            false => {
+                // There may be another within.
+                text += "dyn ";
+                rest = &rest[at + "dyn ".len()..];
+                continue;
+            }
+        }
+        rest = &rest[end..];
+    }
+    text + rest
+}
+
+/// Returns where the bounds end with which a type begins.
+fn end_of_bounds(kind: &str) -> usize {
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, c) in kind.char_indices() {
+        match c {
+            '(' | '[' | '<' => depth += 1,
+            '>' if before == '-' => {}
+            ')' | ']' | '>' | ',' | ';' if depth == 0 => return at,
+            ')' | ']' | '>' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+    }
+    kind.len()
+}
+
 /// Returns the names in a type whose path is missing, but for those that are always in scope. rustc writes either
 /// the name alone or the whole path, which begins with the name of a package.
 pub(crate) fn short_names(kind: &str) -> HashSet<&str> {
@@ -156,6 +199,23 @@ mod tests {
             assert!(!has_a_name(kind), "{kind}");
         }
         assert!(has_a_name("Vec<Simple>"));
+    }
+
+    #[test]
+    fn bounds_behind_a_reference_are_in_parentheses() {
+        for (kind, source) in [
+            ("&dyn Fn(i32) -> i32 + Send", "&(dyn Fn(i32) -> i32 + Send)"),
+            (
+                "Vec<&'static dyn Fn(&str) + Send + Sync>",
+                "Vec<&'static (dyn Fn(&str) + Send + Sync)>",
+            ),
+            ("(*const dyn A<B> + C, u8)", "(*const (dyn A<B> + C), u8)"),
+            ("Box<dyn Fn() -> u8 + Send>", "Box<dyn Fn() -> u8 + Send>"),
+            ("&'a mut dyn Debug", "&'a mut dyn Debug"),
+            ("Box<dyn Fn(&dyn A + B)>", "Box<dyn Fn(&(dyn A + B))>"),
+        ] {
+            assert_eq!(written(kind), source);
+        }
     }
 
     #[test]
