@@ -32,7 +32,8 @@ impl Kernel {
         file.write_all(info.to_string().as_bytes()).expect("a file");
         let thread = std::thread::spawn(move || {
             let refused = || Err("there is no evaluator".into());
-            taper_kernel::serve(file.path(), refused).expect("it serves");
+            taper_kernel::serve(file.path(), taper_session::is_complete, refused)
+                .expect("it serves");
         });
         Kernel {
             ports,

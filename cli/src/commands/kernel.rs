@@ -21,9 +21,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };
     let folder = work.path();
-    serve(&arguments.connection_file, move || {
-        Ok(taper_session::start_or_defer(work, spare::start_later)?)
-    })?;
+    let start = move || Ok(taper_session::start_or_defer(work, spare::start_later)?);
+    serve(
+        &arguments.connection_file,
+        taper_session::is_complete,
+        start,
+    )?;
     // A cell may still be running; its processes end with this one.
     Workspace::remove(&folder);
     Ok(ExitCode::SUCCESS)

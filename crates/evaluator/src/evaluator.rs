@@ -72,9 +72,6 @@ pub trait Evaluator: Send {
     /// Returns the documentation of the item at the cursor (a byte offset into `code`).
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
 
-    /// Returns whether `code` can be run, or whether its end is missing.
-    fn is_complete(&self, code: &str) -> Completeness;
-
     /// Returns a handle with which another thread stops the running cell.
     fn interrupter(&self) -> Arc<dyn Interrupt>;
 }
@@ -172,6 +169,10 @@ pub struct Completion {
     /// The first sentence of the documentation; empty where it is not known.
     pub documentation: String,
 }
+
+/// Returns whether code can be run, or whether its end is missing. A front end asks also before an evaluator has started
+/// and while a cell runs.
+pub type IsComplete = fn(&str) -> Completeness;
 
 /// Whether code can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,6 +43,6 @@ pub mod event;
 pub mod record;
 pub mod text;
 
-pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator};
+pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator, IsComplete};
 pub use evaluator::{Front, Interrupt, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};

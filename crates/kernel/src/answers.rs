@@ -4,9 +4,8 @@ use super::request::Request;
 use super::shared::Shared;
 use super::{stale, variables};
 use jupyter_protocol::{
-    CodeMirrorMode, CommClose, CommInfo, HelpLink, InterruptReply, IsCompleteReply,
-    JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
-    UnknownMessage,
+    CodeMirrorMode, CommClose, CommInfo, HelpLink, InterruptReply, JupyterMessageContent,
+    KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply, UnknownMessage,
 };
 use taper_host::mutex::lock;
 use taper_host::toolchain;
@@ -29,7 +28,6 @@ pub(super) fn answer(request: Request, shared: &Shared) {
             let history = lock(&shared.history).answer(asked);
             request.reply(history);
         }
-        JupyterMessageContent::IsCompleteRequest(_) => request.reply(IsCompleteReply::unknown()),
         JupyterMessageContent::CommInfoRequest(_) => {
             let mut info = shared.widgets.info();
             let target_name = stale::TARGET.to_owned();

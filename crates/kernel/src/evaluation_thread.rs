@@ -82,9 +82,6 @@ fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
         JupyterMessageContent::InspectRequest(asked) => {
             Some(introspect::inspect(evaluation, asked).into())
         }
-        JupyterMessageContent::IsCompleteRequest(asked) => {
-            Some(introspect::is_complete(evaluation, asked).into())
-        }
         JupyterMessageContent::CommOpen(open) => {
             marks::answer(evaluation, &request, &open.comm_id, &open.data);
             None

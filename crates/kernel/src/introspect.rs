@@ -10,7 +10,7 @@ use jupyter_protocol::{
 };
 use serde::Serialize;
 use serde_json::Map;
-use taper_evaluator::evaluator::{Completeness, Completion, Completions};
+use taper_evaluator::evaluator::{Completeness, Completion, Completions, IsComplete};
 
 /// The metadata in which JupyterLab finds the kind of each proposal.
 const TYPES: &str = "_jupyter_types_experimental";
@@ -52,16 +52,12 @@ pub(super) fn inspect(evaluation: &mut Evaluation, asked: &InspectRequest) -> In
 }
 
 /// Returns whether code can be run as it is.
-pub(super) fn is_complete(evaluation: &Evaluation, asked: &IsCompleteRequest) -> IsCompleteReply {
-    let answer = match &evaluation.evaluator {
-        Ok(evaluator) => caught(|| evaluator.is_complete(&asked.code)).ok(),
-        Err(_) => None,
-    };
-    match answer {
-        Some(Completeness::Complete) => IsCompleteReply::complete(),
-        Some(Completeness::Incomplete { indent }) => IsCompleteReply::incomplete(indent),
-        Some(Completeness::Invalid) => IsCompleteReply::invalid(),
-        None => IsCompleteReply::unknown(),
+pub(super) fn completeness(is_complete: IsComplete, asked: &IsCompleteRequest) -> IsCompleteReply {
+    match caught(|| is_complete(&asked.code)) {
+        Ok(Completeness::Complete) => IsCompleteReply::complete(),
+        Ok(Completeness::Incomplete { indent }) => IsCompleteReply::incomplete(indent),
+        Ok(Completeness::Invalid) => IsCompleteReply::invalid(),
+        Err(_) => IsCompleteReply::unknown(),
     }
 }
 

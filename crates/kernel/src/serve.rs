@@ -13,6 +13,7 @@ use super::{control, evaluation_thread, lifecycle, shell, stdin};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use taper_evaluator::IsComplete;
 use tokio::sync::mpsc;
 
 /// How long to wait at shutdown for the running cell: after an interrupt, then after a second one,
@@ -30,7 +31,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// SIGTERM arrives or Jupyter ends.
 ///
 /// `start` creates the evaluator, on a thread of its own: the sockets answer meanwhile. If `start`
-/// fails, the kernel keeps running and replies to each cell with the error.
+/// fails, the kernel keeps running and replies to each cell with the error. `is_complete` needs no evaluator.
 ///
 /// The process should end soon after this returns: a cell that could not be stopped may still be
 /// running on its thread.
@@ -40,15 +41,17 @@ const LINGER: Duration = Duration::from_millis(100);
 /// the loopback interface, or when a port is in use.
 pub fn serve(
     connection_file: &Path,
+    is_complete: IsComplete,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
-    serve_for(None, connection_file, start)
+    serve_for(None, connection_file, is_complete, start)
 }
 
 /// Serves like [`serve`]. With an adoption, follows the process that Jupyter started in place of this one.
 pub(crate) fn serve_for(
     adoption: Option<Adoption>,
     connection_file: &Path,
+    is_complete: IsComplete,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
     let info = connection_file::read(connection_file)?;
@@ -68,7 +71,7 @@ pub(crate) fn serve_for(
         };
         lifecycle::watch(shared.clone(), jupyter)?;
         let sockets = Sockets::bind(&info).await?;
-        run(sockets, stop, shared, start).await;
+        run(sockets, stop, shared, is_complete, start).await;
         Ok(())
     });
     runtime.shutdown_background();
@@ -80,6 +83,7 @@ pub(super) async fn run(
     sockets: Sockets,
     stop: Stop,
     shared: Arc<Shared>,
+    is_complete: IsComplete,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) {
     let (shell_replies, shell_requests) = sockets.shell;
@@ -115,6 +119,7 @@ pub(super) async fn run(
             jobs,
             inbox,
             shared.clone(),
+            is_complete,
         )),
     ];
 

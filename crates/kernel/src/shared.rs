@@ -74,12 +74,6 @@ impl Shared {
         lock(&self.queue).received > ticket
     }
 
-    /// Returns whether the evaluator has started and has nothing to do.
-    pub(super) fn idle(&self) -> bool {
-        let queue = lock(&self.queue);
-        self.started() && queue.done == queue.received
-    }
-
     /// Returns whether the cell with this ticket may run; if so, it counts as running until
     /// [`Shared::end_cell`].
     pub(super) fn begin_cell(&self, ticket: u64) -> bool {

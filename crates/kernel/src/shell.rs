@@ -7,10 +7,11 @@ use super::outgoing::{OutboxSender, Outgoing};
 use super::request::Request;
 use super::router::Reader;
 use super::shared::Shared;
-use super::stale;
+use super::{introspect, stale};
 use jupyter_protocol::{CommMsg, JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use taper_evaluator::IsComplete;
 
 /// Reads requests until the kernel stops.
 pub(super) async fn run(
@@ -19,10 +20,16 @@ pub(super) async fn run(
     jobs: Sender<Job>,
     inbox: Arc<Inbox>,
     shared: Arc<Shared>,
+    is_complete: IsComplete,
 ) {
     while let Some(message) = inbox.receive(&mut requests).await {
         let message = Arc::new(message);
         keep_or_restore(&message, &outbox, &shared);
+        if let JupyterMessageContent::IsCompleteRequest(asked) = &message.content {
+            let reply = introspect::completeness(is_complete, asked);
+            Request::begin(message.clone(), outbox.clone()).reply(reply);
+            continue;
+        }
         if !needs_evaluator(&message, &shared) {
             answer(Request::begin(message, outbox.clone()), &shared);
             continue;
@@ -59,14 +66,12 @@ fn received(message: &CommMsg) -> Option<&str> {
     message.data.get("received")?.as_str()
 }
 
-/// Returns whether a request waits for the evaluator. A console asks at each line whether the code is
-/// complete: while the evaluator is busy, "unknown" at once is better than the right answer later.
+/// Returns whether a request waits for the evaluator.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
     match &message.content {
         JupyterMessageContent::ExecuteRequest(_)
         | JupyterMessageContent::CompleteRequest(_)
         | JupyterMessageContent::InspectRequest(_) => true,
-        JupyterMessageContent::IsCompleteRequest(_) => shared.idle(),
         JupyterMessageContent::CommOpen(open) => open.target_name == stale::TARGET,
         JupyterMessageContent::CommMsg(message) => match shared.stale.contains(&message.comm_id) {
             true => received(message).is_none(),

@@ -5,14 +5,14 @@
 //! cell shows the progress, and an interrupt stops the build; the next cell continues where it stopped.
 
 use crate::error::Result;
-use crate::session::{LiveLine, Session, cell_error, completeness_of, needed};
+use crate::session::{LiveLine, Session, cell_error, needed};
 use crate::start::{build, is_built, start_built, start_session};
 use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use taper_evaluator::{
-    CellError, CellName, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
-    StaleCell, Variable,
+    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, StaleCell,
+    Variable,
 };
 use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
@@ -156,10 +156,6 @@ impl Evaluator for Deferred {
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         self.session()?.inspect(code, cursor)
-    }
-
-    fn is_complete(&self, code: &str) -> Completeness {
-        completeness_of(code)
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

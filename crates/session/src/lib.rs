@@ -68,5 +68,5 @@ pub use deferred::start_or_defer;
 pub use environment::{STORED_CARGO_HOME, cargo_home};
 pub use error::Error;
 pub use hook::hook;
-pub use session::{Session, error_of};
+pub use session::{Session, error_of, is_complete};
 pub use start::{evaluator, image_key, start_session};

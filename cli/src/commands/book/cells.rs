@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use taper_evaluator::{
-    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    CellError, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
 };
 use taper_host::mutex::lock;
 use taper_host::process;
@@ -120,17 +120,13 @@ impl Evaluator for Cells {
         })
     }
 
-    // The page calls none of the next three methods.
+    // The page calls none of the next two methods.
     fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
         Completions::none(cursor)
     }
 
     fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
         None
-    }
-
-    fn is_complete(&self, _code: &str) -> Completeness {
-        Completeness::Complete
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

@@ -92,7 +92,12 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
         Ok(Box::new(session) as Box<dyn Evaluator>)
     };
     let connection_file = PathBuf::from(launch.connection_file);
-    let served = serve_for(Some(adoption), &connection_file, start);
+    let served = serve_for(
+        Some(adoption),
+        &connection_file,
+        taper_session::is_complete,
+        start,
+    );
     let code = match &served {
         Ok(()) => 0,
         Err(error) => {

@@ -131,18 +131,19 @@ impl Evaluator for Fake {
         (!code.is_empty()).then(|| plain(&code[cursor..]))
     }
 
-    fn is_complete(&self, code: &str) -> Completeness {
-        match code.chars().last() {
-            Some('{') => Completeness::Incomplete {
-                indent: "    ".to_owned(),
-            },
-            Some('}') => Completeness::Complete,
-            _ => Completeness::Invalid,
-        }
-    }
-
     fn interrupter(&self) -> Arc<dyn Interrupt> {
         self.interrupts.clone()
+    }
+}
+
+/// Says of code whether it is complete, by its last character.
+pub(super) fn is_complete(code: &str) -> Completeness {
+    match code.chars().last() {
+        Some('{') => Completeness::Incomplete {
+            indent: "    ".to_owned(),
+        },
+        Some('}') => Completeness::Complete,
+        _ => Completeness::Invalid,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A fake front end. It fails a test that leaves a message unread or the kernel running.
 
-use super::evaluator::fake;
+use super::evaluator::{fake, is_complete};
 use crate::connection_file;
 use crate::error::StartResult;
 use crate::serve::run;
@@ -255,7 +255,7 @@ async fn spawn_kernel(
             bound.send(()).unwrap();
             let stop = Stop::default();
             let shared = Arc::new(Shared::new(stop.clone()));
-            run(sockets, stop, shared, start).await;
+            run(sockets, stop, shared, is_complete, start).await;
         });
         runtime.shutdown_background();
         ended.send(()).unwrap();

@@ -1,6 +1,7 @@
 //! Requests other than cells, and malformed messages.
 
-use super::front_end::connect;
+use super::evaluator::fake;
+use super::front_end::{FakeFrontEnd, connect};
 use super::limited;
 use jupyter_protocol::{
     CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,
@@ -12,6 +13,7 @@ use jupyter_zmq_client::{
     peer_identity_for_session,
 };
 use serde_json::{Value, json, to_value};
+use std::sync::mpsc::channel;
 use taper_host::toolchain::release;
 use zeromq::{DealerSocket, Socket, SocketSend, ZmqMessage};
 
@@ -160,33 +162,41 @@ fn positions_are_counted_in_characters() {
 }
 
 #[test]
-fn completeness_is_unknown_while_a_cell_runs() {
+fn completeness_is_answered_before_the_evaluator_starts_and_while_a_cell_runs() {
     limited(async {
-        let (mut front, gate) = connect().await;
+        let (go_on, wait) = channel();
+        let (evaluator, gate) = fake();
+        let start = move || {
+            let _ = wait.recv();
+            Ok(evaluator)
+        };
+        let mut front = FakeFrontEnd::connect(start).await;
+        assert_completeness(&mut front).await;
+        go_on.send(()).unwrap();
         let running = front.execute("gate").await;
         front.wait_for(&running, 2).await;
-        for (code, expected) in [
-            ("{", IsCompleteReplyStatus::Unknown),
-            ("{", IsCompleteReplyStatus::Incomplete),
-            ("}", IsCompleteReplyStatus::Complete),
-            ("]", IsCompleteReplyStatus::Invalid),
-        ] {
-            let code = code.to_owned();
-            let asked = front.send(IsCompleteRequest { code }).await;
-            let JupyterMessageContent::IsCompleteReply(reply) = front.reply(&asked).await else {
-                panic!("not a reply");
-            };
-            assert_eq!(reply.status, expected);
-            assert_eq!(front.outputs(&asked).await, ["busy", "idle"]);
-            if expected == IsCompleteReplyStatus::Unknown {
-                gate.send(()).unwrap();
-                front.outputs(&running).await;
-                front.reply(&running).await;
-                assert_eq!(front.without_request(), ["busy"]);
-            }
-        }
+        assert_completeness(&mut front).await;
+        gate.send(()).unwrap();
+        front.outputs(&running).await;
+        front.reply(&running).await;
         front.finish().await;
     });
+}
+
+async fn assert_completeness(front: &mut FakeFrontEnd) {
+    for (code, expected) in [
+        ("{", IsCompleteReplyStatus::Incomplete),
+        ("}", IsCompleteReplyStatus::Complete),
+        ("]", IsCompleteReplyStatus::Invalid),
+    ] {
+        let code = code.to_owned();
+        let asked = front.send(IsCompleteRequest { code }).await;
+        let JupyterMessageContent::IsCompleteReply(reply) = front.reply(&asked).await else {
+            panic!("not a reply");
+        };
+        assert_eq!(reply.status, expected);
+        assert_eq!(front.outputs(&asked).await, ["busy", "idle"]);
+    }
 }
 
 /// The messages are not run, and the kernel continues.

@@ -1,6 +1,6 @@
 //! The start and the end of the kernel.
 
-use super::evaluator::fake;
+use super::evaluator::{fake, is_complete};
 use super::front_end::{FakeFrontEnd, connect, in_folder};
 use super::limited;
 use crate::serve;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_kernel_without_a_connection_file_names_it() {
     let start = || unreachable!("nothing to start");
-    let error = serve("/nowhere/kernel.json".as_ref(), start).unwrap_err();
+    let error = serve("/nowhere/kernel.json".as_ref(), is_complete, start).unwrap_err();
     assert!(error.to_string().contains("/nowhere/kernel.json"));
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
-use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::evaluator::{Completions, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 use taper_evaluator::record::{Record, events_of};
 
@@ -126,10 +126,6 @@ impl Evaluator for Log {
 
     fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
         None
-    }
-
-    fn is_complete(&self, _code: &str) -> Completeness {
-        Completeness::Complete
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

@@ -12,7 +12,7 @@ const KEYWORDS: [&str; 21] = [
 ];
 
 /// Returns whether the code is complete, judged by its tokens alone.
-pub(crate) fn of(code: &str) -> Completeness {
+pub fn of(code: &str) -> Completeness {
     if code.starts_with("%%") {
         // The text of a script or a file ends with an empty line.
         return match code.ends_with("\n") {

@@ -42,7 +42,7 @@ mod warm_up;
 use crate::cells::Answer;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
-pub(crate) use completeness::of as completeness_of;
+pub use completeness::of as is_complete;
 pub(crate) use dependencies::LiveLine;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::Context;
@@ -63,7 +63,7 @@ use std::time::Duration;
 use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
-    CellError, CellName, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
     StaleCell, Stream, Variable,
 };
 use taper_host::lock::Lock;
@@ -396,10 +396,6 @@ impl Evaluator for Session {
         self.ahead.pause();
         let code = self.preloaded.without_reloading(code);
         self.engine.inspect(&without_command(&code), cursor)
-    }
-
-    fn is_complete(&self, code: &str) -> Completeness {
-        completeness::of(code)
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {
