@@ -179,6 +179,8 @@ fn completeness_is_answered_before_the_evaluator_starts_and_while_a_cell_runs() 
         gate.send(()).unwrap();
         front.outputs(&running).await;
         front.reply(&running).await;
+        // After each `idle`, the cell still runs.
+        assert_eq!(front.without_request(), ["busy"; 3]);
         front.finish().await;
     });
 }
