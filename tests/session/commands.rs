@@ -184,7 +184,7 @@ fn another_taper_is_announced_and_starts_a_new_process() {
     let ran = session.run(&code);
     let real = folder.path().canonicalize().expect("it exists");
     let expected = format!(
-        "Loading the crate `taper` of {} in place of the installed one.\nAnother Taper was loaded. \
+        "The crate `taper` of {} was loaded in place of the installed one. \
          The process in which cells run was restarted; all variables are lost.\n",
         real.display()
     );

@@ -6,6 +6,7 @@ mod gpu;
 mod killed;
 mod layout;
 mod missing;
+mod packages;
 mod place;
 mod stand_in;
 mod toolchain;

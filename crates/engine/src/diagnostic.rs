@@ -84,6 +84,13 @@ pub struct Expansion {
     pub span: Span,
 }
 
+impl Span {
+    /// Returns where the macro is called that this comes from.
+    pub(crate) fn call(&self) -> Option<&Span> {
+        self.expansion.as_ref().map(|expansion| &expansion.span)
+    }
+}
+
 impl Diagnostic {
     /// Creates a warning of the engine's own about a part of a cell, from the first to the second place.
     pub(crate) fn warning(

@@ -3,9 +3,9 @@
 use crate::cache::Cache;
 use crate::cell::Reading;
 use crate::cell::work::Work;
-use crate::compile::shared::{self, Files, Shared};
+use crate::compile::shared::{Files, Shared, built};
 use crate::compile::{Compiler, Messages, types};
-use crate::config::{Config, Package};
+use crate::config::Config;
 use crate::diagnostic::Diagnostic;
 use crate::effects::Effects;
 use crate::error::{Failure, Result};
@@ -105,7 +105,7 @@ pub struct Engine {
     /// The files with items that are in the folder.
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
-    pub(crate) built: HashMap<String, Built>,
+    pub(crate) built: HashMap<String, Files>,
     /// The shared libraries of packages.
     pub(crate) shared: Shared,
     /// How calls of macros are read, by their paths, as far as rustc was asked.
@@ -115,9 +115,6 @@ pub struct Engine {
     /// Variables that the process still holds, although no cell can use them.
     pub(crate) forgotten: Vec<String>,
 }
-
-/// The files of a package, and the shared library that contains it.
-type Built = (Files, Option<PathBuf>);
 
 /// A check in the background: see [`types`].
 pub(crate) struct Checking {
@@ -201,6 +198,8 @@ impl Engine {
     /// When the process cannot be started.
     pub fn restart_process(&mut self) -> Result<Vec<String>, crate::Error> {
         let lost = self.forget_process();
+        self.shared.forget_process();
+        self.configure()?;
         self.start_process()?;
         Ok(lost)
     }
@@ -215,44 +214,11 @@ impl Engine {
         self.restart_process().map(drop)
     }
 
-    /// Sets the packages that cells can use, and where rustc finds what these use. Shared libraries among them are loaded
-    /// when the process that runs the cells is started again. Returns the variables that are lost, because a package of their
-    /// type was compiled again.
-    ///
-    /// # Errors
-    ///
-    /// When the sources of cells cannot be written.
-    pub fn set_packages(
-        &mut self,
-        packages: Vec<Package>,
-        search: Vec<OsString>,
-    ) -> Result<Vec<String>, crate::Error> {
-        self.control.set_ahead(None);
-        self.settle();
-        let config = Arc::make_mut(&mut self.config);
-        (config.packages, config.search) = (packages, search);
-        self.shared.share(config);
-        let built = built(&self.config.packages);
-        let is_changed = |(name, files): &(&String, &Built)| {
-            let new = built.get(*name);
-            new.is_some_and(|new| new != *files)
-        };
-        let changed = self.built.iter().filter(is_changed);
-        let mut changed: HashSet<String> = changed.map(|(name, _)| name.clone()).collect();
-        let mut lost = Vec::new();
-        if !changed.is_empty() {
-            self.items.add_dependents_of_packages(&mut changed);
-            lost = self.variables.affected(&changed);
-            for name in &lost {
-                self.variables.remove(name);
-            }
-            self.forgotten.extend(lost.iter().cloned());
-            self.paths.clear();
-        }
-        self.built = built;
-        self.compiler.set_config(self.config.clone())?;
-        self.load_packages()?;
-        Ok(lost)
+    /// Compiles the next cells with the packages that are set.
+    pub(crate) fn configure(&mut self) -> Result<()> {
+        self.shared.share(Arc::make_mut(&mut self.config));
+        let attributes = self.items.attributes();
+        self.compiler.set_config(self.config.clone(), &attributes)
     }
 
     /// Sets the environment variables for the next process that runs the cells: see
@@ -320,7 +286,7 @@ impl Engine {
     }
 
     /// Loads the shared libraries of packages into the process that runs the cells. Those that it has stay as they are.
-    fn load_packages(&mut self) -> Result<()> {
+    pub(crate) fn load_packages(&mut self) -> Result<()> {
         let libraries = self.shared.libraries().into_iter().cloned().collect();
         match &mut self.process {
             Some(process) => process.load(libraries),
@@ -417,12 +383,4 @@ impl Engine {
             self.variables.set_path(&name, kind);
         }
     }
-}
-
-/// Returns the files of packages, by name.
-fn built(packages: &[Package]) -> HashMap<String, Built> {
-    let packages = packages.iter();
-    packages
-        .map(|it| (it.name.clone(), (shared::files(it), it.library.clone())))
-        .collect()
 }

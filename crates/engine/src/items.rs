@@ -1,5 +1,6 @@
 //! The items of all cells so far. Every cell is compiled with all of them, so that they form one crate.
 
+mod broken;
 mod kept;
 mod macros;
 
@@ -11,6 +12,8 @@ use crate::cell::words;
 use crate::cell::work::Work;
 use crate::cell::{Content, Mark, Parsed, ParsedItem};
 use crate::file::File;
+pub use broken::Removed;
+pub(crate) use broken::Spot;
 use kept::{CellItems, KeptItem, symbol_of};
 use std::collections::HashSet;
 use std::ops::Range;

@@ -67,6 +67,7 @@
 //! | `effects.rs`, `stale/` | which cells depend on which, and are stale |
 //! | `needs.rs` | which cells must run before another |
 //! | `process/` | the process that runs the cells, from both sides |
+//! | `packages.rs` | other packages for later cells, and what they leave |
 //! | `known.rs` | uses what was compiled before |
 //! | `hook.rs` | what this program does as that process |
 //! | `question.rs`, `interior.rs`, `reach.rs`, `observe.rs` | what a cell uses and changes |
@@ -99,6 +100,7 @@ mod macros;
 mod needs;
 mod observe;
 mod opaque;
+mod packages;
 mod panics;
 mod parts;
 mod plan;
@@ -121,8 +123,10 @@ pub use error::{Error, Failure, Fault, Place, Refusal};
 pub use file::file_of_cell;
 pub use hook::hook;
 pub use interrupt::Interrupter;
+pub use items::Removed;
 pub use needs::{CellSource, needed};
 pub use opaque::Gone;
+pub use packages::Replaced;
 pub use process::host::Host;
 pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use stale::{Cell, Graph, How, Reason, Stale};

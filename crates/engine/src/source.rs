@@ -260,6 +260,22 @@ impl Source {
         is_after.then(|| self.after.get(&span.line_start))?
     }
 
+    /// Returns the places of an error, the most important first: where a macro is called, rather than what it expands to.
+    /// Each is in a cell, or in the text that includes the files.
+    pub(crate) fn places(&self, error: &Diagnostic) -> Vec<(Option<u32>, Position)> {
+        let mut error = error.clone();
+        self.locate(&mut error);
+        error.spans.sort_by_key(|span| !span.is_primary);
+        let chains = error.spans.iter().map(|span| {
+            let calls = std::iter::successors(Some(span), |span| span.call());
+            calls.collect::<Vec<&Span>>()
+        });
+        let spans = chains.flat_map(|calls| calls.into_iter().rev());
+        let ours = spans.filter(|span| span.cell.is_some() || span.file_name == STDIN);
+        ours.map(|span| (span.cell, (span.line_start, span.column_start)))
+            .collect()
+    }
+
     fn locate_span(&self, span: &mut Span) {
         let Some(file) = self.files.iter().find(|file| file.name == span.file_name) else {
             return;

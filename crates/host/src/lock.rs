@@ -21,8 +21,23 @@ impl Lock {
     /// Locks a folder for writing. While another process has locked it, reports that and waits, until the user
     /// asks to stop.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
+        let waiting = format!(
+            "Another Taper is at work in {}. Waiting until it is done…",
+            folder.display()
+        );
+        let lock = Self::alone(folder, &waiting, progress)?;
+        // The processes that we start hold the lock too.
+        rustix::io::fcntl_setfd(&lock._file, FdFlags::empty())
+            .map_err(io::Error::from)
+            .on_file("lock", folder)?;
+        Ok(lock)
+    }
+
+    /// Locks a folder for writing by this process alone, not by those that it starts. While another process has locked
+    /// it, shows `waiting`, until the user asks to stop.
+    pub fn alone(folder: &Path, waiting: &str, progress: &mut dyn Progress) -> Result<Lock> {
         let file = open(folder)?;
-        lock(&file, folder, progress).on_file("lock", folder)?;
+        lock(&file, waiting, progress).on_file("lock", folder)?;
         Ok(Lock { _file: file })
     }
 
@@ -48,23 +63,17 @@ fn open(folder: &Path) -> Result<File> {
     options.open(&path).on_file("open", &path)
 }
 
-fn lock(file: &File, folder: &Path, progress: &mut dyn Progress) -> io::Result<()> {
+fn lock(file: &File, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
     match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => wait(file, folder, progress)?,
-        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => wait(file, waiting, progress),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-    // The processes that we start hold the lock too.
-    rustix::io::fcntl_setfd(file, FdFlags::empty())?;
-    Ok(())
 }
 
 /// Waits for the lock. Which process holds it is not known: several may read, in other containers too.
-fn wait(file: &File, folder: &Path, progress: &mut dyn Progress) -> io::Result<()> {
-    progress.line(&format!(
-        "Another Taper is at work in {}. Waiting until it is done…",
-        folder.display()
-    ));
+fn wait(file: &File, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
+    progress.line(waiting);
     let start = Instant::now();
     loop {
         match file.try_lock() {

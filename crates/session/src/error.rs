@@ -113,6 +113,18 @@ pub enum Error {
         /// cargo's messages.
         output: String,
     },
+    /// Cells cannot use a package.
+    #[error(
+        "the package `{0}` has no library that Rust code can use. If it is a program, install it with \
+         `!cargo install {0}`."
+    )]
+    NotALibrary(String),
+    /// A package needs another `taper`, and with it another process for the cells.
+    #[error(
+        "{0} and all variables would be lost. Nothing was changed. To go on without them, write `:restart` above the line \
+         `:dep` and run the cell again."
+    )]
+    OtherTaper(String),
     /// cargo's description of the packages cannot be read.
     #[error("cannot read what `cargo metadata` prints")]
     Metadata(#[from] cargo_metadata::Error),
@@ -168,6 +180,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error about the package for which another `taper` is needed.
+    pub(crate) fn other_taper(package: &str) -> Error {
+        Error::OtherTaper(match package {
+            "taper" => "Another Taper would be loaded".to_owned(),
+            _ => format!(
+                "Taper shares the types of `{package}` with the package, so it would be compiled again"
+            ),
+        })
+    }
+
     /// Returns a function that turns the error of Taper's own cell `code` into [`Error::OwnCell`].
     pub(crate) fn own_cell(code: &str) -> impl FnOnce(CellError) -> Error {
         move |source| Error::OwnCell {

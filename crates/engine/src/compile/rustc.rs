@@ -142,12 +142,12 @@ impl Compiler {
         }
     }
 
-    /// Compiles the next cells with other packages.
-    pub(crate) fn set_config(&mut self, config: Arc<Config>) -> Result<()> {
+    /// Compiles the next cells with other packages, and with these attributes of the crate.
+    pub(crate) fn set_config(&mut self, config: Arc<Config>, attributes: &str) -> Result<()> {
         self.identity = identity(&config);
         self.config = config;
         self.waiting.clear();
-        self.write_main("")
+        self.write_main(attributes)
     }
 
     /// Returns the shared library that the process of the cells must load before the first cell.

@@ -7,6 +7,7 @@
 use super::call;
 use crate::config::{Config, Package};
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -16,9 +17,15 @@ use taper_host::error::Context as _;
 /// Compiled files, with their times.
 pub(crate) type Files = Vec<(PathBuf, Option<SystemTime>)>;
 
-/// The shared libraries, each of which may use those before it.
+/// The shared libraries of packages.
 #[derive(Default)]
-pub(crate) struct Shared(Vec<Library>);
+pub(crate) struct Shared {
+    /// Each may use those before it.
+    libraries: Vec<Library>,
+    /// What the process has loaded as part of such a library. What is compiled again under the same name has the same
+    /// symbols, and the process would call the old functions. Such a package is linked into each cell.
+    loaded: HashMap<PathBuf, Option<SystemTime>>,
+}
 
 struct Library {
     path: PathBuf,
@@ -34,45 +41,58 @@ impl Shared {
     /// Sets the shared libraries of packages that have none, and makes what is missing. A package that cannot be in one is
     /// left as it is.
     pub(crate) fn share(&mut self, config: &mut Config) {
-        let base: Files = config
+        for package in &mut config.packages {
+            let made = self.libraries();
+            package.library = package.library.take().filter(|it| !made.contains(&it));
+        }
+        let (given, linked): (Vec<&Package>, Vec<&Package>) = config
             .packages
             .iter()
-            .filter(|it| it.library.is_some())
-            .flat_map(files)
-            .collect();
-        let now: Vec<(String, Files)> = config
-            .packages
-            .iter()
-            .filter(|it| it.is_linked())
-            .map(|it| (it.name.clone(), files(it)))
-            .collect();
+            .filter(|it| it.library.is_some() || it.is_linked())
+            .partition(|it| it.library.is_some());
+        let base: Files = given.into_iter().flat_map(files).collect();
+        let now = linked.into_iter().map(|it| (it.name.clone(), files(it)));
+        let now: Vec<(String, Files)> = now.filter(|(_, files)| !self.is_replaced(files)).collect();
         let is_current = |library: &Library| {
             library.base == base && library.packages.iter().all(|it| now.contains(it))
         };
-        let current = self.0.iter().take_while(|it| is_current(it)).count();
-        self.0.truncate(current);
+        let current = self.libraries.iter().take_while(|it| is_current(it));
+        let current = current.count();
+        self.libraries.truncate(current);
         let is_in_one = |package: &(String, Files)| {
-            self.0
-                .iter()
-                .any(|library| library.packages.contains(package))
+            let mut libraries = self.libraries.iter();
+            libraries.any(|library| library.packages.contains(package))
         };
         let new: Vec<(String, Files)> = now.iter().filter(|it| !is_in_one(it)).cloned().collect();
         if !new.is_empty()
             && let Ok(library) = self.compile(config, new, base)
         {
-            self.0.push(library);
+            let files = library.packages.iter().flat_map(|(_, files)| files);
+            self.loaded.extend(files.cloned());
+            self.libraries.push(library);
         }
         for package in config.packages.iter_mut().filter(|it| it.is_linked()) {
             let compiled = (package.name.clone(), files(package));
-            let mut libraries = self.0.iter();
+            let mut libraries = self.libraries.iter();
             let library = libraries.find(|it| it.packages.contains(&compiled));
             package.library = library.map(|it| it.path.clone());
         }
     }
 
+    /// Returns whether the process has loaded other files under these names.
+    fn is_replaced(&self, files: &Files) -> bool {
+        let mut files = files.iter();
+        files.any(|(file, time)| self.loaded.get(file).is_some_and(|loaded| loaded != time))
+    }
+
+    /// Forgets what the process has loaded, which has ended.
+    pub(crate) fn forget_process(&mut self) {
+        self.loaded.clear();
+    }
+
     /// Returns the paths of the libraries, each behind those that it uses.
     pub(crate) fn libraries(&self) -> Vec<&PathBuf> {
-        self.0.iter().map(|it| &it.path).collect()
+        self.libraries.iter().map(|it| &it.path).collect()
     }
 
     fn compile(
@@ -81,7 +101,7 @@ impl Shared {
         packages: Vec<(String, Files)>,
         base: Files,
     ) -> Result<Library> {
-        let known: Vec<&String> = self.0.iter().map(|it| &it.name).collect();
+        let known: Vec<&String> = self.libraries.iter().map(|it| &it.name).collect();
         let key = format!("{packages:?} {base:?} {known:?} {:?}", config.rustc);
         let name = format!("cell_packages_{}", &digest::of(key.as_bytes())[..16]);
         let first = packages.iter().flat_map(|(_, files)| files).next();
@@ -114,7 +134,7 @@ impl Shared {
                 it.library.is_some() || library.packages.iter().any(|(name, _)| *name == it.name)
             })
             .flat_map(|it| it.files.iter().map(|file| (&*it.name, &**file)))
-            .chain(self.0.iter().map(|it| (&*it.name, &*it.path)))
+            .chain(self.libraries.iter().map(|it| (&*it.name, &*it.path)))
             .collect();
         let mut names: Vec<&str> = externs.iter().map(|(name, _)| *name).collect();
         names.dedup();
@@ -137,7 +157,7 @@ impl Shared {
             .filter_map(|(_, file)| file.parent())
             .collect();
         folders.extend(
-            self.0
+            self.libraries
                 .iter()
                 .flat_map(|it| &it.packages)
                 .flat_map(|(_, files)| files)
@@ -169,8 +189,14 @@ impl Shared {
 }
 
 /// Returns the files of a package, with their times.
-pub(crate) fn files(package: &Package) -> Files {
+fn files(package: &Package) -> Files {
     let time = |file: &PathBuf| file.metadata().and_then(|it| it.modified()).ok();
     let files = package.files.iter();
     files.map(|file| (file.clone(), time(file))).collect()
+}
+
+/// Returns the files of packages, by name.
+pub(crate) fn built(packages: &[Package]) -> HashMap<String, Files> {
+    let packages = packages.iter();
+    packages.map(|it| (it.name.clone(), files(it))).collect()
 }

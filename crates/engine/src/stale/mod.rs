@@ -126,10 +126,13 @@ impl Graph {
         self.cells.iter().any(|known| known.cell.id == id)
     }
 
-    /// Returns the cell whose last run defined a variable.
-    pub fn maker(&self, variable: &str) -> Option<&Cell> {
+    /// Returns the cell whose last run defined a variable or an item.
+    pub fn maker(&self, name: &str) -> Option<&Cell> {
         let mut cells = self.cells.iter().rev();
-        let maker = cells.find(|known| known.effects.defined.contains(variable));
+        let is_maker = |effects: &Effects| {
+            effects.defined.contains(name) || effects.definitions.contains_key(name)
+        };
+        let maker = cells.find(|known| is_maker(&known.effects));
         maker.map(|known| &known.cell)
     }
 

@@ -65,9 +65,9 @@ pub const COMMANDS: [Command; 19] = [
     ),
     command(
         ":restart",
-        "restarts the process in which cells run: removes the variables, keeps functions and types",
+        "restarts the process in which cells run: removes the variables, keeps functions, types and packages",
     ),
-    command(":clear", "removes variables, functions and types"),
+    command(":clear", "removes variables, functions, types and packages"),
 ];
 
 const fn command(usage: &'static str, summary: &'static str) -> Command {

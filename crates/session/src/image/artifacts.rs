@@ -4,6 +4,7 @@
 //! The image keeps the report. Its paths are relative to the work directory, because each session has the files in a
 //! folder of its own.
 
+use super::clone;
 use crate::error::{Error, Result};
 use cargo_metadata::{Artifact, BuildScript};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use taper_host::{cache, toolchain};
 pub(super) const FILE: &str = "artifacts.json";
 
 /// The crate that the cells of all sessions use.
-const TAPER: &str = "taper";
+pub(super) const TAPER: &str = "taper";
 
 /// Compiled packages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -94,6 +95,25 @@ impl Artifacts {
     pub(super) fn write(&self, work: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).map_err(Error::json("the report of an image"))?;
         Ok(cache::write_atomically(&work.join(FILE), &text)?)
+    }
+
+    /// Puts the libraries that were compiled in the folder `from` into a work directory too.
+    pub(super) fn link(&mut self, from: &Path, work: &Path) -> Result<()> {
+        for file in self.libraries.iter().flat_map(|library| &library.files) {
+            clone::anew(&from.join(file), &work.join(file))?;
+        }
+        // What build scripts name stays where it is.
+        let search = std::mem::take(&mut self.search).into_iter();
+        self.search = search
+            .map(|it| match it.kind.as_str() {
+                "dependency" => it,
+                _ => Search {
+                    folder: from.join(&it.folder),
+                    ..it
+                },
+            })
+            .collect();
+        Ok(())
     }
 
     /// Returns the files of a package in a work directory; where it is compiled for macros and build scripts too, those

@@ -33,7 +33,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     }
     prepare(key, folder)?;
     let work = folder.join(WORK);
-    remove_packages(folder)?;
+    cache::remove(&folder.join(PACKAGES))?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, progress)?.write(&work)?;
     libraries::keep_metadata(&work)?;
@@ -48,17 +48,13 @@ pub(crate) fn has_begun(folder: &Path) -> bool {
     folder.join(WORK).exists()
 }
 
-/// Deletes what was built.
+/// Deletes what was built, with the sources that an import brought and what sessions have compiled.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
-    remove_packages(folder)?;
-    Ok(cache::remove(&folder.join(WORK))?)
-}
-
-/// Deletes the packages' sources that an import brought, and what sessions have compiled.
-fn remove_packages(folder: &Path) -> Result<()> {
-    cache::remove(&folder.join(PACKAGES))?;
-    Ok(cache::remove(&folder.join(KEPT))?)
+    for part in [PACKAGES, KEPT, WORK] {
+        cache::remove(&folder.join(part))?;
+    }
+    Ok(())
 }
 
 /// Writes the crate, and what cargo reads beside it.

@@ -21,6 +21,19 @@ use taper_host::toolchain::{self, Toolchain};
 
 /// Cells and their packages share one standard library.
 const FLAGS: &str = "-Cprefer-dynamic";
+/// The words with which cargo's own lines about its progress begin.
+const PROGRESS: [&str; 8] = [
+    "Adding",
+    "Blocking",
+    "Compiling",
+    "Downloaded",
+    "Downloading",
+    "Fresh",
+    "Locking",
+    "Updating",
+];
+/// How cargo names the crate of the cells.
+const CRATES: [&str; 2] = ["ctx v1.0.0", "ctx"];
 /// How often to look whether the user has asked to stop.
 const POLL: Duration = Duration::from_millis(50);
 /// How often the estimate is shown again while nothing is finished.
@@ -47,10 +60,10 @@ pub(super) fn resolve(work: &Path, progress: &mut dyn Progress) -> Result<Metada
     ask(&["--offline"]).or_else(|_| ask(&[]))
 }
 
-/// Compiles the dependencies of the crate in `beside`, which is in the work directory. `prepare` changes the call of cargo.
+/// Compiles the dependencies of the crate in `beside`, which is below the folder for what is compiled. `prepare` changes the call of cargo.
 pub(super) fn build_beside(
-    work: &Path,
     beside: &Path,
+    folder: &Path,
     metadata: &Metadata,
     prepare: impl FnOnce(&mut Command),
     progress: &mut dyn Progress,
@@ -61,7 +74,30 @@ pub(super) fn build_beside(
     for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_BUILD_DIR"] {
         command.env(name, "../target");
     }
-    run_cargo(command, work, metadata, progress)
+    run_cargo(command, folder, metadata, progress)
+}
+
+/// Removes what was compiled of a package on which the crate in `beside` depends.
+pub(super) fn clean(beside: &Path, package: &str) -> Result<()> {
+    let mut command = cargo_command(beside, "clean")?;
+    command
+        .args([
+            "--offline",
+            "--target",
+            toolchain::host()?,
+            "--package",
+            package,
+        ])
+        .env("CARGO_TARGET_DIR", "../target")
+        .env("CARGO_BUILD_BUILD_DIR", "../target");
+    let output = command.output().starting("cargo")?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(explain_failure(
+            &String::from_utf8_lossy(&output.stderr),
+            toolchain::get()?,
+        )),
+    }
 }
 
 /// Returns a call of cargo with the same folders and flags for an image and for its sessions, so that cargo finds the
@@ -136,6 +172,9 @@ fn report(
                 continue;
             }
             Ok(Message::CompilerArtifact(artifact)) => {
+                if CRATES.contains(&&*artifact.target.name) {
+                    continue;
+                }
                 done += 1;
                 estimate.finished(&artifact, elapsed);
                 name.clone_from(&artifact.target.name);
@@ -224,6 +263,12 @@ fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
             .to_owned()
     } else if said.contains("rustc") && said.contains("is not supported by the following package") {
         format!("This Rust is too old. {next}")
+    } else if said.contains("multiple times with different names") {
+        "A version of a package can have one name. Give it another one with `use first_name as other_name;`. Cargo's \
+         messages:"
+            .to_owned()
+    } else if said.contains("ailed to select a version") || said.contains("no matching package") {
+        "There is no such package, version or feature. Cargo's messages:".to_owned()
     } else if toolchain.is_unstable() {
         format!(
             "This Rust is not a stable release, and Taper's packages do not compile with it. {next} \
@@ -232,14 +277,31 @@ fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
     } else {
         "The packages did not compile. Cargo's messages:".to_owned()
     };
-    let noise = |line: &&str| {
-        !line.trim_start().starts_with("Compiling ") && !line.trim_start().starts_with("Fresh ")
+    let is_progress = |line: &&str| {
+        let mut words = PROGRESS.iter();
+        words.any(|word| line.starts_with(&format!("{word:>12} ")))
     };
-    let said: Vec<&str> = said.lines().filter(noise).collect();
+    let said: Vec<&str> = said.lines().filter(|line| !is_progress(line)).collect();
     Error::Cargo {
         advice,
         output: said.join("\n"),
     }
+}
+
+/// Returns cargo's messages about the crate of the cells as messages about the notebook, without these folders.
+pub(super) fn about_the_notebook(said: &str, folders: &[impl AsRef<Path>]) -> String {
+    let mut said = said.to_owned();
+    for folder in folders.iter().map(|folder| folder.as_ref().display()) {
+        for text in [format!(" ({folder})"), format!("{folder}/")] {
+            said = said.replace(&text, "");
+        }
+    }
+    for name in CRATES {
+        for kind in ["the crate ", "the package ", "package ", "crate ", ""] {
+            said = said.replace(&format!("{kind}`{name}`"), "this notebook");
+        }
+    }
+    said
 }
 
 /// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if
@@ -294,11 +356,11 @@ fn output(mut command: Command, progress: &dyn Progress) -> Result<Output> {
 
 /// Returns whether cells can name what was compiled.
 fn is_library(artifact: &Artifact) -> bool {
-    use cargo_metadata::TargetKind::{CDyLib, DyLib, Lib, ProcMacro, RLib};
+    use cargo_metadata::TargetKind::{DyLib, Lib, ProcMacro, RLib};
     let kinds = artifact.target.kind.iter();
     kinds
         .into_iter()
-        .any(|kind| matches!(kind, CDyLib | DyLib | Lib | ProcMacro | RLib))
+        .any(|kind| matches!(kind, DyLib | Lib | ProcMacro | RLib))
 }
 
 #[cfg(test)]
@@ -326,5 +388,37 @@ mod tests {
         assert!(first(failed, &stable).starts_with("The packages did not compile."));
         let old = "error: rustc 1.80.0 is not supported by the following packages:";
         assert!(first(old, &stable).contains("This Rust is too old. Run `rustup update stable`"));
+        let names =
+            "error: the crate `ctx` depends on crate `a` multiple times with different names";
+        assert!(first(names, &stable).starts_with("A version of a package can have one name."));
+        for missing in [
+            "error: no matching package named `a` found",
+            "error: failed to select a version for `a`.",
+        ] {
+            assert!(first(missing, &stable).starts_with("There is no such package,"));
+        }
+    }
+
+    #[test]
+    fn messages_are_about_the_notebook_and_not_about_folders_of_taper() {
+        let said = "    Updating crates.io index\nerror: no matching package named `a` found\n\
+             required by package `ctx v1.0.0 (/c/sessions/1/work)`\n\
+             package `ctx` depends on `b`; the crate `ctx v1.0.0 (/c/sessions/1/work)` depends on `b`\n\
+             --> /c/sessions/1/work/Cargo.toml:3, /home/me/b/src/lib.rs:2:1";
+        let toolchain = Toolchain {
+            rustc: "/r/bin/rustc".into(),
+            cargo: "/r/bin/cargo".into(),
+            sysroot: "/r/toolchains/stable".into(),
+            version: "rustc\nrelease: 1.95.0\n".into(),
+        };
+        let Error::Cargo { output, .. } = explain_failure(said, &toolchain) else {
+            panic!("another error");
+        };
+        assert_eq!(
+            about_the_notebook(&output, &["/c/sessions/1/work"]),
+            "error: no matching package named `a` found\nrequired by this notebook\n\
+             this notebook depends on `b`; this notebook depends on `b`\n\
+             --> Cargo.toml:3, /home/me/b/src/lib.rs:2:1"
+        );
     }
 }

@@ -25,6 +25,20 @@ pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
     copy(from, to).on_file("copy", from)
 }
 
+/// Links or copies one file in place of another, unless that is the same.
+pub(super) fn anew(from: &Path, to: &Path) -> Result<()> {
+    let state = |path: &Path| {
+        let found = path.metadata().ok()?;
+        Some((found.len(), found.modified().ok()?))
+    };
+    if to.exists() && state(from) == state(to) {
+        return Ok(());
+    }
+    // It may be a link to a file of the image.
+    let _ = std::fs::remove_file(to);
+    file(from, to)
+}
+
 /// Returns whether the file is linked and not copied.
 pub(crate) fn is_linked(file: &Path) -> bool {
     let extension = file.extension();

@@ -1,8 +1,12 @@
 //! Which package depends on which, as cargo has resolved them.
 
+use super::artifacts::TAPER;
 use crate::error::{Error, Result};
-use cargo_metadata::{DependencyKind, Metadata, Node, Package, PackageId, TargetKind};
-use std::collections::{BTreeSet, HashMap};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, Node, Package, PackageId, TargetKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Features by package.
+pub(super) type Features = HashMap<PackageId, BTreeSet<String>>;
 
 /// For what a package is compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,8 +63,56 @@ impl<'a> Graph<'a> {
     pub(super) fn added(&self) -> impl Iterator<Item = &'a PackageId> {
         let named = self.root.deps.iter();
         named
-            .filter(|used| used.name != "taper")
+            .filter(|used| used.name != TAPER)
             .map(|used| &used.pkg)
+    }
+
+    /// Returns how the user has declared a package, in words that change with it.
+    pub(super) fn declared(&self, id: &PackageId) -> String {
+        let all = self.dependencies().filter(|it| it.name == self.name(id));
+        let all = all.map(|it| (&it.req, &it.features, it.uses_default_features));
+        format!("{:?}", all.collect::<Vec<_>>())
+    }
+
+    /// Returns a package that the user has declared and that cells cannot name, such as a program.
+    pub(super) fn without_library(&self) -> Option<&'a str> {
+        let named: BTreeSet<&str> = self.root.deps.iter().map(|it| self.name(&it.pkg)).collect();
+        let mut declared = self.dependencies().filter(|it| !it.optional);
+        let other = declared.find(|it| !named.contains(it.name.as_str()))?;
+        Some(&other.name)
+    }
+
+    fn dependencies(&self) -> impl Iterator<Item = &'a Dependency> {
+        let root = self.packages.get(&self.root.id);
+        root.into_iter().flat_map(|root| &root.dependencies)
+    }
+
+    /// Returns `taper`.
+    pub(super) fn taper(&self) -> Option<&'a PackageId> {
+        let mut named = self.root.deps.iter();
+        let taper = named.find(|used| used.name == TAPER);
+        taper.map(|used| &used.pkg)
+    }
+
+    /// Returns the packages whose files cargo names without a digest: shared libraries in folders. Each comes with a text
+    /// that is another one where cargo would write another file of that name.
+    pub(super) fn without_digest(
+        &self,
+        from: impl Iterator<Item = &'a PackageId>,
+    ) -> BTreeMap<String, String> {
+        let is_shared = |id: &&PackageId| {
+            let package = self.packages.get(id).filter(|it| it.source.is_none());
+            let targets = package.into_iter().flat_map(|it| &it.targets);
+            let mut kinds = targets.flat_map(|target| &target.kind);
+            kinds.any(|kind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib))
+        };
+        let shared = self.reached(from).into_keys().filter(is_shared);
+        let described = shared.map(|id| {
+            let all = self.reached(std::iter::once(id)).into_keys();
+            let features: BTreeMap<PackageId, _> = self.features(all).into_iter().collect();
+            (self.name(id).to_owned(), format!("{id} {features:?}"))
+        });
+        described.collect()
     }
 
     /// Returns packages with all that they need.
@@ -102,17 +154,13 @@ impl<'a> Graph<'a> {
     }
 
     /// Returns `taper` and all that it needs, with their features.
-    pub(super) fn below_taper(&self) -> HashMap<PackageId, BTreeSet<String>> {
-        let taper = self.root.deps.iter().filter(|used| used.name == "taper");
-        let reached = self.reached(taper.map(|used| &used.pkg));
+    pub(super) fn below_taper(&self) -> Features {
+        let reached = self.reached(self.taper().into_iter());
         self.features(reached.into_keys())
     }
 
     /// Returns the features of packages.
-    pub(super) fn features<'b>(
-        &self,
-        of: impl Iterator<Item = &'b PackageId>,
-    ) -> HashMap<PackageId, BTreeSet<String>> {
+    pub(super) fn features<'b>(&self, of: impl Iterator<Item = &'b PackageId>) -> Features {
         let features = |id: &PackageId| {
             let features = self
                 .nodes
@@ -125,10 +173,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Returns the packages below `taper` that are not as they were compiled.
-    pub(super) fn grown(
-        &self,
-        compiled: &HashMap<PackageId, BTreeSet<String>>,
-    ) -> BTreeSet<&'a PackageId> {
+    pub(super) fn grown(&self, compiled: &Features) -> BTreeSet<&'a PackageId> {
         let now = self.below_taper();
         let is_grown = |id: &&PackageId| {
             let features = now.get(*id);

@@ -10,13 +10,16 @@
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
-//! - `packages` compiles those of `:dep` lines beside the image; `graph` says which package depends on which;
+//! - `packages` compiles those of `:dep` lines beside the image: `graph` says which package depends on which, `beside` is
+//!   the crate that depends on them, `added` the folder in which all sessions compile them;
 //! - `taken` is the compiler that takes what these need from an image that was compiled with another home of cargo;
 //! - `transfer` writes an image as one file and reads it on another machine;
 //! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
+mod added;
 pub(crate) mod artifacts;
+mod beside;
 mod build;
 mod cargo;
 mod cells_crate;
@@ -214,6 +217,7 @@ impl Image {
 /// # Errors
 ///
 /// When a file cannot be copied.
+#[cfg(feature = "evcxr")]
 pub(crate) fn complete(work: &Path) -> Result<()> {
     let later = work.join(LATER);
     let Ok(folder) = std::fs::read_link(&later) else {
@@ -226,6 +230,16 @@ pub(crate) fn complete(work: &Path) -> Result<()> {
         image.copy_into(work, &|file| !work.join(file).exists())?;
     }
     Ok(std::fs::remove_file(&later).on_file("remove", &later)?)
+}
+
+/// Puts the files of `taper` back into a session's work directory, where another `taper` has replaced them.
+pub(crate) fn restore(work: &Path) -> Result<()> {
+    let image = std::fs::read_link(work.join(LATER)).on_file("read", work)?;
+    for file in artifacts::Artifacts::read(work)?.taper(work)? {
+        let below = file.strip_prefix(work).unwrap_or(&file);
+        clone::anew(&image.join(layout::WORK).join(below), &file)?;
+    }
+    Ok(())
 }
 
 fn folder_of(key: &Key) -> Result<PathBuf> {

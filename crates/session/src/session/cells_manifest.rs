@@ -2,8 +2,37 @@
 
 use std::path::Path;
 
-/// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.
-pub(super) fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
+/// The files of the cells' crate that say which packages it depends on, and in which versions.
+const FILES: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+
+/// What the files contain.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Declared([Option<Vec<u8>>; 2]);
+
+impl Declared {
+    pub(super) fn read(work: &Path) -> Declared {
+        Declared(FILES.map(|file| std::fs::read(work.join(file)).ok()))
+    }
+
+    /// Returns whether both declare the same packages.
+    pub(super) fn is_same(&self, other: &Declared) -> bool {
+        self.0[0] == other.0[0]
+    }
+
+    /// Writes the files as they were.
+    pub(super) fn restore(&self, work: &Path) {
+        for (file, content) in FILES.iter().zip(&self.0) {
+            let file = work.join(file);
+            let _ = match content {
+                Some(content) => std::fs::write(file, content),
+                None => std::fs::remove_file(file),
+            };
+        }
+    }
+}
+
+/// Adds the packages to the manifest of the cells' crate. Returns `None` if they cannot be declared.
+pub(super) fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<()> {
     let file = work.join("Cargo.toml");
     let before = std::fs::read_to_string(&file).ok()?;
     let mut manifest: toml::Table = before.parse().ok()?;
@@ -19,16 +48,28 @@ pub(super) fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> 
         });
         entries.extend(line);
     }
-    std::fs::write(&file, toml::to_string(&manifest).ok()?).ok()?;
-    Some(before)
+    std::fs::write(&file, toml::to_string(&manifest).ok()?).ok()
+}
+
+/// Returns whether a package is in a folder, where its source may have changed.
+pub(super) fn has_folders(work: &Path) -> bool {
+    let packages = packages(work);
+    let mut others = packages.iter().filter(|(name, _)| *name != "taper");
+    others.any(|(_, value)| value.get("path").is_some())
+}
+
+fn packages(work: &Path) -> toml::Table {
+    let manifest = std::fs::read_to_string(work.join("Cargo.toml")).unwrap_or_default();
+    let mut manifest: toml::Table = manifest.parse().unwrap_or_default();
+    match manifest.remove("dependencies") {
+        Some(toml::Value::Table(packages)) => packages,
+        _ => toml::Table::new(),
+    }
 }
 
 /// Returns the packages that the cells' crate depends on, one a line.
 pub(crate) fn list(work: &Path) -> String {
-    let manifest = std::fs::read_to_string(work.join("Cargo.toml")).unwrap_or_default();
-    let manifest: toml::Table = manifest.parse().unwrap_or_default();
-    let packages = manifest.get("dependencies").and_then(toml::Value::as_table);
-    let packages = packages.into_iter().flatten();
+    let packages = packages(work).into_iter();
     packages
         .map(|(name, value)| format!("{name} = {value}\n"))
         .collect()
@@ -48,7 +89,7 @@ fn rename_keys(dependency: &mut toml::Value) {
 fn make_path_absolute(dependency: &mut toml::Value) {
     let path = dependency.get_mut("path");
     if let Some(toml::Value::String(path)) = path
-        && let Ok(absolute) = std::fs::canonicalize(&path)
+        && let Ok(absolute) = std::fs::canonicalize(&path).or_else(|_| std::path::absolute(&path))
         && let Some(absolute) = absolute.to_str()
     {
         *path = absolute.to_owned();

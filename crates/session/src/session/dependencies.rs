@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use taper_evaluator::event::{Event, MimeBundle};
-use taper_evaluator::{CellError, Front, Stream};
+use taper_evaluator::{CellError, Front};
 use taper_host::progress::{Progress, Step, duration};
 
 /// The variable that with the value `0` forbids cells to load packages: where submitted work is graded,
@@ -33,24 +33,23 @@ impl Session {
         let other = dependencies
             .iter()
             .find_map(|(name, value)| self.preloaded.other(name, value));
-        if let Some(folder) = &other {
-            let folder = folder.display();
-            front.event(Event::Text {
-                stream: Stream::Stdout,
-                text: format!(
-                    "Loading the crate `taper` of {folder} in place of the installed one.\n"
-                ),
-            });
-        }
         let interrupter = self.interrupter.clone();
         let emit = &mut |event| front.event(event);
         let mut progress = LiveLine::with(emit, &interrupter);
         let added = self.engine.add_packages(dependencies, &mut progress);
-        progress.finish();
-        if interrupter.is_asked_to_stop() {
-            return Err(diagnostics::error("Interrupted", "", None));
+        let is_stopped = interrupter.is_asked_to_stop();
+        match &added {
+            Some(Err(_)) if is_stopped => progress.end(
+                "Stopped after",
+                " What is compiled is kept: the same line goes on from there.",
+            ),
+            Some(Err(_)) => progress.end("Failed after", ""),
+            _ => progress.finish(),
         }
         let added = match added {
+            Some(Err(_)) if is_stopped => {
+                return Err(diagnostics::error("Interrupted", "", None));
+            }
             Some(added) => added.map_err(|error| {
                 let names = dependencies.iter().map(|(name, _)| *name);
                 let code = names.collect::<Vec<&str>>().join("\n");
@@ -62,7 +61,10 @@ impl Session {
         };
         if added.is_rebuilt {
             let why = match (other, added.shared) {
-                (Some(_), _) => "Another Taper was loaded. ".to_owned(),
+                (Some(folder), _) => format!(
+                    "The crate `taper` of {} was loaded in place of the installed one. ",
+                    folder.display()
+                ),
                 (None, None) => {
                     "Taper was rebuilt, because a new package needs other features of its dependencies. "
                         .to_owned()
@@ -73,9 +75,8 @@ impl Session {
                 ),
             };
             self.replace_cells_process(&why, front);
-        } else if !added.lost.is_empty() {
-            self.report_packages_changed(&added.lost, front);
         }
+        self.report_replaced(&added.replaced, front);
         Ok(())
     }
 }
@@ -137,9 +138,14 @@ impl<'a> LiveLine<'a> {
     }
 
     pub(crate) fn finish(&mut self) {
+        self.end("Compiled in", "");
+    }
+
+    /// Shows at last what has happened, and after how long.
+    fn end(&mut self, what: &str, rest: &str) {
         if !self.id.is_empty() {
-            let text = format!("Compiled in {}.", duration(self.started_at.elapsed()));
-            self.show(&text);
+            let took = duration(self.started_at.elapsed());
+            self.show(&format!("{what} {took}.{rest}"));
         }
     }
 }

@@ -37,6 +37,8 @@ enum Reason {
     /// Moved by this line.
     Moved(Option<String>),
     TypeRedefined,
+    /// A package was replaced.
+    Replaced(String),
     Cleared,
     CellDidNotBegin,
     CellDidNotCompile,
@@ -138,6 +140,20 @@ impl Names {
         }
     }
 
+    /// Records that variables and items are gone, because a package was replaced, and which variables are left.
+    pub(crate) fn replaced(
+        &mut self,
+        names: impl Iterator<Item = String>,
+        why: &str,
+        present: BTreeSet<String>,
+    ) {
+        for name in names {
+            self.items.remove(&name);
+            self.missing.insert(name, Reason::Replaced(why.to_owned()));
+        }
+        self.present = present;
+    }
+
     /// Returns whether the text after a `!` at the beginning of a line is Rust: `flag`, `flag && other`,
     /// `v.is_empty()`.
     pub(crate) fn negates_a_variable(&self, rest: &str) -> bool {
@@ -186,6 +202,9 @@ impl Names {
             Reason::TypeRedefined => format!(
                 "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
             ),
+            Reason::Replaced(why) => {
+                format!("`{name}` is gone, because {why}. Run the cell that makes `{name}` again.")
+            }
             Reason::Cleared => {
                 format!("`:clear` removed `{name}`. Run the cell that makes `{name}` again.")
             }

@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::engine::How;
-use super::names::{Changes, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
+use taper_engine::{Removed, Replaced};
 use taper_evaluator::{Event, Front, Stream, Variable};
 
 impl Session {
@@ -52,17 +52,42 @@ impl Session {
         }
     }
 
-    /// Reports variables of a type whose package was compiled again.
-    pub(super) fn report_packages_changed(&mut self, lost: &[String], front: &mut dyn Front) {
-        let names: Vec<&str> = lost.iter().map(String::as_str).collect();
-        let why = "the package of the type was compiled with other features";
-        self.report(&names, why, front);
-        let left = self.variables();
-        let changes = Changes {
-            lost: lost.to_owned(),
-            moved: Some(Vec::new()),
+    /// Reports what is lost because packages were replaced.
+    pub(super) fn report_replaced(&mut self, replaced: &Replaced, front: &mut dyn Front) {
+        if replaced.packages.is_empty() {
+            return;
+        }
+        let packages = replaced.packages.iter().map(|name| format!("`{name}`"));
+        let packages: Vec<String> = packages.collect();
+        let verb = if packages.len() == 1 { "was" } else { "were" };
+        let packages = packages.join(", ");
+        let lost: Vec<&str> = replaced.variables.iter().map(String::as_str).collect();
+        if !lost.is_empty() {
+            let why = format!("{packages}, with their types, {verb} replaced");
+            self.report(&lost, &why, front);
+        }
+        let mut tell = |text| {
+            let stream = Stream::Stderr;
+            front.event(Event::Text { stream, text });
         };
-        self.names.cell_ended("", Outcome::Ran, left, &changes);
+        if !replaced.statics.is_empty() {
+            let statics = replaced.statics.join(", ");
+            tell(format!(
+                "reset to their first values, because {packages} {verb} replaced: {statics}.\n"
+            ));
+        }
+        for Removed { name, message } in &replaced.items {
+            let cell = self.engine.maker(name);
+            let cell = cell.map_or("its cell".to_owned(), |cell| format!("cell [{cell}]"));
+            tell(format!(
+                "removed, because it does not compile with the new {packages}: {name} ({message}). Change {cell} and run \
+                 it again.\n"
+            ));
+        }
+        let items = replaced.items.iter().map(|item| item.name.clone());
+        let names = items.chain(replaced.variables.iter().cloned());
+        let why = format!("{packages} {verb} replaced");
+        self.names.replaced(names, &why, self.variables());
     }
 
     /// Notes that large values stay in memory, because others borrow from them.

@@ -5,6 +5,7 @@ use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use std::path::{Path, PathBuf};
+use taper_engine::Replaced;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
@@ -39,11 +40,12 @@ pub(crate) enum EngineEvent {
 }
 
 /// What adding packages has changed.
+#[derive(Default)]
 pub(crate) struct Added {
     /// Whether `taper` was compiled again.
     pub(crate) is_rebuilt: bool,
-    /// Variables that are lost, because a package of their type was compiled again.
-    pub(crate) lost: Vec<String>,
+    /// What of the notebook is lost, because packages were replaced.
+    pub(crate) replaced: Replaced,
     /// The package for which `taper` was compiled again.
     pub(crate) shared: Option<String>,
 }

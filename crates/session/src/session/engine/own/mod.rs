@@ -4,12 +4,14 @@
 //! - [`configuration`] finds the compiled packages of the session;
 //! - [`editor`] completes names and shows documentation;
 //! - [`messages`] turns what the engine reports into the session's errors;
+//! - [`packages`] compiles those of `:dep` lines, and forgets them;
 //! - [`stale`] compares what cells have seen.
 
 mod advice;
 mod configuration;
 mod editor;
 mod messages;
+mod packages;
 mod stale;
 
 use super::input::InputRequest;
@@ -19,16 +21,14 @@ use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::image::Packages;
-use crate::image::artifacts::Artifacts;
-use crate::session::cells_manifest;
+use crate::session::cells_manifest::Declared;
 use crate::session::diagnostics::EngineError;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use configuration::Answers;
 use stale::CellGraph;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::PathBuf;
 use taper_engine::{Event, Failure, Outcome};
 use taper_evaluator::commands::blank_out;
 use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
@@ -49,6 +49,8 @@ pub(super) struct Own {
     /// The shared library `taper`.
     library: PathBuf,
     packages: Packages,
+    /// What was declared before the first package was added.
+    declared_first: Option<Declared>,
     /// The line of an earlier cell in which the last cell has failed.
     earlier_line: Option<String>,
     changes: Changes,
@@ -78,51 +80,13 @@ impl Own {
             work: work.to_owned(),
             library: library.to_owned(),
             packages: Packages::new(work),
+            declared_first: None,
             earlier_line: None,
             changes: Changes::default(),
             frozen: Vec::new(),
             cell: None,
             cells: CellGraph::default(),
             analysis: editor::start(work),
-        })
-    }
-
-    /// Compiles the packages of a cell's `:dep` lines.
-    fn compile_packages(
-        &mut self,
-        dependencies: &[(&str, &str)],
-        progress: &mut dyn Progress,
-    ) -> Result<Added, EngineError> {
-        let describe = |error: Error| EngineError::Message(taper_host::error::describe(&error));
-        self.packages.prepare(progress).map_err(describe)?;
-        let Some(before) = cells_manifest::add(&self.work, dependencies) else {
-            return Err(EngineError::Message(
-                "the line `:dep` is not valid".to_owned(),
-            ));
-        };
-        let last_built = modified(&self.library);
-        let compiled = self.packages.compile(progress).map_err(|error| {
-            // A package that does not compile must not keep others from being added.
-            let _ = std::fs::write(self.work.join("Cargo.toml"), before);
-            describe(error)
-        })?;
-        let mut packages = compiled.packages;
-        if packages.iter().all(|(name, _)| name != "taper") {
-            // It is not one of those that were compiled.
-            let files = Artifacts::read(&self.work).and_then(|it| it.taper(&self.work));
-            packages.push(("taper".to_owned(), files.map_err(describe)?));
-        }
-        let packages = configuration::packages(packages, compiled.tokio.as_ref());
-        let library = packages.iter().find_map(|package| package.library.clone());
-        let library = library.unwrap_or_else(|| self.library.clone());
-        let is_rebuilt = library != self.library || modified(&library) != last_built;
-        self.library = library;
-        self.analysis.reload();
-        let lost = self.engine.set_packages(packages, compiled.search);
-        Ok(Added {
-            is_rebuilt,
-            lost: lost.map_err(messages::engine_error)?,
-            shared: compiled.shared,
         })
     }
 
@@ -147,10 +111,7 @@ impl Own {
     fn command(&mut self, code: &str) -> Option<Result<MimeBundle, EngineError>> {
         let done = match code.trim().split(' ').next()? {
             ":restart" => self.restart(),
-            ":clear" => {
-                self.cells.clear();
-                self.engine.clear()
-            }
+            ":clear" => self.clear(),
             _ => return None,
         };
         Some(
@@ -390,10 +351,6 @@ impl Cells for taper_engine::Interrupter {
     fn stop_ahead(&self) {
         taper_engine::Interrupter::interrupt(self);
     }
-}
-
-fn modified(file: &Path) -> Option<SystemTime> {
-    file.metadata().and_then(|it| it.modified()).ok()
 }
 
 /// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
