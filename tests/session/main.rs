@@ -8,6 +8,8 @@ mod displays;
 mod errors;
 mod faults;
 mod first_mistakes;
+#[path = "../common/fuzz.rs"]
+mod fuzz;
 mod input;
 mod marks;
 mod mistakes;
@@ -16,3 +18,4 @@ mod split;
 mod stale;
 mod stopping;
 mod values;
+mod week;
