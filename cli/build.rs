@@ -10,15 +10,32 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// The functions that take the place of libc's.
-const EXPORTED: [&str; 9] = [
+const EXPORTED: [&str; 26] = [
+    "accept",
+    "accept4",
     "aligned_alloc",
     "calloc",
     "clock_nanosleep",
+    "connect",
+    "flock",
     "free",
     "malloc",
+    "open64",
+    "poll",
     "posix_memalign",
+    "ppoll",
+    "pthread_create",
+    "pthread_join",
     "read",
+    "readv",
     "realloc",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendto",
+    "waitid",
+    "waitpid",
     "write",
 ];
 

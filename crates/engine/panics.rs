@@ -1,26 +1,26 @@
 //! Panics of cells and of their threads.
 
-use super::{Topic, report};
+use super::{Topic, report, turn};
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Display;
 use std::panic::PanicHookInfo;
-use std::thread::{self, ThreadId};
+use std::thread;
 
 /// The message of a panic whose value has none.
-const NO_TEXT: &str = "the value of the panic is no text, error or number";
+const NO_TEXT: &str = "the value of the panic is not a text, an error or a number";
 
-/// Reports each panic to the engine from now on. A panic of `cell_thread` may end the cell.
-pub(super) fn install_hook(cell_thread: ThreadId) {
-    std::panic::set_hook(Box::new(move |info: &PanicHookInfo| {
+/// Reports each panic to the engine from now on. One of the thread that runs the cells may end the cell.
+pub(super) fn install_hook() {
+    std::panic::set_hook(Box::new(|info: &PanicHookInfo| {
         let message = message(info.payload());
         let (file, line) = info.location().map_or(("", 0), |l| (l.file(), l.line()));
         let line = line.to_string();
-        let current = thread::current();
-        if current.id() == cell_thread {
+        if turn::is_mine() {
             report(Topic::Panic, &[&message, file, &line]);
         } else {
+            let current = thread::current();
             let name = current.name().unwrap_or_default();
             report(Topic::ThreadPanic, &[&message, file, &line, name]);
         }

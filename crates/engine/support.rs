@@ -2,11 +2,13 @@
 //!
 //! The engine compiles this file once, as a shared library, so that a cell compiles as little as possible of
 //! it. It is the only code of the engine that uses the same copy of Rust's library as the cells do. Values
-//! are used by the thread that runs the cells, and by no other.
+//! are used by the thread that runs the cells, and by no other. If a cell is left to its thread, the next thread has only
+//! the values that may be sent to another thread: see [`keep_sendable`].
 
 pub mod futures;
 mod panics;
 pub mod profile;
+mod turn;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::{Any, TypeId};
@@ -15,7 +17,6 @@ use std::fmt::Debug;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, ThreadId};
 
 /// A text that is passed to the process that loads the cells.
 #[repr(C)]
@@ -51,15 +52,17 @@ pub enum Topic {
     Unwound = 4,
     /// What the lines of the cell took.
     Profile = 5,
+    /// The cell is left to its thread: the variables that it has taken.
+    Left = 6,
 }
 
 /// Sends a report to the engine.
 pub type Report = unsafe extern "C" fn(topic: u32, texts: *const Text, count: usize);
 
-static HOST: OnceLock<(Report, ThreadId)> = OnceLock::new();
+static HOST: OnceLock<Report> = OnceLock::new();
 
 fn report(topic: Topic, texts: &[&str]) {
-    if let Some((report, _)) = HOST.get() {
+    if let Some(report) = HOST.get().filter(|_| !turn::is_over()) {
         let texts: Vec<Text> = texts.iter().map(|text| Text::of(text)).collect();
         // SAFETY: the texts are valid during the call.
         unsafe { report(topic as u32, texts.as_ptr(), texts.len()) };
@@ -70,11 +73,10 @@ fn report(topic: Topic, texts: &[&str]) {
 // SAFETY: the prefix `taper_` keeps the symbol's name unique, here and below.
 #[unsafe(no_mangle)]
 pub extern "C" fn taper_support_attach(host: Report) {
-    let cell_thread = thread::current().id();
-    if HOST.set((host, cell_thread)).is_err() {
-        return;
+    if HOST.set(host).is_ok() {
+        turn::begin();
+        panics::install_hook();
     }
-    panics::install_hook(cell_thread);
 }
 
 /// Flushes what a cell has printed without a newline.
@@ -97,6 +99,19 @@ pub unsafe extern "C" fn taper_support_forget(name: Text) {
     let removed = variables().0.remove(name);
     // The destructor is the user's code.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(removed)));
+}
+
+/// Makes the calling thread the one that runs the cells, and reports what the cell that goes on has taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn taper_support_leave() {
+    let mut variables = variables();
+    turn::begin();
+    let is_taken = |(name, slot): (&String, &Slot)| slot.is_out.then(|| name.clone());
+    let taken: Vec<String> = variables.0.iter().filter_map(is_taken).collect();
+    variables.leak(&taken);
+    drop(variables);
+    let taken: Vec<&str> = taken.iter().map(|name| &**name).collect();
+    report(Topic::Left, &taken);
 }
 
 static ARGUMENTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -154,13 +169,55 @@ impl Drop for Slot {
 #[derive(Default)]
 struct Variables(HashMap<String, Slot>);
 
-// SAFETY: only the thread that runs the cells reads or drops values.
+// SAFETY: only the thread that runs the cells reads or drops values. When that becomes another one, only values that are
+// `Send` are read or dropped from then on.
 unsafe impl Send for Variables {}
+
+impl Variables {
+    /// Removes variables, and leaves their memory as it is.
+    fn leak(&mut self, names: &[String]) {
+        let slots = names.iter().filter_map(|name| self.0.remove(name));
+        slots.for_each(std::mem::forget);
+    }
+}
 
 fn variables() -> MutexGuard<'static, Variables> {
     static VARIABLES: OnceLock<Mutex<Variables>> = OnceLock::new();
     let variables = VARIABLES.get_or_init(Mutex::default).lock();
-    variables.unwrap_or_else(PoisonError::into_inner)
+    let variables = variables.unwrap_or_else(PoisonError::into_inner);
+    if turn::is_over() {
+        drop(variables);
+        turn::stay();
+    }
+    variables
+}
+
+/// A type, for the question whether its values may be sent to another thread.
+pub struct Sendable<T: ?Sized>(std::marker::PhantomData<T>);
+
+/// The answer for each type that has none of its own.
+pub trait NotSendable {
+    /// Whether its values may be sent to another thread.
+    const IS_SENDABLE: bool = false;
+}
+
+impl<T: ?Sized> NotSendable for Sendable<T> {}
+
+impl<T: ?Sized + Send> Sendable<T> {
+    /// Whether its values may be sent to another thread.
+    pub const IS_SENDABLE: bool = true;
+}
+
+/// Forgets all variables but these, which have these types and may come from another thread. Reports the names of the
+/// others.
+pub fn keep_sendable(kept: &[(&str, TypeId)]) {
+    let mut variables = variables();
+    let is_kept = |(name, slot): &(&String, &Slot)| kept.contains(&(&***name, slot.kind));
+    let others = variables.0.iter().filter(|it| !is_kept(it));
+    let others: Vec<String> = others.map(|(name, _)| name.clone()).collect();
+    variables.leak(&others);
+    drop(variables);
+    report(Topic::Value, &["text/plain", &others.join(" ")]);
 }
 
 /// Takes the value of a variable out of its slot; [`put`] puts it back.
@@ -190,17 +247,23 @@ fn take_out(name: &str, kind: TypeId, layout: Layout) -> *mut u8 {
 /// Puts the value of a variable back that [`take`] took out.
 #[inline]
 pub fn put<T: 'static>(name: &str, value: T) {
-    if let Some(place) = put_in(name) {
+    if let Some(place) = place_of(name) {
         // SAFETY: the slot was made for this type and is empty.
         unsafe { place.cast::<T>().write(value) };
+        put_in(name);
     }
 }
 
-fn put_in(name: &str) -> Option<*mut u8> {
-    let mut variables = variables();
-    let slot = variables.0.get_mut(name)?;
-    slot.is_out = false;
-    Some(slot.value)
+/// Returns where the value of a variable is. A slot that is out is never freed, only forgotten.
+fn place_of(name: &str) -> Option<*mut u8> {
+    variables().0.get(name).map(|slot| slot.value)
+}
+
+/// Notes that the value of a variable is in its slot.
+fn put_in(name: &str) {
+    if let Some(slot) = variables().0.get_mut(name) {
+        slot.is_out = false;
+    }
 }
 
 /// Keeps the value of a new variable.
@@ -209,6 +272,7 @@ pub fn keep<T: 'static>(name: &str, value: T) {
     let place = reserve(name, TypeId::of::<T>(), Layout::new::<T>(), drop_value::<T>);
     // SAFETY: the memory was allocated for this type.
     unsafe { place.cast::<T>().write(value) };
+    put_in(name);
 }
 
 /// # Safety
@@ -235,7 +299,7 @@ fn reserve(name: &str, kind: TypeId, layout: Layout, drop: unsafe fn(*mut u8)) -
         layout,
         kind,
         drop,
-        is_out: false,
+        is_out: true,
     };
     let old = variables().0.insert(name.to_owned(), slot);
     let _ = catch_unwind(AssertUnwindSafe(|| std::mem::drop(old)));

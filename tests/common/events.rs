@@ -136,6 +136,11 @@ impl Events {
         }
     }
 
+    /// Returns the next event, while no cell runs.
+    pub(crate) fn event(&mut self) -> Value {
+        self.next(Instant::now() + FOR_A_CELL)
+    }
+
     fn send(&mut self, request: &Value) {
         writeln!(self.requests, "{request}").expect("the session listens");
     }
@@ -161,6 +166,7 @@ fn add(ran: &mut Ran, mut event: Value) {
     if let (Some(last), "text") = (ran.last_mut(), event["event"].as_str().unwrap_or_default())
         && last["event"] == "text"
         && last["stream"] == event["stream"]
+        && last["late"] == event["late"]
     {
         let joined = format!("{}{}", words(&last["text"]), words(&event["text"]));
         last["text"] = joined.into();

@@ -250,3 +250,19 @@ error[E0308]: mismatched types
         [expected]
     );
 }
+
+/// As rayon does with the panic of one of its threads.
+#[test]
+fn a_panic_that_is_raised_again_has_its_message_and_its_line() {
+    let mut session = session();
+    let ran = session.run("std::panic::resume_unwind(Box::new(String::from(\"mine\")));");
+    assert_eq!(ran, [error("Panic", "mine", 0, &[])]);
+    let cell = "let errors_t = std::thread::spawn(|| {\n    panic!(\"row {}\", 5)\n});\n\
+         std::panic::resume_unwind(errors_t.join().unwrap_err());";
+    let quote = "   2 |     panic!(\"row {}\", 5)";
+    let thread = err("a thread panicked at line 2: row 5\n");
+    assert_eq!(
+        session.run(cell),
+        [thread, error("Panic", "row 5", 2, &[quote])]
+    );
+}

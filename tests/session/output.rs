@@ -1,7 +1,7 @@
 //! Text that a cell prints arrives completely, in order, and in time.
 
-use crate::common::events::{err, out, session, value};
-use serde_json::json;
+use crate::common::events::{err, out, own_session, session, value};
+use serde_json::{Value, json};
 
 #[test]
 fn text_without_a_newline_arrives() {
@@ -58,6 +58,45 @@ fn text_of_another_thread_arrives_while_the_cell_runs() {
         }
     });
     assert_eq!(ran, [out("from a thread")]);
+}
+
+/// Returns the event of text that a thread has printed after its cell.
+fn late(cell: usize, text: &str) -> Value {
+    let mut event = out(text);
+    event["late"] = cell.into();
+    event
+}
+
+/// Each text arrives when it is printed: while another cell runs, and while none does.
+#[test]
+fn a_thread_prints_below_its_own_cell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["first", "second", "third"].map(|name| folder.path().join(name));
+    let mut session = own_session();
+    let [first, second, third] = files.each_ref().map(|file| until_told(file));
+    let code = format!(
+        "let output_go = std::thread::spawn(|| {{\n{first}\nprintln!(\"a\");\n{second}\nprintln!(\"b\");\n\
+         std::thread::spawn(|| print!(\"c\")).join().unwrap();\npanic!(\"at last\");\n}});\n\
+         println!(\"own\");"
+    );
+    let ran = session.run_with(json!({ "code": code, "cell": "x" }), |_| {});
+    assert_eq!(ran, [out("own\n")]);
+    // The first cell of a session is the second request.
+    std::fs::write(&files[0], "").expect("the folder is ours");
+    assert_eq!(session.event(), late(2, "a\n"));
+    let code = format!("println!(\"next\");\n{third}\nprintln!(\"end\");");
+    let mut seen = 0;
+    let ran = session.run_with(json!({ "code": code, "cell": "y" }), |event| {
+        seen += 1;
+        let next = if *event == out("next\n") { 1 } else { 2 };
+        if next == 1 || event["stream"] == "stderr" {
+            std::fs::write(&files[next], "").expect("the folder is ours");
+        }
+    });
+    let mut panic = err("a thread panicked at line 7: at last\n");
+    panic["late"] = 2.into();
+    let expected = [out("next\n"), late(2, "b\nc"), panic, out("end\n")];
+    assert_eq!(ran, expected, "{seen}");
 }
 
 #[test]

@@ -1,26 +1,129 @@
 //! Cells that are interrupted.
 
-use crate::common::events::{err, error, out, session, value};
-use serde_json::json;
+use crate::common::events::{Events, Ran, err, error, out, own_session, session, value};
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const KEPT: &str = "The cell was stopped. Variables of earlier cells are kept.";
 const LOST: &str = "The cell did not stop when asked to, so its process was ended. \
     All variables are lost: run the cells that define them again.";
 
+/// Runs a cell that prints "begun" first, and interrupts it then.
+fn stop(session: &mut Events, body: &str) -> Ran {
+    let code = format!("println!(\"begun\");\n{body}");
+    session.run_with(json!({ "code": code, "interrupt_at": "begun" }), |_| {})
+}
+
+/// Returns the error of a cell that was left to itself, with these lost variables.
+fn left(lost: &str) -> Value {
+    let lost = match lost {
+        "" => "Variables of earlier cells are kept.".to_owned(),
+        lost => format!(
+            "Lost are the variables that it uses, and those that only its thread can use: {lost}. \
+             Run the cells that make them again; all others are kept."
+        ),
+    };
+    let message = format!(
+        "The cell did not stop when asked to, so it was left: it goes on in the background, with the lowest priority, \
+         until it ends or you run `:restart`.\n{lost}"
+    );
+    error("Interrupted", &message, 0, &[])
+}
+
 #[test]
-fn a_loop_that_ignores_an_interrupt_is_killed_after_a_while() {
-    let mut session = session();
-    let mut seen = Instant::now();
-    let request = json!({ "code": "println!(\"begun\");\nloop { std::hint::spin_loop(); }", "interrupt_at": "begun" });
-    let ran = session.run_with(request, |event| {
-        if event["event"] == "text" {
-            seen = Instant::now();
-        }
-    });
-    let took = seen.elapsed();
-    assert_eq!(ran, [out("begun\n"), error("Interrupted", LOST, 0, &[])]);
+fn a_loop_that_ignores_an_interrupt_is_left_to_itself() {
+    let mut session = own_session();
+    session.run(
+        "let stopping_v = vec![46];\nlet stopping_rc = std::rc::Rc::new(47);\nlet stopping_used = 48;",
+    );
+    let began = Instant::now();
+    let ran = stop(
+        &mut session,
+        "let mut n: u64 = stopping_used;\nloop { n = n.wrapping_add(1); std::hint::black_box(n); }",
+    );
+    let took = began.elapsed();
+    let lost = "`stopping_rc`, `stopping_used`";
+    assert_eq!(ran, [out("begun\n"), left(lost)]);
     assert!((2..60).contains(&took.as_secs()), "{took:?}");
+    // Another thread runs the next cells; `taper` and its state go on too.
+    assert_eq!(session.run("stopping_v[0]"), [value("46")]);
+    let ran = session.run("ones(2) + zeros(3)");
+    assert_eq!(ran.last().expect("an error")["name"], "Error", "{ran:?}");
+    assert_eq!(session.run("taper::interrupted()"), [value("false")]);
+    let ran = session.run("stopping_rc");
+    let message = ran[0]["traceback"].to_string();
+    assert!(message.contains("left to itself"), "{message}");
+    // A second time, and a cell that goes on when the next one has begun: nothing happens.
+    let cell = "let (stopping_tx, stopping_rx) = std::sync::mpsc::channel::<i32>();";
+    assert!(session.run(cell).is_empty());
+    let ran = stop(
+        &mut session,
+        "let stopping_got = stopping_rx.recv()?;\nprintln!(\"{stopping_got}\");",
+    );
+    assert_eq!(ran, [out("begun\n"), left("`stopping_rx`")]);
+    let cell =
+        "stopping_tx.send(1)?;\nstd::thread::sleep(std::time::Duration::from_millis(300));\n1";
+    assert_eq!(session.run(cell), [value("1")]);
+}
+
+/// Returns cells that wait, each for something else.
+fn waiting() -> Vec<String> {
+    let folder = "let folder = std::env::temp_dir().join(format!(\"stopping-{}\", std::process::id()));\n\
+         let _ = std::fs::create_dir_all(&folder);\nlet fifo = folder.join(\"fifo\");\n\
+         std::process::Command::new(\"mkfifo\").arg(&fifo).status()?;\n";
+    let all = [
+        "std::net::TcpListener::bind(\"127.0.0.1:0\")?.accept()?;",
+        "std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_secs(1000))).join().unwrap();",
+        "std::fs::File::open(&fifo)?;",
+        "std::future::pending::<()>().await;",
+        "let mut one = [0];\nstd::io::Read::read_exact(&mut std::fs::OpenOptions::new().read(true).write(true).open(&fifo)?, &mut one)?;",
+        "std::process::Command::new(\"sh\").args([\"-c\", \"trap '' INT; exec sleep 1000\"]).spawn()?.wait()?;",
+        "std::process::Command::new(\"sh\").args([\"-c\", \"trap '' INT; exec sleep 1000\"]).output()?;",
+        "std::net::UdpSocket::bind(\"127.0.0.1:0\")?.recv_from(&mut [0; 8])?;",
+        "let server = std::net::TcpListener::bind(\"127.0.0.1:0\")?;\n\
+         std::io::read_to_string(std::net::TcpStream::connect(server.local_addr()?)?)?;",
+        "let files = [std::fs::File::create(&fifo.with_extension(\"lock\"))?, std::fs::File::open(&fifo.with_extension(\"lock\"))?];\n\
+         files[0].lock()?;\nfiles[1].lock()?;",
+    ];
+    all.map(|cell| format!("{{ {folder}{cell} }}")).to_vec()
+}
+
+#[cfg(target_os = "linux")]
+fn stops_and_keeps_variables(cells: &[String]) {
+    let mut session = session();
+    session.run("let stopping_h = 49;");
+    for cell in cells {
+        let ran = stop(&mut session, cell);
+        assert_eq!(
+            ran,
+            [out("begun\n"), error("Interrupted", KEPT, 0, &[])],
+            "{cell}"
+        );
+        assert_eq!(session.run("stopping_h"), [value("49")]);
+    }
+}
+
+/// A call in which a cell waits fails after an interrupt.
+#[test]
+#[cfg(target_os = "linux")]
+fn cells_that_wait_stop_and_variables_are_kept() {
+    stops_and_keeps_variables(&waiting()[..4]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "slow: run by .ci/nightly"]
+fn cells_that_wait_for_anything_stop_and_variables_are_kept() {
+    stops_and_keeps_variables(&waiting()[4..]);
+}
+
+/// What the next cells need is locked.
+#[test]
+#[ignore = "slow: run by .ci/nightly"]
+fn a_cell_that_cannot_be_left_is_killed() {
+    let mut session = session();
+    let ran = stop(&mut session, "let out = std::io::stdout().lock();\nloop {}");
+    assert_eq!(ran, [out("begun\n"), error("Interrupted", LOST, 0, &[])]);
     assert_eq!(session.run("1 + 1"), [value("2")]);
 }
 

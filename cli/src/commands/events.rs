@@ -6,7 +6,8 @@
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that reads standard
 //! input receives `"input"` of the request, then the end of the file. The request `{"interrupt": true}`
 //! stops the cell that is running when the request arrives. A request with the id of a cell, `"cell": "a"`, runs that cell of a
-//! notebook, for `:stale`.
+//! notebook, for `:stale`. What a thread prints or shows after its cell is an event with the number of the last request with such an id, not
+//! after its own, as `"late"`; it may come at any time.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use taper_evaluator::{CellName, Evaluator, Event, Front, Interrupt};
+use taper_evaluator::{CellName, Evaluator, Event, Front, Interrupt, Late};
 use taper_host::process;
 use taper_host::progress::Console;
 use taper_session::workspace::Workspace;
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => taper_session::start_or_defer(work, || ())?,
         false => Box::new(taper_session::start_session(work, &mut Console::new())?),
     };
+    session.set_late(Arc::new(LateEvents));
     for (number, request) in (1..).zip(requests(session.interrupter())) {
         let request = request?;
         if let Some(id) = request.cell {
@@ -96,6 +98,20 @@ fn requests(interrupter: Arc<dyn Interrupt>) -> Receiver<Result<Request>> {
         }
     });
     requests
+}
+
+/// Writes what threads do after their cell.
+struct LateEvents;
+
+impl Late for LateEvents {
+    fn event(&self, cell: &CellName, event: Event) {
+        let event = serde_json::to_value(event).map(|mut event| {
+            event["late"] = cell.number.into();
+            event
+        });
+        // If the reader has closed the pipe, it needs no more events.
+        let _ = event.map(|event| write(&event));
+    }
 }
 
 struct Pipe {

@@ -8,6 +8,7 @@ use crate::compile::shared::Shared;
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::error::Failure;
+use crate::faults::Sources;
 use crate::interrupt::{Control, Interrupter};
 use crate::known::Known;
 use crate::plan::Input;
@@ -69,7 +70,8 @@ impl Engine {
             paths: HashMap::new(),
             checking: None,
             known: Known::new(self.known.cache.clone()),
-            sources: HashMap::new(),
+            sources: Sources::default(),
+            late: self.late.clone(),
             written: HashSet::new(),
             built: HashMap::new(),
             shared: Shared::default(),

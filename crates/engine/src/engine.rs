@@ -9,17 +9,18 @@ use crate::config::Config;
 use crate::diagnostic::Diagnostic;
 use crate::effects::Effects;
 use crate::error::{Failure, Result};
+use crate::faults::Sources;
 use crate::interrupt::{Control, Interrupter};
 use crate::items::Items;
 use crate::known::Known;
 use crate::opaque::Gone;
-use crate::process::Process;
+use crate::process::{Late, Process};
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use taper_evaluator::Stream;
@@ -100,8 +101,9 @@ pub struct Engine {
     pub(crate) checking: Option<Checking>,
     /// What was compiled before, also by other engines.
     pub(crate) known: Known,
-    /// The cells by the names of their files: the last number with this text, and the text.
-    pub(crate) sources: HashMap<String, (u32, Arc<str>)>,
+    pub(crate) sources: Sources,
+    /// Receives what threads of earlier cells do.
+    pub(crate) late: Late,
     /// The files with items that are in the folder.
     pub(crate) written: HashSet<String>,
     /// The packages as they were compiled.
@@ -151,7 +153,8 @@ impl Engine {
             paths: HashMap::new(),
             checking: None,
             known: Known::new(Cache::new(config.cache.clone())),
-            sources: HashMap::new(),
+            sources: Sources::default(),
+            late: Arc::new(Mutex::new(Box::new(|_, _| {}))),
             written: HashSet::new(),
             built: built(&config.packages),
             shared,
@@ -227,22 +230,6 @@ impl Engine {
         Arc::make_mut(&mut self.config).cell_environment = variables;
     }
 
-    /// Passes on what threads have printed since their cell ended.
-    ///
-    /// # Errors
-    ///
-    /// When the output cannot be read.
-    pub fn read_output(&mut self, listen: &mut dyn FnMut(Event)) -> Result<(), crate::Error> {
-        let Some(process) = &mut self.process else {
-            return Ok(());
-        };
-        process.read(&mut |event| {
-            if let crate::process::Event::Text(stream, text) = event {
-                listen(Event::Text { stream, text });
-            }
-        })
-    }
-
     /// Forgets what was in the process, which has ended or will be ended.
     pub(crate) fn forget_process(&mut self) -> Vec<String> {
         self.process = None;
@@ -281,7 +268,7 @@ impl Engine {
     pub(crate) fn start_process(&mut self) -> Result<()> {
         let support = self.compiler.support().to_owned();
         let libraries = [vec![support], self.libraries()].concat();
-        self.process = Some(Process::start(&self.config, libraries)?);
+        self.process = Some(Process::start(&self.config, libraries, self.late.clone())?);
         Ok(())
     }
 

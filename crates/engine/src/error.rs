@@ -49,6 +49,9 @@ pub enum Failure {
         /// Whether the process was killed.
         is_killed: bool,
     },
+    /// The cell was interrupted and did not stop. It goes on, on a thread of its own. The variables that it uses are lost,
+    /// and those that only that thread can use.
+    Left,
     /// The process ended while the cell ran. All variables are lost.
     Ended(End),
     /// The engine failed.

@@ -4,18 +4,16 @@ use crate::cell::work::Work;
 use crate::cell::{self, Parsed, ParsedItem};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Engine, Event, Outcome};
-use crate::error::{Error, Failure, Fault, Place};
+use crate::error::{Error, Failure, Place};
 use crate::file::file_of_cell;
 use crate::known::Compiled;
 use crate::opaque::{Gone, Opaque};
 use crate::panics::Panics;
 use crate::plan::{Input, Plan};
-use crate::process::wire::{self, Report, Request};
+use crate::process::wire::{Report, Request};
 use crate::process::{self, Ran};
 use crate::repair::Repairs;
 use crate::variables::Variable;
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The code of the engine's own warning.
@@ -60,7 +58,11 @@ impl Engine {
         self.evaluate_input(input, listen)
     }
 
-    fn evaluate_input(&mut self, input: Input, listen: &mut dyn FnMut(Event)) -> Outcome {
+    pub(crate) fn evaluate_input(
+        &mut self,
+        input: Input,
+        listen: &mut dyn FnMut(Event),
+    ) -> Outcome {
         let control = self.control.clone();
         let _busy = control.begin();
         self.number += 1;
@@ -92,11 +94,9 @@ impl Engine {
         outcome: &mut Outcome,
         listen: &mut dyn FnMut(Event),
     ) -> Result<(), Failure> {
-        self.read_output(listen)?;
         self.settle();
         let name = file_of_cell(input.source);
-        self.sources
-            .insert(name, (self.number, input.source.into()));
+        self.sources.insert(name, self.number, input.source);
         let began = Instant::now();
         let compiled = self.compile(input);
         outcome.compilation = began.elapsed();
@@ -113,6 +113,7 @@ impl Engine {
         }
         self.compiler.prepare(&[Work::Little]);
         let request = Request::Run {
+            cell: self.number,
             library: compiled.library.clone(),
             arguments: input.arguments.to_vec(),
             is_global: plan.items.defines_statics(),
@@ -127,6 +128,11 @@ impl Engine {
         match ran {
             Ran::Ended(times) => outcome.times = Some(times),
             Ran::NotLoaded(why) => return Err(Error::Load(why).into()),
+            Ran::Left { taken } => {
+                self.commit(plan, compiled, false, outcome);
+                outcome.lost.extend(self.keep_sendable(taken));
+                return Err(Failure::Left);
+            }
             Ran::Gone(end) => {
                 outcome.lost = self.forget_process();
                 self.items = plan.items;
@@ -140,10 +146,7 @@ impl Engine {
 
     /// Returns the text of a line of a cell, as far as the cell is still in use.
     pub fn line(&self, place: Place) -> Option<String> {
-        let mut sources = self.sources.values();
-        let (_, text) = sources.find(|(number, _)| *number == place.cell)?;
-        let line = text.lines().nth(place.line.checked_sub(1)?)?.trim();
-        (!line.is_empty()).then(|| line.to_owned())
+        self.sources.line(place)
     }
 
     /// Runs a compiled cell. Returns how the request ended, and why the cell did not come to its end.
@@ -153,7 +156,7 @@ impl Engine {
         listen: &mut dyn FnMut(Event),
     ) -> Result<(Ran, Option<Failure>), Error> {
         let sources = &self.sources;
-        let fault = |it| fault(it, sources);
+        let fault = |it| sources.fault(it);
         let mut failure = None;
         let mut panics = Panics::default();
         let mut pass_on = |event| match event {
@@ -175,12 +178,14 @@ impl Engine {
                     }
                     failure = Some(Failure::Panic(ended));
                 }
-                Report::ThreadPanic { thread, fault: it } => {
+                Report::ThreadPanic {
+                    thread, fault: it, ..
+                } => {
                     let fault = fault(it);
                     panics.in_thread(fault.clone());
                     listen(Event::ThreadPanic { thread, fault });
                 }
-                Report::NotLoaded(_) | Report::End(_) => {}
+                Report::NotLoaded(_) | Report::Left { .. } | Report::End(_) => {}
             },
         };
         let process = self.process.as_mut().expect("it was started");
@@ -290,20 +295,5 @@ impl Engine {
         outcome.moved = moved;
         outcome.frozen = frozen.into_iter().collect();
         self.find_paths(source, &outcome.defined);
-    }
-}
-
-/// Finds the cell in which a fault happened.
-fn fault(fault: wire::Fault, sources: &HashMap<String, (u32, Arc<str>)>) -> Fault {
-    let file = fault.file.rsplit('/').next().unwrap_or_default();
-    let cell = sources.get(file.split('.').next().unwrap_or_default());
-    let place = cell.map(|(cell, _)| Place {
-        cell: *cell,
-        line: fault.line,
-    });
-    Fault {
-        message: fault.message,
-        place,
-        is_error: fault.is_error,
     }
 }

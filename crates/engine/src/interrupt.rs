@@ -5,8 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_host::mutex::lock;
 
-/// How long a cell may take to notice that it was asked to stop.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a cell that was asked to stop is asked again: it may have begun in the meantime.
+const REMINDER: Duration = Duration::from_millis(100);
+/// How long a cell may take to notice that it was asked to stop, until its wait for a future ends.
+const UNTIL_NO_WAIT: Duration = Duration::from_secs(1);
+/// How long it may take until it is left to its thread.
+const UNTIL_LEFT: Duration = Duration::from_secs(3);
+/// How long it may take until its process is killed.
+const UNTIL_KILLED: Duration = Duration::from_secs(6);
 
 /// What runs, and whether it was asked to stop.
 #[derive(Clone, Default)]
@@ -19,9 +25,21 @@ struct State {
     compiler: Option<u32>,
     cells: Option<u32>,
     asked: Option<Instant>,
+    reminded: Option<Instant>,
+    /// Whether the cell that runs was left to its thread.
+    is_left: bool,
     is_killed: bool,
     /// What is compiled ahead.
     ahead: Option<Control>,
+}
+
+/// What is done with a cell that does not notice that it was asked to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// The wait for a future ends.
+    StopWaiting,
+    /// It is left to its thread, and another thread runs the next cell.
+    Leave,
 }
 
 /// Interrupts the cell of an engine, from any thread.
@@ -33,13 +51,14 @@ impl Interrupter {
         Interrupter(control.clone())
     }
 
-    /// Asks the cell that is evaluated to stop. Its compiler is killed; its process is killed if the cell does
-    /// not stop within three seconds. Stops what is compiled [ahead](crate::Ahead).
-    pub fn interrupt(&self) {
+    /// Asks the cell that is evaluated to stop. Its compiler is killed. If the cell does not stop within three seconds, it
+    /// is left to its thread; if that is not possible, its process is killed. Stops what is compiled
+    /// [ahead](crate::Ahead). Returns whether a cell is evaluated.
+    pub fn interrupt(&self) -> bool {
         let mut state = lock(&self.0.0);
         state.stop_ahead();
         if !state.is_busy {
-            return;
+            return false;
         }
         // A second one, from an impatient user, counts as the first.
         state.asked.get_or_insert_with(Instant::now);
@@ -49,10 +68,9 @@ impl Interrupter {
         if let Some(cells) = state.cells {
             signal(cells, Signal::INT);
         }
+        true
     }
-}
 
-impl Interrupter {
     /// Kills the process of the cell that runs.
     pub fn kill(&self) {
         let mut state = lock(&self.0.0);
@@ -113,6 +131,7 @@ impl Control {
     pub(crate) fn set_cells(&self, group: Option<u32>) {
         let mut state = lock(&self.0);
         state.cells = group;
+        (state.reminded, state.is_left) = (None, false);
         if let (Some(group), true) = (group, state.asked.is_some()) {
             signal(group, Signal::INT);
         }
@@ -128,18 +147,30 @@ impl Control {
         lock(&self.0).is_killed
     }
 
-    /// Interrupts the running cell again, or kills its process if it was asked long ago.
-    pub(crate) fn remind(&self) {
+    /// Interrupts the running cell again, if it was asked to stop, or kills its process after a long time. Returns what
+    /// else is to be done with it now.
+    pub(crate) fn insist(&self) -> Option<Step> {
         let mut state = lock(&self.0);
-        let (Some(cells), Some(asked)) = (state.cells, state.asked) else {
-            return;
-        };
-        if asked.elapsed() < PATIENCE {
-            signal(cells, Signal::INT);
-        } else {
+        let (cells, asked) = (state.cells?, state.asked?);
+        let waited = asked.elapsed();
+        if waited >= UNTIL_KILLED {
             state.is_killed = true;
             signal(cells, Signal::KILL);
+            return None;
         }
+        if state.is_left {
+            return None;
+        }
+        if waited >= UNTIL_LEFT {
+            state.is_left = true;
+            return Some(Step::Leave);
+        }
+        if state.reminded.is_some_and(|last| last.elapsed() < REMINDER) {
+            return None;
+        }
+        state.reminded = Some(Instant::now());
+        signal(cells, Signal::INT);
+        (waited >= UNTIL_NO_WAIT).then_some(Step::StopWaiting)
     }
 }
 

@@ -46,7 +46,8 @@
 //! Each cell is a crate of the same name with the same items, so a type has the same identity and the same layout in all of them.
 //! `items` follows which types change when an item does, through all types that mention it; variables of such a type are
 //! dropped before the cell runs, by the code that made them. The slots check identity, size and alignment once more. Libraries are never
-//! unloaded. Values are used by one thread.
+//! unloaded. Values are used by one thread. If a cell cannot be stopped, another thread takes its place and has only the values
+//! of types that are `Send`; the others stay with the thread of the cell (`late.rs`).
 //!
 //! # Files, from the bottom up
 //!
@@ -75,8 +76,9 @@
 //! | `ahead.rs` | compiles a cell before it is evaluated |
 //! | `profile.rs` | what the lines of a cell took |
 //! | `surroundings.rs` | what a cell can use, for an editor |
-//! | `panics.rs` | which panic ended a cell |
-//! | `../support.rs`, `../panics.rs`, `../profile.rs` | what is compiled for the cells: slots, values; panics; lines that are measured |
+//! | `panics.rs`, `faults.rs` | which panic ended a cell; in which cell it was |
+//! | `late.rs` | threads that go on after their cell |
+//! | `../support.rs`, `../panics.rs`, `../profile.rs`, `../futures.rs`, `../turn.rs` | what is compiled for the cells: slots, values; panics; lines that are measured; futures; the thread that runs them |
 
 mod ahead;
 mod attempts;
@@ -89,6 +91,7 @@ mod effects;
 mod engine;
 mod error;
 mod evaluation;
+mod faults;
 mod file;
 mod glue;
 mod hook;
@@ -96,6 +99,7 @@ mod interior;
 mod interrupt;
 mod items;
 mod known;
+mod late;
 mod macros;
 mod needs;
 mod observe;
@@ -128,6 +132,7 @@ pub use needs::{CellSource, needed};
 pub use opaque::Gone;
 pub use packages::Replaced;
 pub use process::host::Host;
+pub use process::link::send_printed;
 pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use stale::{Cell, Graph, How, Reason, Stale};
 pub use surroundings::Surroundings;

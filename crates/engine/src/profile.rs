@@ -111,6 +111,11 @@ impl Allocations {
         self.is_counting.load(Relaxed) != 0
     }
 
+    /// Stops counting.
+    pub fn stop(&self) {
+        self.is_counting.store(0, Relaxed);
+    }
+
     /// Counts an allocation of this many bytes.
     pub fn add(&self, bytes: usize) {
         self.count.fetch_add(1, Relaxed);

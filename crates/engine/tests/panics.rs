@@ -31,7 +31,7 @@ fn a_panic_that_no_hook_reports_has_its_message() {
 
 #[test]
 fn any_value_that_has_a_text_is_a_message() {
-    let none = "the value of the panic is no text, error or number";
+    let none = "the value of the panic is not a text, an error or a number";
     check_each(&[
         ("\nstd::panic::panic_any(5)", "panic at 1:2: 5"),
         ("std::panic::panic_any(2.5f32)", "panic at 2:1: 2.5"),

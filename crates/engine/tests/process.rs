@@ -34,49 +34,6 @@ fn redirected_streams_come_back() {
 }
 
 #[test]
-fn an_interrupt_ends_a_cell() {
-    let mut cells = Cells::start();
-    cells.run("let n = 1;");
-    let interrupter = cells.engine.interrupter();
-    let folder = tempfile::tempdir().expect("a folder");
-    let mark = folder.path().join("the-cell-runs");
-    let cell = format!("std::fs::write({mark:?}, \"\")?;\nloop {{}}");
-    let stop = std::thread::spawn(move || {
-        while !mark.exists() {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        interrupter.interrupt();
-    });
-    let (_, outcome) = cells.evaluate(&cell);
-    stop.join().expect("it ends");
-    assert!(matches!(
-        outcome.failure,
-        Some(Failure::Interrupted { is_killed: true })
-    ));
-    cells.check("1 + 1", "= 2");
-}
-
-#[test]
-fn output_after_the_end_of_a_cell_arrives() {
-    let mut cells = Cells::start();
-    cells.run("std::thread::spawn(|| { std::thread::sleep(std::time::Duration::from_millis(200)); println!(\"late\"); });");
-    let mut said = String::new();
-    for _ in 0..100 {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        let read = cells.engine.read_output(&mut |event| {
-            if let taper_engine::Event::Text { text, .. } = event {
-                said += &text;
-            }
-        });
-        read.expect("it is read");
-        if said.ends_with('\n') {
-            break;
-        }
-    }
-    assert_eq!(said, "late\n");
-}
-
-#[test]
 fn compiled_packages_are_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("greeter.rs");

@@ -4,6 +4,7 @@
 #[allow(
     dead_code,
     unreachable_pub,
+    unused_imports,
     reason = "cells use the rest, from outside"
 )]
 mod support;

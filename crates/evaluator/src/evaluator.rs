@@ -13,6 +13,13 @@ pub trait Evaluator: Send {
     /// Returns an error if the cell fails. The front has already received this error as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
 
+    /// Sets where the events of cells go that have ended. Without it, they are events of the next cell, if the evaluator has
+    /// any.
+    fn set_late(&mut self, late: Arc<dyn Late>) {
+        // The cells of most evaluators start no threads.
+        let _ = late;
+    }
+
     /// Sets which cell the next [`Evaluator::execute`] runs. Without it, the code belongs to no cell.
     fn begin_cell(&mut self, cell: &CellName) {
         // Most evaluators do not compare cells.
@@ -89,6 +96,13 @@ pub trait Front {
 
     /// Asks the user for a line of input; `None` where no user can be asked.
     fn input(&mut self, prompt: &str, password: bool) -> Option<String>;
+}
+
+/// The side of a [`Front`] that receives the events of cells that have ended: a thread that a cell has started goes on, and
+/// prints, shows or updates something.
+pub trait Late: Send + Sync {
+    /// Receives an event of a cell. Called from a thread of the evaluator's, at any time, also while another cell runs.
+    fn event(&self, cell: &CellName, event: Event);
 }
 
 /// Stops the running cell, from any thread.

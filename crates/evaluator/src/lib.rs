@@ -44,5 +44,5 @@ pub mod record;
 pub mod text;
 
 pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator, IsComplete};
-pub use evaluator::{Front, Interrupt, StaleCell, Variable};
+pub use evaluator::{Front, Interrupt, Late, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};

@@ -1,6 +1,8 @@
 //! The evaluator, or the error with which its start failed, and calls that survive a panic.
 
 use super::error::{StartResult, chain};
+use super::late::LateOutputs;
+use super::outgoing::OutboxSender;
 use super::shared::Shared;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,29 +15,40 @@ use taper_evaluator::event::CellError;
 pub(super) struct Evaluation {
     pub(super) evaluator: Result<Box<dyn Evaluator>, CellError>,
     pub(super) shared: Arc<Shared>,
+    pub(super) late: Arc<LateOutputs>,
     /// The execution count of the next cell.
     pub(super) count: usize,
 }
 
 impl Evaluation {
-    /// Starts the evaluator.
-    pub(super) fn start(start: impl FnOnce() -> StartResult, shared: Arc<Shared>) -> Self {
-        let evaluator = caught(start).and_then(|started| {
+    /// Starts the evaluator. Outputs of cells that have ended go through `outbox`.
+    pub(super) fn start(
+        start: impl FnOnce() -> StartResult,
+        shared: Arc<Shared>,
+        outbox: OutboxSender,
+    ) -> Self {
+        let late = LateOutputs::new(outbox, shared.clone());
+        let mut evaluator = caught(start).and_then(|started| {
             started.map_err(|error| cell_error("StartError", chain(error.as_ref())))
         });
-        match &evaluator {
-            Ok(evaluator) => shared.set_started(evaluator.interrupter()),
+        match &mut evaluator {
+            Ok(evaluator) => {
+                evaluator.set_late(late.clone());
+                shared.set_started(evaluator.interrupter());
+            }
             Err(error) => eprintln!("taper: the evaluator did not start: {}", error.message),
         }
         Self {
             evaluator,
             shared,
+            late,
             count: 1,
         }
     }
 
-    /// Stops what the evaluator does ahead.
+    /// Stops what the evaluator does ahead, and what its cells still do.
     pub(super) fn stop(&self) {
+        self.late.close();
         if let Ok(evaluator) = &self.evaluator {
             evaluator.interrupter().interrupt();
         }

@@ -39,7 +39,7 @@ pub(super) fn spawn(
         .name("evaluation".to_owned())
         .stack_size(STACK);
     let run = move || {
-        let mut evaluation = Evaluation::start(start, shared);
+        let mut evaluation = Evaluation::start(start, shared, outbox.clone());
         while let Some(job) = next(&queue, &mut evaluation) {
             handle(&mut evaluation, job, outbox.clone());
         }

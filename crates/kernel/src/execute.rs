@@ -3,13 +3,12 @@
 use super::evaluation::{Evaluation, caught, cell_error};
 use super::expressions::evaluate;
 use super::marks;
-use super::media::media;
+use super::outputs::publish;
 use super::request::Request;
 use super::shared::Shared;
 use jupyter_protocol::{
-    ClearOutput, DisplayData, ErrorOutput, ExecuteInput, ExecuteReply, ExecuteRequest,
-    ExecuteResult, ExecutionCount, ExpressionResult, InputRequest, Payload, ReplyError,
-    ReplyStatus, Transient, UpdateDisplayData,
+    ExecuteInput, ExecuteReply, ExecuteRequest, ExecutionCount, ExpressionResult, InputRequest,
+    Payload, ReplyError, ReplyStatus,
 };
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -69,6 +68,7 @@ pub(super) fn execute(
         (Err(error), _) => Err(error.clone()),
         (Ok(evaluator), _) => {
             if cell.store_history && !cell.silent {
+                evaluation.late.begin_cell(request, cell, evaluation.count);
                 evaluator.begin_cell(&marks::cell(request, evaluation.count));
                 marks::keep(&shared, request, evaluation.count);
                 marks::progress(&shared, request, "compiling");
@@ -76,6 +76,7 @@ pub(super) fn execute(
             caught(|| evaluator.execute(&cell.code, &mut front)).flatten()
         }
     };
+    evaluation.late.end_cell();
     let (outcome, result, next_input) = front.finish(outcome);
     let values = match &outcome {
         Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
@@ -240,52 +241,6 @@ impl Front for CellFront<'_> {
         let answer = self.shared.prompts.open(&question)?;
         self.request.ask(question);
         answer.recv().ok()
-    }
-}
-
-fn publish(request: &Request, event: Event, execution_count: ExecutionCount) {
-    match event {
-        Event::Text { stream, text } => request.text(stream, text),
-        Event::Display {
-            data,
-            metadata,
-            display_id,
-        } => request.publish(DisplayData {
-            data: media(data),
-            metadata,
-            transient: display_id.map(transient),
-        }),
-        Event::UpdateDisplay {
-            data,
-            metadata,
-            display_id,
-        } => request.publish(UpdateDisplayData {
-            data: media(data),
-            metadata,
-            transient: transient(display_id),
-        }),
-        Event::Clear { wait } => request.publish(ClearOutput { wait }),
-        // Part of the reply.
-        Event::NextInput { .. } => {}
-        Event::Result { data, metadata } => request.publish(ExecuteResult {
-            execution_count,
-            data: media(data),
-            metadata,
-            transient: Some(Transient::default()),
-        }),
-        Event::Error(error) => request.publish(ErrorOutput {
-            ename: error.name,
-            evalue: error.message,
-            traceback: error.traceback,
-        }),
-        // Published by `CellFront::event`.
-        Event::Widget { .. } => {}
-    }
-}
-
-fn transient(display_id: String) -> Transient {
-    Transient {
-        display_id: Some(display_id),
     }
 }
 

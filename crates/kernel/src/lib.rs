@@ -31,7 +31,8 @@
 //! 3. `evaluation_thread` takes the request from the queue. Only this thread blocks: everything else
 //!    runs on one thread with an asynchronous runtime.
 //! 4. `execute` runs the cell, unless an earlier cell failed or was interrupted, and publishes its
-//!    events (`media` converts MIME bundles). If the cell asks for input, it waits in `prompts`.
+//!    events (`outputs`; `media` converts MIME bundles). If the cell asks for input, it waits in `prompts`. What threads of
+//!    cells print after their cell goes through `late`.
 //! 5. `outbox` is the only task that sends, one message after the other, so a cell's outputs arrive
 //!    before its reply and its `idle` without any sleep. `publisher` has a queue for each front end, so
 //!    that no front end waits for another (`zmtp` is its protocol). The outbox joins small pieces of text,
@@ -63,12 +64,14 @@ mod history;
 mod inbox;
 mod introspect;
 mod kept;
+mod late;
 mod lifecycle;
 mod listener;
 mod marks;
 mod media;
 mod outbox;
 mod outgoing;
+mod outputs;
 mod prompts;
 mod publisher;
 mod request;

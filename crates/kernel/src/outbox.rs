@@ -204,7 +204,9 @@ impl Outbox {
     }
 
     async fn add_text(&mut self, cause: Arc<JupyterMessage>, stream: Stream, text: String) {
-        if self.text.as_ref().is_some_and(|old| old.stream != stream) {
+        let continues =
+            |old: &Pending| old.stream == stream && old.cause.header.msg_id == cause.header.msg_id;
+        if !self.text.as_ref().is_none_or(continues) {
             self.flush_text().await;
         }
         let pending = self.text.get_or_insert_with(|| Pending {

@@ -7,37 +7,25 @@ use jupyter_protocol::{
 };
 use serde::Serialize;
 use serde_json::Value;
+use std::ops::Deref;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
 
-/// A request that publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by
-/// then, it replies with an error.
-pub(super) struct Request {
+/// A request, as the parent of what is published because of it.
+pub(super) struct Parent {
     message: Arc<JupyterMessage>,
     outbox: OutboxSender,
-    answered: bool,
 }
 
-impl Request {
-    /// Begins to handle a message, whose replies and outputs go through `outbox`.
-    pub(super) fn begin(message: Arc<JupyterMessage>, outbox: OutboxSender) -> Self {
-        let request = Self {
-            message,
-            outbox,
-            answered: false,
-        };
-        request.publish(Status::busy());
-        request
+impl Parent {
+    /// Publishes through `outbox`.
+    pub(super) fn new(message: Arc<JupyterMessage>, outbox: OutboxSender) -> Parent {
+        Parent { message, outbox }
     }
 
-    /// Returns the content of the request.
-    pub(super) fn content(&self) -> &JupyterMessageContent {
-        &self.message.content
-    }
-
-    /// Returns the metadata of the request.
-    pub(super) fn metadata(&self) -> &Value {
-        &self.message.metadata
+    /// Returns the request.
+    pub(super) fn message(&self) -> &JupyterMessage {
+        &self.message
     }
 
     /// Publishes `content` to all front ends, with this request as the parent.
@@ -60,6 +48,43 @@ impl Request {
             stream,
             text,
         });
+    }
+}
+
+/// A request that publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by
+/// then, it replies with an error.
+pub(super) struct Request {
+    parent: Parent,
+    answered: bool,
+}
+
+impl Deref for Request {
+    type Target = Parent;
+
+    fn deref(&self) -> &Parent {
+        &self.parent
+    }
+}
+
+impl Request {
+    /// Begins to handle a message, whose replies and outputs go through `outbox`.
+    pub(super) fn begin(message: Arc<JupyterMessage>, outbox: OutboxSender) -> Self {
+        let request = Self {
+            parent: Parent::new(message, outbox),
+            answered: false,
+        };
+        request.publish(Status::busy());
+        request
+    }
+
+    /// Returns the content of the request.
+    pub(super) fn content(&self) -> &JupyterMessageContent {
+        &self.message.content
+    }
+
+    /// Returns the metadata of the request.
+    pub(super) fn metadata(&self) -> &Value {
+        &self.message.metadata
     }
 
     /// Creates a question to the sender of this request; [`Request::ask`] sends it.

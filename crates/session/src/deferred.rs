@@ -11,8 +11,8 @@ use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use taper_evaluator::{
-    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, StaleCell,
-    Variable,
+    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, Late, MimeBundle,
+    StaleCell, Variable,
 };
 use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
@@ -34,6 +34,7 @@ pub fn start_or_defer(
     }
     Ok(Box::new(Deferred {
         state: State::Waiting(work),
+        late: None,
         started: Some(Box::new(started)),
         interrupter: Arc::default(),
     }))
@@ -41,6 +42,7 @@ pub fn start_or_defer(
 
 struct Deferred {
     state: State,
+    late: Option<Arc<dyn Late>>,
     started: Option<Box<dyn FnOnce() + Send>>,
     interrupter: Arc<Interrupter>,
 }
@@ -77,9 +79,12 @@ impl Deferred {
         let State::Waiting(work) = std::mem::replace(&mut self.state, failed) else {
             return Ok(());
         };
-        let session = start_built(work, built).inspect_err(|error| {
+        let mut session = start_built(work, built).inspect_err(|error| {
             self.state = State::Failed(describe(error));
         })?;
+        if let Some(late) = self.late.take() {
+            session.set_late(late);
+        }
         let _ = self.interrupter.session.set(session.interrupter());
         self.state = State::Started(Box::new(session));
         if let Some(started) = self.started.take() {
@@ -107,6 +112,13 @@ impl Evaluator for Deferred {
         };
         front.event(Event::Error(error.clone()));
         Err(error)
+    }
+
+    fn set_late(&mut self, late: Arc<dyn Late>) {
+        match self.session() {
+            Some(session) => session.set_late(late),
+            None => self.late = Some(late),
+        }
     }
 
     fn begin_cell(&mut self, cell: &CellName) {

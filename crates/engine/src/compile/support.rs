@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use taper_host::error::Context as _;
 
 /// The files, the crate's root first.
-pub(super) const SOURCES: [(&str, &str); 4] = [
+pub(super) const SOURCES: [(&str, &str); 5] = [
     ("support.rs", include_str!("../../support.rs")),
     ("futures.rs", include_str!("../../futures.rs")),
     ("panics.rs", include_str!("../../panics.rs")),
     ("profile.rs", include_str!("../../profile.rs")),
+    ("turn.rs", include_str!("../../turn.rs")),
 ];
 
 /// Compiles the library in the shared folder, unless that is done, and returns its path.

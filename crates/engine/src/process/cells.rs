@@ -1,23 +1,27 @@
 //! The process that runs the cells: loads each compiled cell and calls it.
 //!
 //! The process is this program, started again. It contains its own copy of Rust's library; the cells share
-//! another one, with `support.rs`. So what needs that copy, such as the hook for panics, is there.
+//! another one, with `support.rs`. So what needs that copy, such as the hook for panics, is there ([`link`]).
+//!
+//! One thread listens to the engine, and another one, at first the main thread, runs the cells. If a cell cannot be
+//! stopped, it is left to that thread, and a new thread runs the next cells ([`leave`]).
 
 use super::host::Host;
-use super::wire::{self, Fault, Report, Request};
+use super::link::{self, flush, send};
+use super::wire::{self, Report, Request};
 use crate::parts::FUNCTION;
-use crate::profile::{Allocations, Profile};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+use libloading::os::unix::{RTLD_GLOBAL, RTLD_LOCAL};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_evaluator::record::Times;
 use taper_host::mutex::lock;
@@ -26,52 +30,15 @@ use taper_host::process::duplicate;
 /// The first argument with which this program becomes the process.
 pub(crate) const ARGUMENT: &str = "__taper_engine_cells";
 
-/// How often what a cell printed without a newline is passed on.
-const FLUSH: Duration = Duration::from_millis(50);
+/// The stack of a thread that runs cells in place of the main thread, which usually has the same size.
+const STACK: usize = 8 << 20;
 
-/// How often to look whether a report was read, every tenth of a millisecond.
-#[cfg(target_os = "linux")]
-const PATIENCE: usize = 10_000;
-
-static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
-static SUPPORT: OnceLock<Support> = OnceLock::new();
-static HOST: OnceLock<&(dyn Host + Sync)> = OnceLock::new();
-static IS_RUNNING: AtomicBool = AtomicBool::new(false);
-
-/// Whether an interrupt has arrived that no wait was told of.
-static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// A file that is closed while a library is loaded: after cells that have left no descriptor, a cell that closes files
-/// can still run.
-static RESERVE: Mutex<Option<File>> = Mutex::new(None);
-
-/// Functions of `support.rs`.
-struct Support {
-    flush: extern "C" fn(),
-    forget: unsafe extern "C" fn(Text),
-    pass: unsafe extern "C" fn(*const Text, usize),
-    stop_waiting: extern "C" fn(),
-}
-
-/// A text of another copy of Rust's library.
-#[repr(C)]
-struct Text {
-    start: *const u8,
-    length: usize,
-}
-
-impl Text {
-    fn of(text: &str) -> Text {
-        Text {
-            start: text.as_ptr(),
-            length: text.len(),
-        }
-    }
-}
+/// The evaluation that runs, until its cell has ended or is left.
+static RUNNING: Mutex<Option<u32>> = Mutex::new(None);
 
 /// Answers requests until the engine closes the socket.
 pub(crate) fn run(host: &'static (dyn Host + Sync)) -> ExitCode {
-    match serve(*HOST.get_or_init(|| host)) {
+    match serve(link::set_host(host)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -80,234 +47,151 @@ pub(crate) fn run(host: &'static (dyn Host + Sync)) -> ExitCode {
     }
 }
 
-fn serve(host: &dyn Host) -> io::Result<()> {
+fn serve(host: &'static (dyn Host + Sync)) -> io::Result<()> {
     // With what the cells have started.
     taper_host::process::when_parent_ends(|| {
         let _ = kill_current_process_group(Signal::KILL);
     });
-    note_interrupts();
-    let streams = Streams::take()?;
-    let mut socket = UnixStream::from(duplicate(stdio::stdin())?);
-    SOCKET.get_or_init(|| Mutex::new(socket.try_clone().expect("a socket can be cloned")));
+    ignore_interrupts();
+    let streams = Arc::new(Streams::take()?);
+    let socket = UnixStream::from(duplicate(stdio::stdin())?);
+    link::set_socket(socket.try_clone()?);
     stdio::dup2_stdin(File::open("/dev/null")?)?;
     host.start()?;
-    while let Some(request) = wire::receive(&mut socket)? {
-        let clock = Clock::start();
-        let report = match answer(&request, host) {
-            Ok(()) => Report::End(clock.times()),
-            Err(error) => Report::NotLoaded(taper_host::error::describe(&error)),
-        };
-        streams.restore();
-        send(&report)?;
-    }
-    Ok(())
+    let (requests, work) = channel();
+    let worker = Worker { host, streams };
+    let listener = worker.clone();
+    std::thread::Builder::new().spawn(move || listener.listen(socket, requests))?;
+    worker.work(work)
 }
 
-fn answer(request: &Request, host: &dyn Host) -> Result<(), libloading::Error> {
-    match request {
-        Request::Load { libraries } => {
-            for library in libraries {
-                let library = load(library, RTLD_GLOBAL)?;
-                attach(&library)?;
+/// What each thread needs to answer requests.
+#[derive(Clone)]
+struct Worker {
+    host: &'static (dyn Host + Sync),
+    streams: Arc<Streams>,
+}
+
+impl Worker {
+    /// Passes requests on to the thread that runs the cells, until the engine closes the socket.
+    fn listen(self, mut socket: UnixStream, mut requests: Sender<Request>) {
+        while let Ok(Some(request)) = wire::receive(&mut socket) {
+            match request {
+                Request::StopWaiting => link::stop_waiting(),
+                Request::Leave { cell } => requests = self.leave(cell).unwrap_or(requests),
+                request => drop(requests.send(request)),
             }
-            Ok(())
         }
-        Request::Run {
-            library,
-            arguments,
-            is_global,
-            forget,
-        } => {
-            for name in forget {
-                forget_variable(name);
-            }
-            pass_arguments(arguments);
-            let library = load(library, if *is_global { RTLD_GLOBAL } else { RTLD_LOCAL })?;
-            // SAFETY: the engine has written the function with this type.
-            let cell = unsafe { library.get::<extern "C" fn()>(FUNCTION.as_bytes()) }?;
-            let _ = send(&Report::Begin);
-            host.begin_cell();
-            IS_INTERRUPTED.store(false, Ordering::Relaxed);
-            IS_RUNNING.store(true, Ordering::Relaxed);
-            cell();
-            IS_RUNNING.store(false, Ordering::Relaxed);
-            host.end_cell();
+    }
+
+    /// Leaves a cell to its thread, unless it has ended, and starts another thread for the next cells. Returns where that
+    /// one receives requests.
+    fn leave(&self, cell: u32) -> Option<Sender<Request>> {
+        lock(&RUNNING).take_if(|running| *running == cell)?;
+        let_others_go_first();
+        let (requests, work) = channel();
+        let worker = self.clone();
+        let run = move || {
+            // All of this may wait for what the cell has locked. Then the engine ends the process.
+            worker.host.take_over();
+            worker.streams.restore();
             flush();
-            Ok(())
-        }
-    }
-}
-
-/// Loads a library. It is never unloaded: values of later cells point into it.
-fn load(
-    library: &Path,
-    visibility: i32,
-) -> Result<std::mem::ManuallyDrop<Library>, libloading::Error> {
-    let mut reserve = lock(&RESERVE);
-    reserve.take();
-    // SAFETY: the library was compiled from the cell, which the user has asked to run, or is a package.
-    let library = unsafe { Library::open(Some(library), RTLD_NOW | visibility) };
-    *reserve = File::open("/dev/null").ok();
-    Ok(std::mem::ManuallyDrop::new(library?))
-}
-
-/// Connects `support.rs`, if this library is it.
-fn attach(library: &Library) -> Result<(), libloading::Error> {
-    if SUPPORT.get().is_some() {
-        return Ok(());
-    }
-    type Receive = unsafe extern "C" fn(u32, *const Text, usize);
-    // SAFETY: `support.rs` defines the functions with these types.
-    unsafe {
-        let attach = library.get::<extern "C" fn(Receive)>(b"taper_support_attach")?;
-        let support = Support {
-            flush: *library.get(b"taper_support_flush")?,
-            forget: *library.get(b"taper_support_forget")?,
-            pass: *library.get(b"taper_support_pass")?,
-            stop_waiting: *library.get(b"taper_support_stop_waiting")?,
+            link::leave();
+            let _ = worker.work(work);
+            std::process::exit(0);
         };
-        attach(receive);
-        if let Some(allocations) = HOST.get().and_then(|host| host.allocations()) {
-            type Count = extern "C" fn(&'static Allocations);
-            library.get::<Count>(b"taper_support_count")?(allocations);
-        }
-        let _ = SUPPORT.set(support);
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(run);
+        thread.ok().map(|_| requests)
     }
-    std::thread::spawn(|| {
-        loop {
-            std::thread::sleep(FLUSH);
-            if IS_RUNNING.load(Ordering::Relaxed) {
-                flush();
-                if IS_INTERRUPTED.swap(false, Ordering::Relaxed) {
-                    stop_waiting();
+
+    /// Answers requests.
+    fn work(&self, requests: Receiver<Request>) -> io::Result<()> {
+        note_thread();
+        for request in requests {
+            let clock = Clock::start();
+            let report = match self.answer(&request) {
+                Ok(()) => Report::End(clock.times()),
+                Err(error) => Report::NotLoaded(taper_host::error::describe(&error)),
+            };
+            self.streams.restore();
+            send(&report)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: &Request) -> Result<(), libloading::Error> {
+        match request {
+            Request::Load { libraries } => {
+                for library in libraries {
+                    let library = link::load(library, RTLD_GLOBAL)?;
+                    link::attach(&library, || lock(&RUNNING).is_some())?;
                 }
             }
+            Request::Run {
+                cell: number,
+                library,
+                arguments,
+                is_global,
+                forget,
+            } => {
+                forget.iter().for_each(|name| link::forget_variable(name));
+                link::pass_arguments(arguments);
+                let visibility = if *is_global { RTLD_GLOBAL } else { RTLD_LOCAL };
+                let loaded = link::load(library, visibility)?;
+                // SAFETY: the engine has written the function with this type.
+                let cell = unsafe { loaded.get::<extern "C" fn()>(FUNCTION.as_bytes()) }?;
+                let _ = send(&Report::Begin);
+                self.host.begin_cell(*number, library);
+                *lock(&RUNNING) = Some(*number);
+                cell();
+                if lock(&RUNNING)
+                    .take_if(|running| running == number)
+                    .is_none()
+                {
+                    stay();
+                }
+                self.host.end_cell();
+                flush();
+            }
+            // The other thread does this.
+            Request::StopWaiting | Request::Leave { .. } => {}
         }
-    });
-    Ok(())
-}
-
-fn flush() {
-    if let Some(support) = SUPPORT.get() {
-        (support.flush)();
+        Ok(())
     }
 }
 
-/// Ends the wait of a cell for a future.
-fn stop_waiting() {
-    if let Some(support) = SUPPORT.get() {
-        (support.stop_waiting)();
-    }
-}
+/// The id of the thread that runs the cells.
+#[cfg(target_os = "linux")]
+static THREAD: AtomicI32 = AtomicI32::new(0);
 
-fn forget_variable(name: &str) {
-    if let Some(support) = SUPPORT.get() {
-        // SAFETY: the text is valid UTF-8 and lives during the call.
-        unsafe { (support.forget)(Text::of(name)) };
-    }
-}
-
-fn pass_arguments(arguments: &[String]) {
-    let texts: Vec<Text> = arguments.iter().map(|text| Text::of(text)).collect();
-    if let Some(support) = SUPPORT.get() {
-        // SAFETY: the texts are valid UTF-8 and live during the call.
-        unsafe { (support.pass)(texts.as_ptr(), texts.len()) };
-    }
-}
-
-/// Passes on what `support.rs` reports.
-///
-/// # Safety
-///
-/// `texts` are `count` valid texts.
-unsafe extern "C" fn receive(topic: u32, texts: *const Text, count: usize) {
-    // SAFETY: the caller guarantees it.
-    let texts = unsafe { std::slice::from_raw_parts(texts, count) };
-    let texts = texts.iter().map(|text| {
-        // SAFETY: the caller guarantees it.
-        let bytes = unsafe { std::slice::from_raw_parts(text.start, text.length) };
-        String::from_utf8_lossy(bytes).into_owned()
-    });
-    let texts: Vec<String> = texts.collect();
-    // What was printed before comes first. A thread that panics must not wait for another that prints.
-    if topic != 3 {
-        flush();
-    }
-    if let Some(report) = report_of(topic, texts) {
-        let _ = send(&report);
-        wait_until_read();
-    }
-}
-
-/// Waits until the engine has read a report: what the cell prints next comes after it. Where the system does not say
-/// how much is unread, the order is nearly always right too.
-fn wait_until_read() {
+fn note_thread() {
     #[cfg(target_os = "linux")]
-    for _ in 0..PATIENCE {
-        let unread = SOCKET.get().map_or(0, |socket| {
-            let mut unread: libc::c_int = 0;
-            // SAFETY: the call writes one integer.
-            let result =
-                unsafe { libc::ioctl(lock(socket).as_raw_fd(), libc::TIOCOUTQ, &mut unread) };
-            if result == 0 { unread } else { 0 }
-        });
-        if unread == 0 {
-            return;
-        }
-        std::thread::sleep(Duration::from_micros(100));
-    }
+    // SAFETY: the call has no conditions.
+    THREAD.store(unsafe { libc::gettid() }, Ordering::Relaxed);
 }
 
-fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
-    let mut texts = texts.into_iter();
-    if topic == 4 {
-        return Some(Report::Unwound(Fault {
-            message: texts.next()?,
-            file: String::new(),
-            line: 0,
-            is_error: false,
-        }));
-    }
-    if topic == 5 {
-        return Profile::parse(&texts.next()?).map(Report::Profile);
-    }
-    if topic == 0 {
-        return Some(Report::Value {
-            mime_type: texts.next()?,
-            text: texts.next()?,
-        });
-    }
-    let fault = Fault {
-        message: texts.next()?,
-        file: texts.next()?,
-        line: texts.next()?.parse().unwrap_or(0),
-        is_error: topic != 1 && HOST.get().is_some_and(|host| host.is_error()),
-    };
-    match topic {
-        1 => Some(Report::Failed(fault)),
-        2 => Some(Report::Panic(fault)),
-        3 => {
-            let thread = texts.next().filter(|name| !name.is_empty());
-            Some(Report::ThreadPanic { thread, fault })
-        }
-        _ => None,
-    }
+/// Lets all other threads go before the one that runs a cell.
+fn let_others_go_first() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(
+        rustix::process::Pid::from_raw(THREAD.load(Ordering::Relaxed)),
+        19,
+    );
 }
 
-fn send(report: &Report) -> io::Result<()> {
-    SOCKET
-        .get()
-        .map_or(Ok(()), |socket| wire::send(&mut *lock(socket), report))
+/// Keeps a thread whose cell was left, and has ended after all: the main thread must not return.
+fn stay() -> ! {
+    loop {
+        std::thread::park();
+    }
 }
 
 /// An interrupt that a cell does not look for must not end the process at once.
-fn note_interrupts() {
-    extern "C" fn note(_signal: libc::c_int) {
-        IS_INTERRUPTED.store(true, Ordering::Relaxed);
-    }
-    let handler = note as extern "C" fn(libc::c_int);
-    // SAFETY: the handler sets an atomic variable, so it may run at any moment. Unlike SIG_IGN, programs that a cell
-    // starts do not inherit it.
+fn ignore_interrupts() {
+    extern "C" fn ignore(_signal: libc::c_int) {}
+    let handler = ignore as extern "C" fn(libc::c_int);
+    // SAFETY: the handler does nothing, so it may run at any moment. Unlike SIG_IGN, programs that a cell starts do
+    // not inherit it.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
 }
 

@@ -2,6 +2,7 @@
 
 use crate::profile::Allocations;
 use std::io;
+use std::path::Path;
 
 /// What a program adds to the process that runs the cells.
 pub trait Host {
@@ -14,11 +15,22 @@ pub trait Host {
         Ok(())
     }
 
-    /// Is called before each cell.
-    fn begin_cell(&self) {}
+    /// Is called before each cell, with the number of the evaluation and the compiled cell.
+    fn begin_cell(&self, cell: u32, library: &Path) {
+        let _ = (cell, library);
+    }
 
     /// Is called after each cell.
     fn end_cell(&self) {}
+
+    /// Is called in place of [`Host::end_cell`] if a cell cannot be stopped: by a new thread, which runs the next cells. The
+    /// cell goes on, on its own thread.
+    fn take_over(&self) {}
+
+    /// Returns the number of the evaluation to whose cell the calling thread belongs, if that is known.
+    fn cell_of_thread(&self) -> Option<u32> {
+        None
+    }
 
     /// Returns whether the panic that begins on this thread is an error that a package explains. Is called once for
     /// each panic, on its thread.

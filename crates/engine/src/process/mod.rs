@@ -1,47 +1,42 @@
 //! The process that runs the cells, seen from the engine.
 //!
-//! - [`wire`] is what both sides say to each other;
-//! - [`cells`] is the other side; [`host`] is what a program adds to it.
+//! - [`wire`] is what both sides say to each other; [`reader`] is the thread that listens;
+//! - [`cells`] is the other side, and [`link`] connects it to what is compiled for the cells; [`host`] is what a program
+//!   adds to it.
 
 pub(crate) mod cells;
 pub(crate) mod host;
+pub(crate) mod link;
+mod reader;
 pub(crate) mod wire;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::interrupt::Control;
-use rustix::event::{PollFd, PollFlags, Timespec};
+use crate::interrupt::{Control, Step};
+pub(crate) use reader::{Event, Late};
+use reader::{Reader, Streams};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
-use std::io::{self, PipeReader, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
-use taper_evaluator::Stream;
 use taper_evaluator::record::{End, Times};
-use taper_evaluator::text::Text;
 use taper_host::error::Context as _;
 use wire::{Report, Request};
 
-/// How often a cell that was asked to stop is asked again.
-const REMINDER: Duration = Duration::from_millis(100);
+/// How often to look whether the cell that runs was asked to stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The process that runs the cells. It is killed with all that it started when this is dropped.
 pub(crate) struct Process {
     child: Child,
     socket: UnixStream,
-    streams: [Output; 2],
-}
-
-/// A stream that the cells write to.
-struct Output {
-    stream: Stream,
-    /// `None` after its end.
-    pipe: Option<PipeReader>,
-    text: Text,
+    reader: Reader,
 }
 
 /// How a request ended.
@@ -51,19 +46,18 @@ pub(crate) enum Ran {
     Ended(Times),
     /// A library could not be loaded.
     NotLoaded(String),
+    /// The process is ready for the next one, but the cell still runs: see [`Request::Leave`].
+    Left {
+        /// The variables that it has taken.
+        taken: Vec<String>,
+    },
     /// The process has ended.
     Gone(End),
 }
 
-/// What happens while a request runs.
-pub(crate) enum Event {
-    Text(Stream, String),
-    Report(Report),
-}
-
 impl Process {
     /// Starts the process and loads libraries.
-    pub(crate) fn start(config: &Config, libraries: Vec<PathBuf>) -> Result<Process> {
+    pub(crate) fn start(config: &Config, libraries: Vec<PathBuf>, late: Late) -> Result<Process> {
         let (socket, other) = UnixStream::pair().trying("create a socket")?;
         let pipe = || io::pipe().trying("create a pipe");
         let ((stdout, to_stdout), (stderr, to_stderr)) = (pipe()?, pipe()?);
@@ -85,13 +79,12 @@ impl Process {
         // With it, our ends of the pipes are closed.
         drop(command);
         let child = child.trying("start the process that runs the cells")?;
+        let streams = Streams::new(stdout, stderr)?;
+        let reading = socket.try_clone().trying("create a socket")?;
         let mut process = Process {
             child,
             socket,
-            streams: [
-                Output::new(Stream::Stdout, stdout)?,
-                Output::new(Stream::Stderr, stderr)?,
-            ],
+            reader: Reader::start(reading, streams, late)?,
         };
         let mut said = String::new();
         let mut listen = |event| {
@@ -106,7 +99,7 @@ impl Process {
         )? {
             Ran::Ended(_) => Ok(process),
             Ran::NotLoaded(why) => Err(Error::Load(why)),
-            Ran::Gone(_) => Err(Error::Start(said.trim().to_owned())),
+            Ran::Left { .. } | Ran::Gone(_) => Err(Error::Start(said.trim().to_owned())),
         }
     }
 
@@ -115,7 +108,7 @@ impl Process {
         let request = Request::Load { libraries };
         match self.run(&request, &Control::default(), &mut |_| {})? {
             Ran::NotLoaded(why) => Err(Error::Load(why)),
-            Ran::Ended(_) | Ran::Gone(_) => Ok(()),
+            Ran::Ended(_) | Ran::Left { .. } | Ran::Gone(_) => Ok(()),
         }
     }
 
@@ -126,65 +119,44 @@ impl Process {
         control: &Control,
         listen: &mut dyn FnMut(Event),
     ) -> Result<Ran> {
+        let cell = request.cell();
+        self.reader.begin(cell);
         if wire::send(&mut self.socket, request).is_err() {
             return self.gone(listen);
         }
         control.set_cells(Some(self.child.id()));
-        let ran = self.listen_until_end(control, listen);
+        let ran = self.listen_until_end(cell, control, listen);
         control.set_cells(None);
         ran
     }
 
     fn listen_until_end(
         &mut self,
+        cell: Option<u32>,
         control: &Control,
         listen: &mut dyn FnMut(Event),
     ) -> Result<Ran> {
         loop {
-            let is_ready = self.wait(REMINDER)?;
-            if control.is_asked_to_stop() {
-                control.remind();
+            let event = match self.reader.events.recv_timeout(LOOK) {
+                Ok(event) => Some(event.map_err(|error| Error::Protocol(error.to_string()))?),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return self.gone(listen),
+            };
+            if let (Some(cell), Some(step)) = (cell, control.insist()) {
+                let request = match step {
+                    Step::StopWaiting => Request::StopWaiting,
+                    Step::Leave => Request::Leave { cell },
+                };
+                // A process that has ended needs none.
+                let _ = wire::send(&mut self.socket, &request);
             }
-            // What a cell prints precedes what it reports.
-            self.read(listen)?;
-            if !is_ready {
-                continue;
+            match event {
+                Some(Event::Report(Report::End(times))) => return Ok(Ran::Ended(times)),
+                Some(Event::Report(Report::NotLoaded(why))) => return Ok(Ran::NotLoaded(why)),
+                Some(Event::Report(Report::Left { taken })) => return Ok(Ran::Left { taken }),
+                Some(event) => listen(event),
+                None => {}
             }
-            let report = wire::receive(&mut self.socket);
-            match report.map_err(|error| Error::Protocol(error.to_string()))? {
-                Some(Report::End(times)) => {
-                    self.streams
-                        .iter_mut()
-                        .for_each(|stream| stream.finish(listen));
-                    return Ok(Ran::Ended(times));
-                }
-                Some(Report::NotLoaded(why)) => return Ok(Ran::NotLoaded(why)),
-                Some(report) => listen(Event::Report(report)),
-                None => return self.gone(listen),
-            }
-        }
-    }
-
-    /// Passes on what was printed since the last request.
-    pub(crate) fn read(&mut self, listen: &mut dyn FnMut(Event)) -> Result<()> {
-        for output in self.streams.iter_mut().rev() {
-            output.read(listen)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for anything to read. Returns whether the socket has something.
-    fn wait(&self, timeout: Duration) -> Result<bool> {
-        let timeout = Timespec::try_from(timeout).expect("the time is short");
-        let mut polled = vec![PollFd::new(&self.socket, PollFlags::IN)];
-        let pipes = self
-            .streams
-            .iter()
-            .filter_map(|output| output.pipe.as_ref());
-        polled.extend(pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-        match rustix::event::poll(&mut polled, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(!polled[0].revents().is_empty()),
-            Err(error) => Err(taper_host::Error::system("wait for the cells", error).into()),
         }
     }
 
@@ -194,7 +166,7 @@ impl Process {
         self.kill();
         let status = self.child.wait();
         let status = status.trying("wait for the process that runs the cells")?;
-        self.read(listen)?;
+        self.reader.finish(listen);
         Ok(Ran::Gone(End {
             code: status.code(),
             signal: status.signal(),
@@ -217,48 +189,6 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
-    }
-}
-
-impl Output {
-    fn new(stream: Stream, pipe: PipeReader) -> Result<Output> {
-        rustix::io::ioctl_fionbio(&pipe, true).trying("set up a pipe")?;
-        Ok(Output {
-            stream,
-            pipe: Some(pipe),
-            text: Text::default(),
-        })
-    }
-
-    /// Passes on what a cell has left incomplete.
-    fn finish(&mut self, listen: &mut dyn FnMut(Event)) {
-        let text = self.text.push(&[], true);
-        if !text.is_empty() {
-            listen(Event::Text(self.stream, text));
-        }
-    }
-
-    /// Reads until the pipe is empty.
-    fn read(&mut self, listen: &mut dyn FnMut(Event)) -> Result<()> {
-        let mut buffer = [0; 1 << 16];
-        while let Some(pipe) = &mut self.pipe {
-            let count = match pipe.read(&mut buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.trying("read the output of the cells")?,
-            };
-            if count == 0 {
-                self.pipe = None;
-            }
-            let text = self.text.push(&buffer[..count], count == 0);
-            if !text.is_empty() {
-                listen(Event::Text(self.stream, text));
-            }
-            if count < buffer.len() {
-                break;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use taper_evaluator::Stream;
 use taper_evaluator::record::Times;
 
 /// The largest message. A larger one is refused by both sides.
@@ -20,6 +21,8 @@ pub(crate) enum Request {
     },
     /// Runs a cell.
     Run {
+        /// The number of the evaluation.
+        cell: u32,
         /// The compiled cell.
         library: PathBuf,
         /// What the cell reads with `argument`.
@@ -29,6 +32,23 @@ pub(crate) enum Request {
         /// Variables to drop before.
         forget: Vec<String>,
     },
+    /// Ends the wait of the cell that runs, if it waits for a future, because it was asked to stop.
+    StopWaiting,
+    /// Leaves the cell that runs to its thread, if it is this one: another thread answers further requests.
+    Leave {
+        /// The number of the evaluation.
+        cell: u32,
+    },
+}
+
+impl Request {
+    /// Returns the number of the evaluation that it runs.
+    pub(crate) fn cell(&self) -> Option<u32> {
+        match self {
+            Request::Run { cell, .. } => Some(*cell),
+            _ => None,
+        }
+    }
 }
 
 /// What the process reports.
@@ -53,6 +73,8 @@ pub(crate) enum Report {
     Unwound(Fault),
     /// Another thread panicked.
     ThreadPanic {
+        /// The cell to which the thread belongs, if it belongs to one.
+        cell: Option<u32>,
         /// The name of the thread.
         thread: Option<String>,
         /// The panic.
@@ -62,6 +84,27 @@ pub(crate) enum Report {
     NotLoaded(String),
     /// The request has ended.
     End(Times),
+    /// The cell was left to its thread: see [`Request::Leave`]. The request has ended.
+    Left {
+        /// The variables that the cell has taken, and which it did not put back.
+        taken: Vec<String>,
+    },
+}
+
+/// What the process sends.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A report.
+    Report(Report),
+    /// What a thread has printed after its cell.
+    Printed {
+        /// The cell to which the thread belongs.
+        cell: u32,
+        /// Where it was printed.
+        stream: Stream,
+        /// What was printed.
+        bytes: Vec<u8>,
+    },
 }
 
 /// A panic or an error, in the file that was compiled.
@@ -73,19 +116,60 @@ pub(crate) struct Fault {
     pub(crate) is_error: bool,
 }
 
+/// The first byte of [`Message::Printed`], which no JSON begins with.
+const PRINTED: u8 = 0;
+
 /// Writes a message.
 pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let body = serde_json::to_vec(message)?;
+    send_body(to, &serde_json::to_vec(message)?)
+}
+
+/// Writes what a thread has printed after its cell.
+pub(crate) fn send_printed(
+    to: &mut impl Write,
+    cell: u32,
+    stream: Stream,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let head = [PRINTED, u8::from(stream == Stream::Stderr)];
+    send_body(to, &[&head[..], &cell.to_le_bytes(), bytes].concat())
+}
+
+fn send_body(to: &mut impl Write, body: &[u8]) -> io::Result<()> {
     if body.len() > LIMIT {
         return Err(io::Error::other("a message is longer than 64 MB"));
     }
     let length = u32::try_from(body.len()).map_err(io::Error::other)?;
     // In one piece: another thread may write too.
-    to.write_all(&[&length.to_le_bytes()[..], &body].concat())
+    to.write_all(&[&length.to_le_bytes()[..], body].concat())
 }
 
-/// Reads a message. Returns `None` at the end.
+/// Reads a message of the process. Returns `None` at the end.
+pub(crate) fn receive_message(from: &mut impl Read) -> io::Result<Option<Message>> {
+    let Some(body) = receive_body(from)? else {
+        return Ok(None);
+    };
+    let Some((&[PRINTED, is_error, a, b, c, d], bytes)) = body.split_first_chunk() else {
+        let report = serde_json::from_slice(&body)?;
+        return Ok(Some(Message::Report(report)));
+    };
+    Ok(Some(Message::Printed {
+        cell: u32::from_le_bytes([a, b, c, d]),
+        stream: match is_error {
+            0 => Stream::Stdout,
+            _ => Stream::Stderr,
+        },
+        bytes: bytes.to_vec(),
+    }))
+}
+
+/// Reads a request. Returns `None` at the end.
 pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<M>> {
+    let body = receive_body(from)?;
+    Ok(body.map(|body| serde_json::from_slice(&body)).transpose()?)
+}
+
+fn receive_body(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -97,7 +181,7 @@ pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<O
     }
     let mut body = vec![0; length];
     from.read_exact(&mut body)?;
-    Ok(Some(serde_json::from_slice(&body)?))
+    Ok(Some(body))
 }
 
 #[cfg(test)]
@@ -117,6 +201,27 @@ mod tests {
         assert_eq!(received, text);
         assert!(matches!(receive(&mut pipe), Ok(Some(Report::Begin))));
         assert!(matches!(receive::<Report>(&mut pipe), Ok(None)));
+    }
+
+    #[test]
+    fn what_is_printed_arrives_byte_by_byte() {
+        let mut pipe = Vec::new();
+        let printed = b"{\"Begin\"} \xff\0\n";
+        send_printed(&mut pipe, 70_000, Stream::Stderr, printed).expect("it is written");
+        send(&mut pipe, &Report::Begin).expect("it is written");
+        let mut pipe = &pipe[..];
+        let Ok(Some(Message::Printed {
+            cell: 70_000,
+            stream: Stream::Stderr,
+            bytes,
+        })) = receive_message(&mut pipe)
+        else {
+            panic!("another message");
+        };
+        assert_eq!(bytes, printed);
+        let next = receive_message(&mut pipe);
+        assert!(matches!(next, Ok(Some(Message::Report(Report::Begin)))));
+        assert!(matches!(receive_message(&mut pipe), Ok(None)));
     }
 
     #[test]

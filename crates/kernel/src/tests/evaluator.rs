@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use taper_evaluator::evaluator::{
-    CellName, Completeness, Completion, Completions, Evaluator, Front, Interrupt, StaleCell,
+    CellName, Completeness, Completion, Completions, Evaluator, Front, Interrupt, Late, StaleCell,
     Variable,
 };
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
@@ -29,6 +29,7 @@ struct Fake {
     /// The last cell, which is the stale one.
     cell: CellName,
     order: Vec<String>,
+    late: Option<Arc<dyn Late>>,
     idle: Box<dyn FnMut() -> Option<Duration> + Send>,
 }
 
@@ -65,6 +66,10 @@ impl Evaluator for Fake {
             }
         }
         Ok(())
+    }
+
+    fn set_late(&mut self, late: Arc<dyn Late>) {
+        self.late = Some(late);
     }
 
     fn begin_cell(&mut self, cell: &CellName) {
@@ -157,6 +162,7 @@ impl Fake {
             interrupts: Arc::default(),
             cell: CellName::default(),
             order: Vec::new(),
+            late: None,
             idle,
         })
     }
@@ -175,11 +181,7 @@ impl Fake {
                 metadata: Map::new(),
                 display_id: Some(argument.to_owned()),
             }),
-            "update" => front.event(Event::UpdateDisplay {
-                data: plain("b"),
-                metadata: Map::new(),
-                display_id: argument.to_owned(),
-            }),
+            "update" => front.event(update(argument)),
             "slider" => front.event(Event::Widget {
                 id: argument.to_owned(),
                 state: Map::from_iter([("value".to_owned(), 0.5.into())]),
@@ -203,6 +205,10 @@ impl Fake {
                 self.interrupts.wait_for(2);
                 return Err(error("Killed"));
             }
+            // What a thread of an earlier cell does: the number of the cell, and the text or the id of a display.
+            "late" => self.late(argument, |it| text(Stream::Stdout, it), Duration::ZERO),
+            "soon" => self.late(argument, |it| text(Stream::Stdout, it), SOON),
+            "soon-update" => self.late(argument, update, SOON),
             "stuck" => self.interrupts.wait_for(usize::MAX),
             "gate" => self.gate.recv().unwrap(),
             "fail" => return Err(error("Failure")),
@@ -211,6 +217,32 @@ impl Fake {
             unknown => panic!("the fake does not know `{unknown}`"),
         }
         Ok(())
+    }
+}
+
+/// When a thread does something after its cell.
+const SOON: Duration = Duration::from_millis(100);
+
+impl Fake {
+    fn late(&self, argument: &str, event: fn(&str) -> Event, after: Duration) {
+        let (number, argument) = argument.split_once(' ').expect("a number");
+        let number = number.parse().expect("a number");
+        let (late, event) = (self.late.clone().expect("it is set"), event(argument));
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(after);
+            late.event(&CellName { id: None, number }, event);
+        });
+        if after.is_zero() {
+            thread.join().expect("it ends");
+        }
+    }
+}
+
+fn update(id: &str) -> Event {
+    Event::UpdateDisplay {
+        data: plain("b"),
+        metadata: Map::new(),
+        display_id: id.to_owned(),
     }
 }
 

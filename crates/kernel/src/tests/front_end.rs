@@ -157,9 +157,14 @@ impl FakeFrontEnd {
         &self.published[id]
     }
 
+    /// Returns what was published so far because of a request.
+    pub(super) fn take_published(&mut self, id: &str) -> Vec<String> {
+        self.published.remove(id).unwrap_or_default()
+    }
+
     /// Returns what was published so far without a request.
     pub(super) fn without_request(&mut self) -> Vec<String> {
-        self.published.remove("").unwrap_or_default()
+        self.take_published("")
     }
 
     async fn publication(&mut self) {

@@ -3,6 +3,7 @@
 use super::evaluator::idling;
 use crate::evaluation::Evaluation;
 use crate::evaluation_thread::{Job, next};
+use crate::outgoing::OutboxSender;
 use crate::shared::Shared;
 use jupyter_protocol::{ExecuteRequest, JupyterMessage};
 use std::sync::Arc;
@@ -30,7 +31,10 @@ fn an_idle_evaluator_is_called_as_often_as_it_asks_until_a_request_comes() {
         }
         None
     });
-    let mut evaluation = Evaluation::start(move || Ok(evaluator), Arc::new(Shared::default()));
+    let (outbox, _outgoing) = tokio::sync::mpsc::channel(1);
+    let outbox = OutboxSender::Evaluation(outbox);
+    let shared = Arc::new(Shared::default());
+    let mut evaluation = Evaluation::start(move || Ok(evaluator), shared, outbox);
     let came = next(&queue, &mut evaluation).expect("a request");
     assert_eq!(came.ticket, 7);
     // Requests go first.

@@ -4,6 +4,7 @@ mod cells;
 mod evaluator;
 mod front_end;
 mod idle;
+mod late;
 mod requests;
 mod shutdown;
 mod skipping;

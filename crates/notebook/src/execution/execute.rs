@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use taper_evaluator::evaluator::{Evaluator, Front, Interrupt};
+use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event};
 
 /// The command for which the cells run.
@@ -107,6 +107,7 @@ pub(crate) fn execute(
 ) -> Execution {
     let started = Instant::now();
     let mut outputs = Outputs::default();
+    evaluator.set_late(outputs.late());
     let mut errors = Vec::new();
     let mut end = End::Finished;
     let wanted = notebook
@@ -120,7 +121,9 @@ pub(crate) fn execute(
             break;
         }
         progress(index);
-        outputs.begin_cell(errors.len() + 1);
+        let number = errors.len() + 1;
+        outputs.begin_cell(number);
+        evaluator.begin_cell(&CellName { id: None, number });
         let _deadline = match purpose {
             Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
             Purpose::Run { .. } | Purpose::Test => None,

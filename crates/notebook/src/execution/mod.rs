@@ -1,6 +1,7 @@
 //! Runs the cells of one notebook and keeps their outputs as Jupyter would.
 
 pub(crate) mod execute;
+mod late;
 pub(crate) mod outputs;
 pub(crate) mod start;
 

@@ -1,14 +1,19 @@
 //! The outputs of a notebook while it runs, as Jupyter would keep them.
 
+use super::late::LateEvents;
 use crate::document::notebook::media;
 use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
 use serde_json::Value;
+use std::sync::Arc;
+use taper_evaluator::evaluator::Late;
 use taper_evaluator::event::Event;
 
 /// The outputs of all cells: an update of a display changes every output with its id, in any cell.
 #[derive(Debug, Default)]
 pub struct Outputs {
     cells: Vec<CellOutputs>,
+    /// Events of cells that have ended, which are not stored yet.
+    late: Arc<LateEvents>,
 }
 
 #[derive(Debug, Default)]
@@ -34,8 +39,26 @@ impl Outputs {
         });
     }
 
+    /// Returns what receives the events of cells that have ended.
+    pub fn late(&self) -> Arc<dyn Late> {
+        self.late.clone()
+    }
+
     /// Adds one event of the current cell.
     pub fn event(&mut self, event: Event) {
+        self.store_late();
+        self.add(self.cells.len(), event);
+    }
+
+    /// Stores the events of cells that have ended.
+    fn store_late(&mut self) {
+        for (cell, event) in self.late.take() {
+            self.add(cell, event);
+        }
+    }
+
+    /// Adds an event of a cell, counted from 1.
+    fn add(&mut self, cell: usize, event: Event) {
         if let Event::UpdateDisplay {
             data,
             metadata,
@@ -49,7 +72,7 @@ impl Outputs {
                     metadata,
                 },
             );
-        } else if let Some(cell) = self.cells.last_mut() {
+        } else if let Some(cell) = cell.checked_sub(1).and_then(|at| self.cells.get_mut(at)) {
             cell.event(event);
         }
     }
@@ -63,7 +86,8 @@ impl Outputs {
     }
 
     /// Returns the final outputs, one list for each cell begun.
-    pub(crate) fn finish(self) -> Vec<Vec<Output>> {
+    pub(crate) fn finish(mut self) -> Vec<Vec<Output>> {
+        self.store_late();
         self.cells
             .into_iter()
             .map(|cell| {
@@ -192,6 +216,7 @@ fn overwrite(line: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::{Map, json};
+    use taper_evaluator::evaluator::CellName;
     use taper_evaluator::event::{CellError, Stream};
 
     fn text(stream: Stream, text: &str) -> Event {
@@ -314,6 +339,24 @@ mod tests {
             json!([shown(&["new"]), shown(&["other"]), shown(&["x"])])
         );
         assert_eq!(cells[1], json!([shown(&["new"])]));
+    }
+
+    #[test]
+    fn what_comes_after_the_end_of_a_cell_is_stored_there() {
+        let mut outputs = Outputs::default();
+        let late = outputs.late();
+        let cell = |number| CellName { id: None, number };
+        outputs.begin_cell(1);
+        outputs.event(out("a"));
+        outputs.begin_cell(2);
+        late.event(&cell(1), out("b"));
+        outputs.event(out("c"));
+        late.event(&cell(2), out("d"));
+        late.event(&cell(3), out("of no cell"));
+        let finished = outputs.finish();
+        let text = |cell: usize| serde_json::to_value(&finished[cell]).unwrap();
+        assert_eq!(text(0), json!([stdout(&["ab"])]));
+        assert_eq!(text(1), json!([stdout(&["cd"])]));
     }
 
     #[test]

@@ -13,6 +13,11 @@ pub(super) fn allocations() -> Option<&'static Allocations> {
     cfg!(all(target_os = "linux", target_env = "gnu")).then_some(&ALLOCATIONS)
 }
 
+/// Stops counting, because the cell that was profiled was left to its thread.
+pub(super) fn stop() {
+    ALLOCATIONS.stop();
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interpose {
     use super::ALLOCATIONS;

@@ -1,10 +1,11 @@
 //! Writes records to the session from the cells process itself, whatever a cell did to its streams.
 
+use super::identity::identity;
 use super::order;
 use crate::error::{Error, Result};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use taper_evaluator::record::{MARK, Record};
 use taper_host::error::Context as _;
 
@@ -49,12 +50,4 @@ impl Announcer {
         }
         Ok(())
     }
-}
-
-/// Returns the device and the inode of an open file.
-pub(super) fn identity(file: impl AsFd) -> rustix::io::Result<(u64, u64)> {
-    let stat = rustix::fs::fstat(file)?;
-    // On some systems the number of a device has a sign, and fewer bits.
-    #[allow(clippy::unnecessary_cast)]
-    Ok((stat.st_dev as u64, stat.st_ino as u64))
 }

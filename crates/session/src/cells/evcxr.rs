@@ -8,7 +8,8 @@
 //! - A cell that reads standard input asks as the crate `evcxr_input` does.
 
 use super::adapter::{self, Adapter};
-use super::announcer::{Announcer, identity};
+use super::announcer::Announcer;
+use super::identity::identity;
 use super::protocol::SECRET_VARIABLE;
 use super::{input, library, limit, order, stop};
 use crate::error::{Error, Result};

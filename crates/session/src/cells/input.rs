@@ -7,7 +7,8 @@
 //! Programs that a cell starts and readers that do not call `read` reach the end of the file at once, as
 //! does every reader on systems where the symbol cannot be defined.
 
-use super::announcer::{Announcer, identity};
+use super::announcer::Announcer;
+use super::identity::identity;
 use super::library;
 use super::protocol::Answer;
 use crate::error::Result;
@@ -114,6 +115,7 @@ impl Input {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interpose {
     use super::INPUT;
+    use crate::cells::waits;
     use std::ffi::{c_int, c_long, c_void};
 
     /// Replaces libc's `read`: a read of the cell's standard input requests a line.
@@ -140,8 +142,10 @@ mod interpose {
             return length;
         }
         let Some(input) = input.filter(|input| input.is_in_place()) else {
+            let call = libc::SYS_read;
             // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
-            return unsafe { libc::syscall(libc::SYS_read, fd as c_long, buffer, count) as isize };
+            let read = || unsafe { libc::syscall(call, fd as c_long, buffer, count) as isize };
+            return waits::wait(read);
         };
         match input.take(count) {
             Ok(bytes) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
 struct TaperLibrary {
+    attach: extern "C" fn(),
     begin_cell: extern "C" fn(),
     end_cell: extern "C" fn(),
     flush: extern "C" fn(),
@@ -31,23 +32,30 @@ pub(super) fn load() {
     let found = unsafe {
         let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
         (|| {
-            let attach = *symbol(b"taper_attach")?;
             let profile: extern "C" fn(extern "C" fn() -> bool) =
                 *library.get(b"taper_profile").ok()?;
             profile(is_profiled);
-            let taper = TaperLibrary {
+            Some(TaperLibrary {
+                attach: *symbol(b"taper_attach")?,
                 begin_cell: *symbol(b"taper_begin_cell")?,
                 end_cell: *symbol(b"taper_end_cell")?,
                 flush: *symbol(b"taper_flush")?,
                 panic_is_error: *library.get(b"taper_panic_is_error").ok()?,
-            };
-            Some((attach, taper))
+            })
         })()
     };
-    if let Some((attach, taper)) = found {
-        attach();
+    if let Some(taper) = found {
+        (taper.attach)();
         let _ = TAPER.set(taper);
         std::thread::spawn(flush_periodically);
+    }
+}
+
+/// Makes the calling thread the one that runs the cells.
+pub(super) fn take_over() {
+    if let Some(taper) = TAPER.get() {
+        (taper.attach)();
+        (taper.end_cell)();
     }
 }
 

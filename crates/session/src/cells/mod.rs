@@ -4,10 +4,12 @@
 //! - [`library`]: the library `taper` in it;
 //! - [`mod@limit`]: the memory that it can use;
 //! - [`mod@allocations`]: counts what a cell allocates;
-//! - [`announcer`]: writes records to the session;
+//! - [`announcer`]: writes records to the session; [`identity`]: which file a descriptor is;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
-//! - [`stop`]: ends cells that print or sleep and were interrupted;
+//! - [`threads`]: the cells to which threads belong;
+//! - [`stop`]: ends cells that print or sleep and were interrupted; `waits`: those that wait;
+//! - `real`: libc's functions that have replacements here; `callers`: who calls these;
 //! - [`protocol`]: the variables with which it is started;
 //! - `evcxr`: the same for the process in which evcxr runs cells, with the feature `evcxr`; it joins in through `adapter`.
 
@@ -15,14 +17,22 @@
 mod adapter;
 mod allocations;
 mod announcer;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod callers;
 #[cfg(feature = "evcxr")]
 pub(crate) mod evcxr;
+mod identity;
 mod input;
 mod library;
 mod limit;
 mod order;
 mod protocol;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod real;
 mod stop;
+mod threads;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod waits;
 
 use crate::environment;
 use crate::error::{Error, Result};
@@ -79,7 +89,12 @@ impl taper_engine::Host for OurCells {
         start().map_err(|error| io::Error::other(taper_host::error::describe(&error)))
     }
 
-    fn begin_cell(&self) {
+    fn begin_cell(&self, cell: u32, library: &Path) {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        callers::set_folder_of(library);
+        #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+        let _ = library;
+        threads::begin_cell(cell);
         input::set_cell_runs(true);
         stop::set_cell_runs(true);
         library::begin_cell();
@@ -89,6 +104,19 @@ impl taper_engine::Host for OurCells {
         stop::set_cell_runs(false);
         library::end_cell();
         input::set_cell_runs(false);
+        threads::end_cell();
+    }
+
+    fn take_over(&self) {
+        threads::end_cell();
+        stop::take_over();
+        allocations::stop();
+        input::set_cell_runs(false);
+        library::take_over();
+    }
+
+    fn cell_of_thread(&self) -> Option<u32> {
+        threads::cell_of_this()
     }
 
     fn is_error(&self) -> bool {

@@ -10,11 +10,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interpose {
-    use crate::cells::stop;
+    use crate::cells::identity::identity;
+    use crate::cells::{stop, threads, waits};
     use std::ffi::{c_int, c_long, c_void};
     use std::os::fd::BorrowedFd;
+    use std::sync::OnceLock;
     use std::sync::atomic::{AtomicI32, Ordering};
     use std::time::{Duration, Instant};
+    use taper_evaluator::Stream;
 
     /// The duplicate of standard output; negative until the order is to be kept.
     static OUTPUT: AtomicI32 = AtomicI32::new(-1);
@@ -22,7 +25,14 @@ mod interpose {
     /// How long a write waits for the reader.
     const TIMEOUT: Duration = Duration::from_secs(1);
 
+    /// The identities of the pipes for standard output and standard error.
+    static STREAMS: OnceLock<[(u64, u64); 2]> = OnceLock::new();
+
     pub(crate) fn keep_order(output: c_int) {
+        let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+        if let (Ok(stdout), Ok(stderr)) = (identity(stdout), identity(stderr)) {
+            let _ = STREAMS.set([stdout, stderr]);
+        }
         OUTPUT.store(output, Ordering::Relaxed);
     }
 
@@ -54,14 +64,22 @@ mod interpose {
         }
         let output = OUTPUT.load(Ordering::Relaxed);
         if output >= 0 {
+            if let (1 | 2, Some(cell)) = (fd, threads::earlier_cell_of_this()) {
+                // SAFETY: the caller guarantees that this many bytes can be read.
+                let text = unsafe { std::slice::from_raw_parts(buffer.cast(), count) };
+                if let Some(sent) = send_to_cell(cell, fd, text) {
+                    return sent as isize;
+                }
+            }
             match fd {
                 2 => wait_until_read(rustix::stdio::stdout()),
                 _ if fd == 1 || fd == output => wait_until_read(rustix::stdio::stderr()),
                 _ => {}
             }
         }
+        let call = libc::SYS_write;
         // SAFETY: the caller guarantees what `write(2)` requires; result and errno are the call's.
-        unsafe { libc::syscall(libc::SYS_write, fd as c_long, buffer, count) as isize }
+        waits::wait(|| unsafe { libc::syscall(call, fd as c_long, buffer, count) as isize })
     }
 
     /// # Safety
@@ -71,6 +89,22 @@ mod interpose {
     unsafe fn bytes<'a>(buffer: *const c_void, count: usize) -> &'a [u8] {
         // SAFETY: guaranteed by the caller.
         unsafe { std::slice::from_raw_parts(buffer.cast(), count) }
+    }
+
+    /// Sends what a thread of an earlier cell prints, unless a cell has put a file in the place of the stream. Returns how
+    /// many bytes were sent.
+    fn send_to_cell(cell: u32, fd: c_int, text: &[u8]) -> Option<usize> {
+        // SAFETY: the descriptor is only inspected, which fails if it is not open.
+        let file = unsafe { BorrowedFd::borrow_raw(fd) };
+        let [output, errors] = STREAMS.get()?;
+        let (stream, ours) = match fd {
+            1 => (Stream::Stdout, output),
+            _ => (Stream::Stderr, errors),
+        };
+        if identity(file).as_ref() != Ok(ours) {
+            return None;
+        }
+        taper_engine::send_printed(cell, stream, text)
     }
 
     fn wait_until_read(stream: BorrowedFd) {

@@ -1,5 +1,5 @@
 //! Stops a cell: while it is compiled, it does not begin; a cell that runs is interrupted first, and if it does not
-//! stop, its process is killed.
+//! stop, its process is killed. Our own engine follows an interrupt itself once it has begun to evaluate a cell.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,8 +16,9 @@ const REMINDER: Duration = Duration::from_millis(100);
 
 /// What runs and compiles the cells, also after a restart.
 pub(crate) trait Cells: Send + Sync {
-    /// Ends the compiler, and asks the cell that runs to stop.
-    fn interrupt(&self);
+    /// Ends the compiler, and asks the cell that runs to stop. Returns whether it does what is necessary from now on: asks
+    /// again, and ends the process after a while.
+    fn interrupt(&self) -> bool;
 
     /// Ends the process in which the cells run.
     fn kill(&self);
@@ -124,7 +125,9 @@ impl Interrupt for Interrupter {
         }
         cell.stopped = Some(Stopped::Politely);
         cell.asked = Some(Instant::now());
-        self.target.interrupt();
+        if self.target.interrupt() {
+            return;
+        }
         let watch = Watch {
             number: cell.number,
             cell: self.cell.clone(),
@@ -134,7 +137,7 @@ impl Interrupt for Interrupter {
     }
 }
 
-/// Follows a cell that was asked to stop.
+/// Follows a cell that was asked to stop, until the engine does.
 struct Watch {
     number: u64,
     cell: Arc<Mutex<Cell>>,
@@ -156,7 +159,9 @@ impl Watch {
                 self.target.kill();
                 return;
             }
-            self.target.interrupt();
+            if self.target.interrupt() {
+                return;
+            }
         }
     }
 }
@@ -168,11 +173,12 @@ struct Target {
 }
 
 impl Target {
-    fn interrupt(&self) {
-        match *lock(&self.instead) {
-            Some(group) => signal(group, libc::SIGINT),
-            None => self.cells.interrupt(),
+    fn interrupt(&self) -> bool {
+        if let Some(group) = *lock(&self.instead) {
+            signal(group, libc::SIGINT);
+            return false;
         }
+        self.cells.interrupt()
     }
 
     fn kill(&self) {

@@ -63,7 +63,7 @@ use std::time::Duration;
 use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
-    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, Late, MimeBundle,
     StaleCell, Stream, Variable,
 };
 use taper_host::lock::Lock;
@@ -318,6 +318,7 @@ impl Evaluator for Session {
         let result = self.run_request(code, front);
         self.cell = None;
         let result = self.end_request(result, front);
+        self.engine.end_outputs();
         if let Some(id) = cell.as_ref().and_then(|cell| cell.id.as_deref()) {
             self.note_run(id, code, result.is_ok());
         }
@@ -329,6 +330,10 @@ impl Evaluator for Session {
 
     fn idle(&mut self) -> Option<Duration> {
         self.compile_ahead()
+    }
+
+    fn set_late(&mut self, late: Arc<dyn Late>) {
+        self.engine.set_late(late);
     }
 
     fn begin_cell(&mut self, cell: &CellName) {
@@ -361,7 +366,9 @@ impl Evaluator for Session {
         self.interrupter.begin_cell();
         let arguments = [id.to_owned(), value.to_string()];
         let result = self.run_as(UPDATE_WIDGET, How::Repeated(&arguments), front);
-        self.end_request(result, front)
+        let result = self.end_request(result, front);
+        self.engine.end_outputs();
+        result
     }
 
     fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {

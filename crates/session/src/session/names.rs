@@ -20,6 +20,8 @@ pub(crate) enum Outcome {
     Stopped,
     /// The process in which the variables live ended.
     ProcessEnded,
+    /// It was interrupted and did not stop, and goes on.
+    Left,
 }
 
 /// What a cell has done to the variables of earlier cells, as its engine reports it.
@@ -45,6 +47,7 @@ enum Reason {
     CellFailed,
     CellStopped,
     ProcessEnded,
+    CellLeft,
     /// This import has failed.
     NotImported(String),
     Unknown,
@@ -105,11 +108,12 @@ impl Names {
                 Outcome::Ran if Cell::new(code).clear => Reason::Cleared,
                 Outcome::DidNotBegin => Reason::CellDidNotBegin,
                 Outcome::DidNotCompile => Reason::CellDidNotCompile,
-                Outcome::Failed | Outcome::Stopped if is_of_cell && !was_present.contains(name) => {
-                    match outcome {
-                        Outcome::Failed => Reason::CellFailed,
-                        _ => Reason::CellStopped,
-                    }
+                Outcome::Left if was_present.contains(name) => Reason::CellLeft,
+                Outcome::Failed if is_of_cell && !was_present.contains(name) => Reason::CellFailed,
+                Outcome::Stopped | Outcome::Left
+                    if is_of_cell && !was_present.contains(name) =>
+                {
+                    Reason::CellStopped
                 }
                 _ if is_moved => Reason::Moved(last_line_with(name, code)),
                 _ => Reason::Unknown,
@@ -217,6 +221,9 @@ impl Names {
             Reason::CellFailed => format!(
                 "the cell that makes `{name}` ended with an error, and such a cell keeps none of its variables. \
                  Correct that cell and run it first."
+            ),
+            Reason::CellLeft => format!(
+                "`{name}` was lost when a cell did not stop and was left to itself. Run the cell that makes `{name}` again."
             ),
             Reason::CellStopped => format!(
                 "the cell that makes `{name}` was interrupted, and such a cell keeps none of its variables. Run it first."

@@ -34,12 +34,16 @@ pub(super) fn outcome(result: &Result<(), CellError>, is_asked_to_stop: bool) ->
         Ok(()) => Outcome::Ran,
         Err(COMPILE_ERROR) => Outcome::DidNotCompile,
         Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
+        Err(diagnostics::LEFT) => Outcome::Left,
         Err(_) if is_asked_to_stop => Outcome::Stopped,
         Err(_) => Outcome::Failed,
     }
 }
 
 pub(super) fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
+    if let Some(left) = cause.as_ref().filter(|it| it.name == diagnostics::LEFT) {
+        return diagnostics::error("Interrupted", &left.message, None);
+    }
     let ended = cause
         .as_ref()
         .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);

@@ -146,7 +146,9 @@ mod tests {
     struct NoCells;
 
     impl Cells for NoCells {
-        fn interrupt(&self) {}
+        fn interrupt(&self) -> bool {
+            false
+        }
 
         fn kill(&self) {}
     }

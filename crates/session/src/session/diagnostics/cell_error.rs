@@ -5,6 +5,9 @@ use taper_evaluator::event::{CellError, Location};
 /// The name of the error when the process in which the cells run is gone.
 pub(crate) const PROCESS_ENDED: &str = "ProcessEnded";
 
+/// The name of the error when a cell did not stop and goes on.
+pub(crate) const LEFT: &str = "CellLeft";
+
 pub(super) const RED: &str = "\x1b[1;31m";
 pub(super) const BLUE: &str = "\x1b[1;34m";
 pub(super) const RESET: &str = "\x1b[0m";

@@ -161,6 +161,22 @@ pub(crate) fn ended(end: Option<&End>, status: &str, limit: Option<&str>) -> Str
     format!("{what}\nAll variables are lost: run the cells that define them again.")
 }
 
+/// Returns what a user reads about a cell that did not stop and goes on. `lost` are the variables that are lost.
+pub(crate) fn left(lost: &[String]) -> String {
+    let lost: Vec<String> = lost.iter().map(|name| format!("`{name}`")).collect();
+    let variables = match &*lost.join(", ") {
+        "" => "Variables of earlier cells are kept.".to_owned(),
+        names => format!(
+            "Lost are the variables that it uses, and those that only its thread can use: {names}. \
+             Run the cells that make them again; all others are kept."
+        ),
+    };
+    format!(
+        "The cell did not stop when asked to, so it was left: it goes on in the background, with the lowest priority, \
+         until it ends or you run `:restart`.\n{variables}"
+    )
+}
+
 fn by_signal(signal: i32) -> String {
     let what = match signal {
         libc::SIGSEGV | libc::SIGBUS => {

@@ -19,8 +19,8 @@ mod render;
 pub(super) mod rustc;
 
 use crate::cells::MEMORY;
-pub(super) use cell_error::PROCESS_ENDED;
 pub(crate) use cell_error::error;
+pub(super) use cell_error::{LEFT, PROCESS_ENDED};
 pub(crate) use context::Context;
 #[cfg(feature = "evcxr")]
 pub(super) use diagnostic::Note;
@@ -35,6 +35,8 @@ pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
     /// The cells process ended, with this status.
     Ended(String),
+    /// The cell did not stop, and goes on. These variables are lost.
+    Left(Vec<String>),
     /// The compiler failed for another reason than the cell. Holds what it printed.
     Compiler(String),
     Message(String),
@@ -53,6 +55,7 @@ pub(super) fn explain(
             let text = failure::ended(end, &status, limit.as_deref());
             error(PROCESS_ENDED, &text, None)
         }
+        EngineError::Left(lost) => error(LEFT, &failure::left(&lost), None),
         EngineError::Compiler(output) => {
             error(COMPILE_ERROR, &failure::compiler_failed(&output), None)
         }

@@ -5,8 +5,9 @@ use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use taper_engine::Replaced;
-use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
+use taper_evaluator::evaluator::{CellName, Completions, Late, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 use taper_host::progress::Progress;
@@ -72,6 +73,12 @@ pub(crate) trait Engine: Send {
 
     /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the engine's own output.
     fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError>;
+
+    /// Sets who receives what threads print after their cell.
+    fn set_late(&mut self, _late: Arc<dyn Late>) {}
+
+    /// Notes that the outputs of the last cell are complete: what its threads print from now on comes after them.
+    fn end_outputs(&mut self) {}
 
     /// Adds the packages of `:dep` lines, given by name and value; `None` if [`Self::execute`] does.
     fn add_packages(

@@ -167,6 +167,19 @@ impl Output {
         self.report_truncation();
     }
 
+    /// Returns whether more was printed or shown than is passed on.
+    pub(super) fn is_full(&self) -> bool {
+        self.amount.text > TEXT_LIMIT || self.amount.displays > DISPLAY_LIMIT
+    }
+
+    /// Notes that from now on something is missing.
+    pub(super) fn report_full(&mut self) {
+        self.record(Record::Text {
+            stream: Stream::Stderr,
+            text: "\n… truncated: threads of this cell print more, which is not shown\n".to_owned(),
+        });
+    }
+
     /// Releases the beginning of a character, and at the end of a cell that of a record too: it is text.
     fn release(&mut self, at_end: bool) {
         if let Some(item) = self.decoder.rest(at_end) {

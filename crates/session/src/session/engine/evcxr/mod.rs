@@ -205,8 +205,9 @@ impl Engine for Evcxr {
 struct Process(Arc<Mutex<Child>>);
 
 impl Cells for Process {
-    fn interrupt(&self) {
+    fn interrupt(&self) -> bool {
         self.signal(Signal::INT);
+        false
     }
 
     fn kill(&self) {

@@ -2,6 +2,7 @@
 //!
 //! - [`advice`] mends what rustc suggests;
 //! - [`configuration`] finds the compiled packages of the session;
+//! - [`late`] passes on what threads print after their cell;
 //! - [`editor`] completes names and shows documentation;
 //! - [`messages`] turns what the engine reports into the session's errors;
 //! - [`packages`] compiles those of `:dep` lines, and forgets them;
@@ -10,6 +11,7 @@
 mod advice;
 mod configuration;
 mod editor;
+mod late;
 mod messages;
 mod packages;
 mod stale;
@@ -27,11 +29,13 @@ use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use configuration::Answers;
+use late::LateOutput;
 use stale::CellGraph;
 use std::path::PathBuf;
+use std::sync::Arc;
 use taper_engine::{Event, Failure, Outcome};
 use taper_evaluator::commands::blank_out;
-use taper_evaluator::evaluator::{CellName, Completions, StaleCell};
+use taper_evaluator::evaluator::{CellName, Completions, Late, StaleCell};
 use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
 use taper_host::progress::Progress;
@@ -40,6 +44,7 @@ use taper_host::progress::Progress;
 pub(super) struct Own {
     engine: taper_engine::Engine,
     output: Output,
+    late: LateOutput,
     /// Begins the records of cells.
     secret: String,
     /// Where answers to requests for input go.
@@ -72,9 +77,15 @@ impl Own {
         let secret = uuid::Uuid::new_v4().simple().to_string();
         let (answers, config) = configuration::of(work, library, &secret)?;
         let engine = taper_engine::Engine::start(config);
+        let mut engine =
+            engine.map_err(|error| Error::Start(taper_host::error::describe(&error)))?;
+        let late = LateOutput::new(&secret);
+        let receiver = late.clone();
+        engine.set_late(move |cell, event| receiver.event(cell, event));
         Ok(Own {
-            engine: engine.map_err(|error| Error::Start(taper_host::error::describe(&error)))?,
+            engine,
             output: Output::new(&secret),
+            late,
             secret,
             answers,
             work: work.to_owned(),
@@ -148,10 +159,14 @@ impl Own {
         let Own {
             engine,
             output,
+            late,
             answers,
             ..
         } = self;
         let number = engine.next_number();
+        for record in late.begin(number, self.cell.as_ref()) {
+            listen(EngineEvent::Record(record));
+        }
         let reader = Reader { number, code };
         let name = taper_engine::file_of_cell(&source);
         let mut pass_on_event = |event| {
@@ -186,7 +201,7 @@ impl Own {
         };
         let is_stopped = matches!(
             outcome.failure,
-            Some(Failure::Ended(_) | Failure::Interrupted { .. })
+            Some(Failure::Ended(_) | Failure::Left | Failure::Interrupted { .. })
         );
         self.changes = Changes {
             lost: outcome.lost.clone(),
@@ -231,6 +246,14 @@ impl Engine for Own {
 
     fn profile(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
         self.run(code, How::Profiled, listen)
+    }
+
+    fn set_late(&mut self, late: Arc<dyn Late>) {
+        self.late.set_receiver(late);
+    }
+
+    fn end_outputs(&mut self) {
+        self.late.end();
     }
 
     fn add_packages(
@@ -340,8 +363,8 @@ impl Engine for Own {
 }
 
 impl Cells for taper_engine::Interrupter {
-    fn interrupt(&self) {
-        taper_engine::Interrupter::interrupt(self);
+    fn interrupt(&self) -> bool {
+        taper_engine::Interrupter::interrupt(self)
     }
 
     fn kill(&self) {
@@ -397,6 +420,7 @@ fn finish(
             output.ended(&end);
             return Err(EngineError::Ended(messages::status(&end)));
         }
+        Some(Failure::Left) => Err(EngineError::Left(outcome.lost)),
         Some(failure) => Err(messages::error(failure, reader)),
     };
     output.complete();
