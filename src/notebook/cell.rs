@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The value that [`output_area`] returns.
 static OUTPUT_AREA: AtomicU64 = AtomicU64::new(0);
 
+/// How many threads have run the cells, one after the other.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
-    static IS_CELL_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// Which of the threads that run the cells this is; 0 for all others.
+    static TURN: Cell<u64> = const { Cell::new(0) };
     /// What runs at the end of the cell.
     static AT_END: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
 }
@@ -47,10 +51,15 @@ pub(crate) fn begin_output_area() {
 
 /// Returns whether this thread runs the cells; false in a thread that a cell has started.
 pub(crate) fn is_cell_thread() -> bool {
-    IS_CELL_THREAD.get()
+    TURN.get() != 0 && !is_left()
+}
+
+/// Returns whether the cell of this thread did not stop when it was interrupted, and another thread runs the next cells.
+pub(super) fn is_left() -> bool {
+    TURN.get() != 0 && TURN.get() != TURNS.load(Ordering::Relaxed)
 }
 
 /// Marks this thread as the one that runs the cells.
 pub(super) fn mark_cell_thread() {
-    IS_CELL_THREAD.set(true);
+    TURN.set(TURNS.fetch_add(1, Ordering::Relaxed) + 1);
 }

@@ -12,7 +12,8 @@ use serde_json::json;
 use std::io::Write;
 use std::sync::Once;
 
-/// Prepares the process for cells. The kernel calls it once, on the thread that runs the cells.
+/// Prepares the process for cells. The kernel calls it on the thread that runs the cells: again when that becomes another
+/// one, because a cell was left to its thread.
 // SAFETY: the prefix `taper_` keeps the symbol's name unique, here and below.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn taper_attach() {

@@ -1,5 +1,6 @@
 //! Interrupts: a signal sets a flag, which long computations check.
 
+use super::cell;
 use crate::error::{self, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +18,8 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// assert_eq!(steps, 3);
 /// ```
 pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    // The next cell resets the flag.
+    INTERRUPTED.load(Ordering::Relaxed) || cell::is_left()
 }
 
 /// Returns an error if the user has interrupted the cell.

@@ -19,3 +19,20 @@ fn an_interrupt_ends_the_work_that_checks_for_it_but_not_the_next_cell() {
     );
     assert!(records.is_empty());
 }
+
+#[test]
+fn a_cell_that_was_left_to_its_thread_stays_interrupted() {
+    let records = records(
+        "notebook::interrupt::tests::a_cell_that_was_left_to_its_thread_stays_interrupted",
+        || {
+            let next = std::thread::spawn(|| {
+                crate::notebook::hooks::taper_attach();
+                taper_begin_cell();
+                interrupted()
+            });
+            assert!(!next.join().unwrap());
+            assert!(interrupted() && !crate::notebook::cell::is_cell_thread());
+        },
+    );
+    assert!(records.is_empty());
+}
