@@ -5,7 +5,7 @@ mod losses;
 
 use crate::nn::*;
 use crate::ops::AttentionMask;
-use crate::tensor::{Tensor, randn, tensor, with_seed};
+use crate::tensor::{Tensor, manual_seed, randn, tensor, with_seed};
 use candle_core::DType;
 
 /// Returns a tensor of these values to which gradients flow.
@@ -91,6 +91,7 @@ fn counted(y: Tensor, batch_first: bool) -> Tensor {
 
 #[test]
 fn padding_reaches_nothing_in_layers_with_attention() {
+    manual_seed(1);
     for batch_first in [true, false] {
         let mask = AttentionMask::none().lengths(&tensor(&LENGTHS), 4);
         let causal = AttentionMask::causal().lengths(&tensor(&LENGTHS), 4);
@@ -170,6 +171,7 @@ fn padding_reaches_nothing_in_layers_with_attention() {
 
 #[test]
 fn later_steps_do_not_reach_earlier_ones() {
+    manual_seed(1);
     let x = randn((2, 4, 8));
     let hidden = tensor(&[0, 0, 0, 1]).reshape((1, 4, 1));
     let grouped = GroupedQueryAttention::new(8, 4, 2).rope(RotaryEmbedding::new(2));
@@ -201,6 +203,7 @@ fn later_steps_do_not_reach_earlier_ones() {
 
 #[test]
 fn padding_reaches_nothing_in_recurrent_layers() {
+    manual_seed(1);
     for batch_first in [true, false] {
         let lengths = tensor(&LENGTHS);
         let input = randn(if batch_first { (2, 4, 5) } else { (4, 2, 5) });
@@ -248,6 +251,7 @@ fn padding_reaches_nothing_in_recurrent_layers() {
 
 #[test]
 fn choices_leave_the_gradient_of_what_they_replace_zero() {
+    manual_seed(1);
     let x = randn((2, 3));
     let hidden = tensor(&[[0, 1, 0], [1, 0, 0]]).to_dtype(DType::U8);
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {

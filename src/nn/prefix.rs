@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// The missing names that are compared with the unexpected ones, and the unexpected ones that are tried for each.
+/// The number of missing names that are compared with the unexpected names, and of pairs for each.
 const SAMPLE: usize = 8;
 
 /// How the names of a file begin, and those of the model instead; the rest is the same. One may be empty.
@@ -16,7 +16,7 @@ pub(super) struct Prefixes {
 
 impl Prefixes {
     /// Returns the prefixes with which most of the missing names are in the file; `None` if they are too few for a
-    /// prefix that all names have in common. `fits` tells whether a tensor of the model, by its name, can hold one of
+    /// prefix that all names have in common. `fits` returns whether a tensor of the model, by its name, can hold one of
     /// the file.
     pub(super) fn of<'a>(
         missing: &'a [String],
@@ -137,7 +137,7 @@ mod tests {
             let other = other.each_ref().map(String::as_str);
             assert_eq!(of(&long, &other), pair(prefix, "net."));
         }
-        // The file has a head that the model lacks, and the model one that the file lacks.
+        // The file and the model have different heads.
         let file = ["bert.a.weight", "bert.a.bias", "cls.weight"];
         assert_eq!(
             of(&file, &["a.weight", "a.bias", "head.weight"]),

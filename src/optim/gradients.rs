@@ -15,8 +15,8 @@ use std::collections::HashSet;
 /// once (in PyTorch, twice).
 ///
 /// If a gradient has NaN or infinite elements, so is the norm that is returned. Such a gradient stays what it is, and the
-/// others are scaled by their own norm (in PyTorch, all become NaN). No step should follow:
-/// `norm.item().is_finite()` tells, which on a GPU waits for the device.
+/// others are scaled by their own norm (in PyTorch, all become NaN). Make no step then, as `norm.item().is_finite()` is
+/// `false`; on a GPU, `item` waits for the device.
 ///
 /// # Panics
 /// If `max_norm` is not positive, or the parameters are on different devices.

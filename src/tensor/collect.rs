@@ -4,7 +4,7 @@ use candle_core::Tensor as Raw;
 use std::cell::RefCell;
 
 thread_local! {
-    /// The tensors that are formatted; `None` if nobody collects them. This is ambient state, because `Debug` has no
+    /// The tensors that are formatted; `None` outside of [`collect_formatted`]. This is ambient state, because `Debug` has no
     /// argument for it.
     static FORMATTED: RefCell<Option<Vec<Raw>>> = const { RefCell::new(None) };
 }

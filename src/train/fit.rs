@@ -284,8 +284,9 @@ impl<'a> Fit<'a> {
         let interval = self.trainer.log_every.unwrap_or(batches.div_ceil(2)).max(1);
         for batch in remaining {
             check_interrupt()?;
-            self.train_batch(&*batch?)?;
+            let trained = self.train_batch(&*batch?);
             bar.next();
+            trained?;
             let last = self.batch == batches || self.flow == Flow::Stop;
             if self.batch.is_multiple_of(interval) || last {
                 self.end_interval()?;
@@ -337,21 +338,21 @@ impl<'a> Fit<'a> {
         // The batches of this epoch up to that loss, and the steps before the epoch.
         let batch = self.batch - steps + position + 1;
         let accumulate = self.trainer.accumulate;
-        let before = self.step
-            - match self.batch == self.train.num_batches() {
-                true => self.batch.div_ceil(accumulate),
-                false => self.batch / accumulate,
-            };
-        let step = before + batch.div_ceil(accumulate);
-        let calmer = self.calmer();
-        let advice = match self.trainer.in_use[0].is_cpu() {
-            true => format!("{calmer}, or look for NaN or infinite values in the data"),
-            // A GPU does not check the classes, and the steps up to now were made.
-            false => format!(
-                "{calmer}, or look for NaN or infinite values in the data, and for classes out of range: a step on cpu() \
-                 reports them. The steps behind it have changed the weights"
-            ),
+        let of_epoch = match self.batch == self.train.num_batches() {
+            true => self.batch.div_ceil(accumulate),
+            false => self.batch / accumulate,
         };
+        // If the batch has made no step because of its loss, that error counts.
+        let before = self.step.saturating_sub(of_epoch);
+        let step = before + batch.div_ceil(accumulate);
+        let advice = self.remedies(&[match self.trainer.in_use[0].is_cpu() {
+            true => "look for NaN or infinite values in the data",
+            // A GPU does not check the classes, and the steps up to now were made.
+            false => {
+                "look for NaN or infinite values in the data, and for classes out of range: a step on cpu() reports them. \
+                 The steps behind it have changed the weights"
+            }
+        }]);
         Err(self
             .loss(loss, (step, batch), String::new())
             .with_advice(advice))

@@ -144,7 +144,7 @@ fn a_prefix_with_other_heads_needs_partial() {
     let options = LoadOptions::new().partial();
     let report = bare().load_parameters_with(&path, &CPU, options.clone().strip_prefix("module."));
     assert_eq!(report.unwrap().loaded, ["0.weight", "0.bias"]);
-    // A wrong prefix, and one that makes two names equal.
+    // A wrong prefix, and a prefix without which two names are equal.
     let message = bare().load_parameters_with(&path, &CPU, options.strip_prefix("modul_."));
     assert_eq!(
         message.unwrap_err().to_string(),

@@ -42,7 +42,7 @@ pub(in crate::nn) fn is_watching() -> bool {
     IS_WATCHING.get()
 }
 
-/// Looks at the output of a layer, if somebody watches.
+/// Looks at the output of a layer, within [`first_not_finite`].
 pub(super) fn passed(layer: &dyn Parameters, output: &Tensor) {
     if is_watching()
         && FIRST.with_borrow(Option::is_none)

@@ -46,15 +46,11 @@ impl Fit<'_> {
             Cause::Batch(..) => {
                 "Remove or replace such values in the data; x.isfinite() finds them".to_owned()
             }
-            Cause::Parameter(_) => format!(
-                "An earlier step or the start made it so: begin with other weights. {}",
-                self.calmer()
-            ),
-            Cause::Layer(_) => self.calmer(),
-            Cause::Loss => format!(
-                "The loss function overflows, divides by 0 or takes the logarithm of 0. {}",
-                self.calmer()
-            ),
+            Cause::Parameter(_) => self.remedies(&["begin with other weights"]),
+            Cause::Layer(_) => self.remedies(&[]),
+            Cause::Loss => {
+                self.remedies(&["look for a division by 0 or a logarithm of 0 in the loss"])
+            }
         };
         let batch = self.batch + 1;
         let problem = self.loss(value, (self.step + 1, batch), cause.to_string());
@@ -67,10 +63,8 @@ impl Fit<'_> {
         if value.is_finite() {
             return Ok(());
         }
-        let advice = format!(
-            "{}, or look for NaN or infinite values in the data; the weights are those before this step",
-            self.calmer()
-        );
+        let advice = self.remedies(&["look for NaN or infinite values in the data"]);
+        let advice = format!("{advice}; the weights are those before this step");
         let problem = self.loss(value, (self.step + 1, self.batch + 1), String::new());
         Err(problem.with_advice(advice))
     }
@@ -87,7 +81,7 @@ impl Fit<'_> {
         let finite = match norm {
             Some(norm) => all_finite(norm.raw())?,
             None => {
-                let mut all = gradients.all().map(|gradient| all_finite(gradient.raw()));
+                let mut all = gradients.all().map(looks_finite);
                 all.try_fold(true, |finite, found| Ok::<_, Error>(finite && found?))?
             }
         };
@@ -129,12 +123,18 @@ impl Fit<'_> {
         }
     }
 
-    /// Returns how to make smaller steps.
-    pub(super) fn calmer(&self) -> String {
-        match self.trainer.clip > 0.0 {
-            true => "Lower the learning rate".to_owned(),
-            false => "Lower the learning rate, or clip the gradients (.gradient_clip_val(1.0))"
-                .to_owned(),
+    /// Returns what helps if steps are too large, and further advice.
+    pub(super) fn remedies(&self, further: &[&str]) -> String {
+        let mut all = vec!["Lower the learning rate"];
+        if self.trainer.clip == 0.0 {
+            all.push("clip the gradients (.gradient_clip_val(1.0))");
+        }
+        all.extend(further);
+        match &all[..] {
+            [one] => (*one).to_owned(),
+            [one, other] => format!("{one}, or {other}"),
+            [first @ .., last] => format!("{}, or {last}", first.join(", ")),
+            [] => String::new(),
         }
     }
 
@@ -211,6 +211,22 @@ impl std::fmt::Display for Cause {
             }
         }
     }
+}
+
+/// Up to this many elements, all are looked at in each step.
+const SMALL: usize = 1 << 14;
+
+/// Returns whether a gradient is finite. Of a large one, it looks at the first element of each row and at the first row:
+/// NaN in the gradient of a unit, or in an input, makes a whole row or column of the weight's gradient NaN.
+fn looks_finite(gradient: &Tensor) -> Result<bool> {
+    if gradient.elem_count() <= SMALL || gradient.rank() < 2 {
+        return Ok(all_finite(gradient.raw())?);
+    }
+    let mut first = gradient.raw().clone();
+    for dim in 1..first.rank() {
+        first = first.narrow(dim, 0, 1)?;
+    }
+    Ok(all_finite(&gradient.raw().get(0)?)? && all_finite(&first)?)
 }
 
 /// Returns the first example with an element that is not finite.

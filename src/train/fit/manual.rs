@@ -26,11 +26,13 @@ impl Fit<'_> {
             recorder::collect(examples, || steps.manual(model, &**part, optimizers))
         });
         let loss = loss.detach();
-        self.check_loss(&loss, batch)?;
-        self.flow = self.on_step(batch, &loss, &mut GradStore::empty(), self.step + 1)?;
+        let checked = self.check_loss(&loss, batch);
+        if checked.is_ok() {
+            self.flow = self.on_step(batch, &loss, &mut GradStore::empty(), self.step + 1)?;
+        }
         self.step += 1;
         self.end_of_batch(share, metrics, loss, (examples, examples));
-        Ok(())
+        checked
     }
 
     fn check_manual(&self) -> Result<()> {

@@ -40,8 +40,12 @@ impl Fit<'_> {
             },
             metrics,
         ) = parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())?;
-        if self.ranks.is_none() {
-            self.check_loss(&loss, batch)?;
+        if self.ranks.is_none()
+            && let Err(error) = self.check_loss(&loss, batch)
+        {
+            // The board shows it.
+            self.end_of_batch(share, metrics, loss, (examples, examples));
+            return Err(error);
         }
         let (own, total) = match &self.ranks {
             None => (examples, examples),

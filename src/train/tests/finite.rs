@@ -131,7 +131,10 @@ fn parameters_and_layers_that_are_not_finite_are_named() {
         message.contains("batch 1: the parameter net.1.weight has NaN or infinite values\n"),
         "{message}"
     );
-    assert!(message.contains("begin with other weights"), "{message}");
+    assert!(
+        message.contains(", or begin with other weights; the weights"),
+        "{message}"
+    );
 
     let mut model = regression(net());
     model
@@ -153,7 +156,21 @@ fn parameters_and_layers_that_are_not_finite_are_named() {
         message.contains("and the outputs of the layers are finite\n"),
         "{message}"
     );
-    assert!(message.contains("clip the gradients"), "{message}");
+    assert!(
+        message.ends_with(
+            "\nLower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for a division by 0 or a \
+             logarithm of 0 in the loss; the weights are those before this step"
+        ),
+        "{message}"
+    );
+    // The board shows the last loss.
+    let mut trainer = Trainer::new(1).log_every(1);
+    assert!(trainer.fit(&mut model, &data()).is_err());
+    assert_eq!(trainer.history().last("train_loss"), None);
+    assert_eq!(
+        trainer.history().intervals[0].metric("train_loss"),
+        Some(f64::INFINITY)
+    );
 }
 
 /// The root of 0 has no derivative.
@@ -180,6 +197,36 @@ fn a_gradient_that_is_not_finite_makes_no_step() {
             "{message}"
         );
         assert_eq!(values(&model), [0.0, 0.0, 0.0, 1.0]);
+    }
+}
+
+/// Of a large gradient, only some elements are looked at.
+#[test]
+fn a_large_gradient_that_is_not_finite_makes_no_step() {
+    for (unit, input) in [(0, 0), (150, 0), (0, 299), (199, 299)] {
+        let mut model = regression(seq![Linear::new(300, 200).bias(false)]);
+        // NaN in the gradient of one unit, for one example, whose input is partly 0.
+        model.loss = |y_hat, y| (y_hat * y + y_hat.sqr().sqrt() * 0.0).sum_all();
+        let weight = randn((200, 300)).index_put((unit, ..), 0.0);
+        model.net.parameter("0.weight").set(&weight);
+        let before = values(&model);
+        let x = zeros((2, 300)).index_put((.., input), 1.0);
+        let message = fails(
+            Trainer::new(1),
+            &mut model,
+            &Rows {
+                x,
+                y: ones((2, 200)),
+            },
+        );
+        assert!(
+            message
+                .0
+                .starts_with("the gradient of net.0.weight is not finite at step 1"),
+            "{}",
+            message.0
+        );
+        assert_eq!(message.1, before);
     }
 }
 

@@ -174,7 +174,7 @@ impl Norm {
     }
 
     /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`. On the CPU, a statistic
-    /// that is not finite is left out: it would stay in the running one for ever.
+    /// that is not finite is left out, because the running one would stay NaN.
     fn track(&self, batch: &BatchNormOutput) {
         let (Some(running_mean), Some(running_var), Some(batches)) = (
             &self.running_mean,
