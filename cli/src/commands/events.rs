@@ -6,8 +6,8 @@
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that reads standard
 //! input receives `"input"` of the request, then the end of the file. The request `{"interrupt": true}`
 //! stops the cell that is running when the request arrives. A request with the id of a cell, `"cell": "a"`, runs that cell of a
-//! notebook, for `:stale`. What a thread prints or shows after its cell is an event with the number of the last request with such an id, not
-//! after its own, as `"late"`; it may come at any time.
+//! notebook, for `:stale`. What a thread of that cell does later is an event with the number of the request, `"late": 1`, at any
+//! time.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
