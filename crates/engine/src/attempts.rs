@@ -14,7 +14,10 @@ use crate::repair::Repairs;
 use crate::source::Source;
 
 /// How often a cell is compiled until it is known what it moves and borrows.
-const ATTEMPTS: usize = 12;
+const ATTEMPTS: usize = 16;
+
+/// After how many attempts none of the new variables is kept that is not sorted out.
+const PATIENT: usize = 11;
 
 impl Engine {
     /// Returns the type of an expression, or `None` if it does not compile. Nothing is evaluated.
@@ -54,7 +57,7 @@ impl Engine {
         }
         // What is said about items that are none either way.
         let mut misread: Option<Vec<Diagnostic>> = None;
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             let (mut messages, library) = self.attempt(&plan, &source)?;
             let lints = source.lints(&mut messages);
             if let Some(library) = library {
@@ -88,6 +91,9 @@ impl Engine {
                     (Failure::Compile(_), Some(errors)) => Failure::Compile(errors),
                     (failure, _) => failure,
                 });
+            }
+            if attempt == PATIENT {
+                repairs.keep_nothing(plan.cell.as_ref());
             }
             source = self.source(&plan, &repairs);
         }
@@ -145,6 +151,8 @@ impl Engine {
             borrowed_at: &repairs.borrowed_at,
             temporaries: &repairs.temporaries,
             opaque: &repairs.opaque,
+            has_await: repairs.has_await || plan.cell.as_ref().is_some_and(|it| it.has_await),
+            has_try: repairs.has_try || plan.cell.as_ref().is_some_and(|it| it.has_try),
             options: &repairs.options,
             runtime: self
                 .config

@@ -134,7 +134,7 @@ fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
             format!("{{ {form} let _ = &{name} as &_; ::{SUPPORT}::keep({name:?}, {name}); }}");
         lines.push((keep, Glue::Keep(name.clone())));
     }
-    let end = match cell.has_try {
+    let end = match parts.has_try {
         true => format!(
             "::core::result::Result::Ok::<(), {}>(()) }}",
             failure(parts)
@@ -157,8 +157,8 @@ fn failure(parts: &Parts) -> String {
 }
 
 /// Returns the definition of that type, where a package receives the errors.
-fn failure_type(parts: &Parts, cell: &Parsed) -> Option<String> {
-    let function = parts.question_mark.filter(|_| cell.has_try)?;
+fn failure_type(parts: &Parts) -> Option<String> {
+    let function = parts.question_mark.filter(|_| parts.has_try)?;
     Some(format!(
         "struct TaperFailure; impl ::{SUPPORT}::Failed for TaperFailure {{}} \
          impl<E: ::core::fmt::Display> ::core::convert::From<E> for TaperFailure {{ \
@@ -171,7 +171,7 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
     let start = format!(
         "#[unsafe(no_mangle)] pub extern \"C\" fn {FUNCTION}() {{ ::{SUPPORT}::guard(|| {{"
     );
-    let failure = failure_type(parts, cell).into_iter();
+    let failure = failure_type(parts).into_iter();
     let mut lines: Vec<(String, Glue)> = failure
         .chain([start])
         .map(|line| (line, Glue::Other))
@@ -185,7 +185,7 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
         lines.push((take(parts, used, lint), Glue::Take(used.name.to_owned())));
     }
     lines.extend(runtime(parts).map(|line| (line, Glue::Other)));
-    let mut run = run(parts, cell, include);
+    let mut run = run(parts, include);
     if !parts.marks.is_empty() {
         let count = parts.source.lines().count();
         run = format!("{{ let _profile = ::{SUPPORT}::profile::begin({count}); {run} }}");
@@ -214,12 +214,12 @@ pub(crate) fn lines(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String,
 }
 
 /// Returns the call that runs the statements.
-fn run(parts: &Parts, cell: &Parsed, include: &str) -> String {
-    let function = match cell.has_try {
+fn run(parts: &Parts, include: &str) -> String {
+    let function = match parts.has_try {
         true => "run_fallible",
         false => "run",
     };
-    let body = match (cell.has_await, parts.runtime) {
+    let body = match (parts.has_await, parts.runtime) {
         (false, _) => include.to_owned(),
         (true, None) => format!("::{SUPPORT}::futures::block_on(async {{ {include} }})"),
         (true, Some(_)) => format!(
@@ -258,7 +258,7 @@ fn question(parts: &Parts, cell: &Parsed, include: &str) -> Vec<(String, Glue)> 
         lines.push((take(parts, used, lint), question));
     }
     lines.extend(runtime(parts).map(|line| (line, Glue::Question(None))));
-    let run = run(parts, cell, include);
+    let run = run(parts, include);
     lines.push((format!("let _ = {run}; }}"), Glue::Question(None)));
     lines
 }

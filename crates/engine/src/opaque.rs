@@ -22,6 +22,9 @@ pub struct Gone {
     pub statement: String,
 }
 
+/// The bound of a value that another thread can have.
+const SEND: &str = " + ::core::marker::Send";
+
 /// How a new variable is kept that cannot be kept as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Opaque {
@@ -65,7 +68,10 @@ impl Opaque {
             from,
             moves_at: copies.map(|closure| closure.start),
             // What it changes would be a copy.
-            forms: copies.map(|it| boxed("Fn", it)).into_iter().collect(),
+            forms: copies
+                .into_iter()
+                .flat_map(|it| [SEND, ""].map(|send| boxed("Fn", it, send)))
+                .collect(),
             ..Opaque::default()
         }
     }
@@ -132,11 +138,17 @@ fn forms(kind: &str, closure: Option<&Closure>) -> Vec<Form> {
     let is_part = |text: &str| text.contains('{') || text.contains("impl ");
     if kind.starts_with("{closure@") {
         let closures = closure.into_iter();
-        let all = closures.flat_map(|it| ["Fn", "FnMut", "FnOnce"].map(|name| boxed(name, it)));
+        let all = closures.flat_map(|it| {
+            [SEND, ""]
+                .into_iter()
+                .flat_map(move |send| ["Fn", "FnMut", "FnOnce"].map(|name| boxed(name, it, send)))
+        });
         return all.collect();
     }
     if kind.starts_with("{async block@") {
-        return vec![Form::future("::core::future::Future<Output = _>")];
+        return [SEND, ""]
+            .map(|send| Form::future(&format!("::core::future::Future<Output = _>{send}")))
+            .into();
     }
     if let Some((pointer, _)) = kind.split_once(" {").filter(|(it, _)| is_function(it)) {
         return vec![Form {
@@ -147,11 +159,17 @@ fn forms(kind: &str, closure: Option<&Closure>) -> Vec<Form> {
     if let Some(bounds) = kind.strip_prefix("impl ").filter(|it| !is_part(it)) {
         let bounds = bounds.replace(" + Unpin", "");
         return match bounds.starts_with("Future<") || bounds.contains("::Future<") {
-            true => vec![Form::future(&bounds)],
-            false => vec![Form::boxed(bounds)],
+            true => [SEND, ""]
+                .map(|send| Form::future(&format!("{bounds}{send}")))
+                .into(),
+            false => [SEND, ""]
+                .map(|send| Form::boxed(format!("{bounds}{send}")))
+                .into(),
         };
     }
-    vec![Form::boxed("::core::iter::Iterator<Item = _>".to_owned())]
+    [SEND, ""]
+        .map(|send| Form::boxed(format!("::core::iter::Iterator<Item = _>{send}")))
+        .into()
 }
 
 fn is_function(kind: &str) -> bool {
@@ -161,9 +179,9 @@ fn is_function(kind: &str) -> bool {
         && !kind.contains('{')
 }
 
-fn boxed(name: &str, closure: &Closure) -> Form {
+fn boxed(name: &str, closure: &Closure, send: &str) -> Form {
     let parameters = vec!["_"; closure.parameters].join(", ");
-    Form::boxed(format!("{name}({parameters}) -> _"))
+    Form::boxed(format!("{name}({parameters}) -> _{send}"))
 }
 
 impl Parsed {
@@ -192,14 +210,15 @@ mod tests {
             is_move: false,
         };
         let found = statements("{closure@cell-1:1:9: 1:15}", Some(&closure));
-        let first = "let f: ::std::boxed::Box<dyn Fn(_, _) -> _> = ::std::boxed::Box::new(f);";
-        assert_eq!((found.len(), &*found[0]), (3, first));
+        let first = "let f: ::std::boxed::Box<dyn Fn(_, _) -> _ + ::core::marker::Send> = ::std::boxed::Box::new(f);";
+        assert_eq!((found.len(), &*found[0]), (6, first));
+        assert_eq!(found[3], first.replace(SEND, ""));
         assert!(statements("{closure@other:1:9: 1:15}", None).is_empty());
         let found = statements("fn(i32) -> i32 {double}", None);
         assert_eq!(found, ["let f: fn(i32) -> i32 = (f);"]);
         let found = statements("impl Iterator<Item = u8> + Send", None);
         assert!(
-            found[0].contains("Box<dyn Iterator<Item = u8> + Send>"),
+            found[1].contains("Box<dyn Iterator<Item = u8> + Send>"),
             "{found:?}"
         );
         let found = statements("impl Future<Output = u8>", None);
@@ -220,6 +239,6 @@ mod tests {
         assert!(written.starts_with("let f: Box<dyn Fn(&str) -> usize> ="));
         assert!(!opaque.infer("Box<dyn Fn(&str) -> usize>"));
         opaque.try_next();
-        assert_eq!(opaque.form(), None);
+        assert_eq!(opaque.form(), None, "no other form has the same references");
     }
 }

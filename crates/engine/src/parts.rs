@@ -55,6 +55,9 @@ pub(crate) struct Parts<'a> {
     pub(crate) borrowed_at: &'a BTreeMap<String, Position>,
     /// The same for values without a name, as places in [`Parsed::temporaries`].
     pub(crate) temporaries: &'a BTreeSet<usize>,
+    /// Whether the cell waits for a future, and whether a `?` can end it.
+    pub(crate) has_await: bool,
+    pub(crate) has_try: bool,
     /// Where a `?` is behind an `Option`.
     pub(crate) options: &'a BTreeSet<Position>,
     /// The source of the runtime on which cells wait for futures.

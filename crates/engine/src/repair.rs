@@ -4,6 +4,7 @@
 //! where a new variable borrows from another, rustc reports an error in that part. The next attempt leaves the
 //! variable out, or keeps the other one where it is.
 
+use crate::cell::Parsed;
 use crate::compile::{Messages, types};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Refusal};
@@ -29,6 +30,9 @@ pub(crate) struct Repairs {
     pub(crate) used_up: HashSet<String>,
     /// New variables that are kept in another form, or not at all.
     pub(crate) opaque: BTreeMap<String, Opaque>,
+    /// Whether a macro of the cell waits for a future, or ends the cell with `?`.
+    pub(crate) has_await: bool,
+    pub(crate) has_try: bool,
     /// Where a `?` is behind an `Option`: what the cell returns is a `Result`.
     pub(crate) options: BTreeSet<Position>,
     /// Variables that others borrow from.
@@ -83,8 +87,12 @@ impl Repairs {
         let is_moving = self.opaque.values().any(|it| it.moves_at.is_some());
         let (mut others, mut moved) = (Vec::new(), Vec::new());
         for error in errors {
-            if let Some(place) = error.option() {
+            if let Some(place) = error.option(source) {
                 self.options.insert(place);
+            } else if error.is_await() {
+                self.has_await = true;
+            } else if error.is_try() {
+                self.has_try = true;
             } else if let Some(glue) = error.moved() {
                 moved.push(glue.clone());
             } else if let Some(name) = error.kept(|name| before.has_form(name)) {
@@ -94,6 +102,7 @@ impl Repairs {
             } else if let Some(borrower) = error
                 .borrower()
                 .or_else(|| source.coerced(&error.diagnostic))
+                .or_else(|| error.nameless_let(&kinds, source))
             {
                 self.learn_borrow(&error, borrower, &before, &kinds, source);
             } else if let Some(variable) = error.nameless() {
@@ -184,6 +193,15 @@ impl Repairs {
         self.held.entry(borrower).or_insert(opaque);
     }
 
+    /// Keeps none of the new variables that borrow, because they cannot be sorted out.
+    pub(crate) fn keep_nothing(&mut self, cell: Option<&Parsed>) {
+        self.release();
+        for binding in cell.into_iter().flat_map(|cell| &cell.bindings) {
+            let nothing = Opaque::borrowed("", None, None);
+            self.opaque.insert(binding.name.clone(), nothing);
+        }
+    }
+
     /// Lets everything change again, and does not keep what borrows from it.
     fn release(&mut self) {
         for (name, opaque) in std::mem::take(&mut self.held) {
@@ -197,12 +215,22 @@ impl Repairs {
 }
 
 impl Found {
+    /// Returns whether a macro waits for a future where the cell itself does not.
+    fn is_await(&self) -> bool {
+        self.diagnostic.has_code("E0728") && !self.glue.is_empty()
+    }
+
+    /// Returns whether a macro contains a `?` where the cell itself has none.
+    fn is_try(&self) -> bool {
+        const TRY: &str = "the `?` operator can only be used in a closure that returns";
+        self.diagnostic.message.starts_with(TRY) && !self.glue.is_empty()
+    }
+
     /// Returns the place of a `?` of the cell's own behind an `Option`.
-    fn option(&self) -> Option<Position> {
+    fn option(&self, source: &Source) -> Option<Position> {
         const OPTION: &str = "the `?` operator can only be used on `Result`s, not `Option`s";
         let is_option = self.diagnostic.message.starts_with(OPTION) && !self.glue.is_empty();
-        let span = self.diagnostic.primary().filter(|_| is_option)?;
-        span.cell.map(|_| (span.line_start, span.column_start))
+        is_option.then(|| source.place(&self.diagnostic))?
     }
 
     /// Returns the line of the variable that cannot be kept because it was moved away, or may have no value.
@@ -231,12 +259,17 @@ impl Found {
         found.cloned()
     }
 
+    fn is_about_a_borrow(&self) -> bool {
+        const BORROWS: [&str; 12] = [
+            "E0373", "E0499", "E0500", "E0501", "E0502", "E0503", "E0505", "E0506", "E0521",
+            "E0524", "E0597", TEMPORARY,
+        ];
+        BORROWS.iter().any(|code| self.diagnostic.has_code(code))
+    }
+
     /// Returns the new variable that borrows from something.
     fn borrower(&self) -> Option<String> {
-        const BORROWS: [&str; 9] = [
-            "E0373", "E0499", "E0502", "E0503", "E0505", "E0506", "E0521", "E0597", TEMPORARY,
-        ];
-        if !BORROWS.iter().any(|code| self.diagnostic.has_code(code)) {
+        if !self.is_about_a_borrow() {
             return None;
         }
         let mut kept = self.lines();
@@ -257,6 +290,15 @@ impl Found {
         name.chars()
             .all(|c| c == '_' || c.is_alphanumeric())
             .then(|| name.to_owned())
+    }
+
+    /// Returns the new variable in whose statement the error is, if its type has no name.
+    fn nameless_let(&self, kinds: &HashMap<String, String>, source: &Source) -> Option<String> {
+        let name = self
+            .is_about_a_borrow()
+            .then(|| source.defined_at(&self.diagnostic))??;
+        let kind = kinds.get(&name)?;
+        (!types::has_a_name(kind)).then_some(name)
     }
 
     /// Returns the earlier variable whose type cannot be written.

@@ -116,6 +116,14 @@ impl Source {
         closures.find(|(at, _)| *at == place).map(|(_, it)| it)
     }
 
+    /// Returns the new variable whose statement contains the place of a message.
+    pub(crate) fn defined_at(&self, diagnostic: &Diagnostic) -> Option<String> {
+        let place = self.place(diagnostic)?;
+        let mut lets = self.lets.iter();
+        let found = lets.find(|(_, start, end)| *start <= place && place < *end);
+        found.map(|(name, ..)| name.clone())
+    }
+
     /// Returns the new variable whose value borrows from something although it is made an object, such as `Box<dyn Fn()>`,
     /// or its type is written: the engine alone asks for more than Rust.
     pub(crate) fn coerced(&self, diagnostic: &Diagnostic) -> Option<String> {

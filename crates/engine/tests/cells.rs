@@ -578,3 +578,39 @@ fn a_question_mark_behind_an_option_returns_the_value_or_stops_the_cell() {
         ),
     ]);
 }
+
+#[test]
+fn what_borrows_within_its_cell_never_refuses_it() {
+    check_each(&[
+        (
+            "let n = 5;\nlet later = async { n + 1 };\nlater.await",
+            "= 6",
+        ),
+        (
+            "let mut v = vec![1];\nlet r = &mut v;\nlet mut push = |x| r.push(x);\npush(2);",
+            "",
+        ),
+        ("v", "= [1, 2]"),
+        (
+            "macro_rules! now { ($e:expr) => { $e.await } }\nnow!(async { 3 })",
+            "= 3",
+        ),
+        (
+            "macro_rules! tried { ($e:expr) => { $e? } }\n4 + tried!(Ok::<i32, String>(1))",
+            "= 5",
+        ),
+        ("let f: &(dyn Fn(i32) -> i32 + Send) = &|x| x;", ""),
+        ("f(2)", "= 2"),
+        ("let job = move || 5;", ""),
+        ("std::thread::spawn(job).join().unwrap()", "= 5"),
+        (
+            "struct Row<'a>(&'a str);\nlet rows = vec![Row(\"a\"), Row(\"b\")];\nlet first = &rows[0];",
+            "",
+        ),
+        (
+            "let mut groups = rows.chunk_by(|a, b| a.0 == b.0);\ngroups.next().map(|it| it.len())",
+            "= Some(1)",
+        ),
+        ("groups.count() + first.0.len()", "= 2"),
+    ]);
+}

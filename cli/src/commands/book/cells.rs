@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use taper_evaluator::{
-    CellError, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
-};
+use taper_evaluator::{CellError, Completions, Evaluator, Event, Front, Interrupt, MimeBundle};
 use taper_host::mutex::lock;
 use taper_host::process;
 

@@ -114,6 +114,10 @@ fn first(expansion: TokenStream, pattern: &str) -> Option<Reading> {
                 at += 1;
             }
             (TokenTree::Punct(it), Some(TokenTree::Ident(variable))) if it.as_char() == '$' => {
+                if is_mark(at + 2, '!') {
+                    // The call of a macro that is passed in.
+                    return None;
+                }
                 match fragment(pattern, &variable.to_string()) {
                     "item" => return Some(Reading::Items),
                     "vis" | "meta" | "lifetime" => at += 2,
@@ -187,10 +191,18 @@ fn add_named(tokens: TokenStream, found: &mut Vec<(String, Range<usize>)>) {
 
 /// Returns whether source may define a static.
 pub(crate) fn mentions_static(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == "static",
-        TokenTree::Group(group) => mentions_static(group.stream()),
-        _ => false,
+    let mut is_lifetime = false;
+    tokens.into_iter().any(|token| {
+        let was_quote = std::mem::take(&mut is_lifetime);
+        match token {
+            TokenTree::Ident(word) => word == "static" && !was_quote,
+            TokenTree::Group(group) => mentions_static(group.stream()),
+            TokenTree::Punct(mark) => {
+                is_lifetime = mark.as_char() == '\'';
+                false
+            }
+            TokenTree::Literal(_) => false,
+        }
     })
 }
 
@@ -259,6 +271,7 @@ mod tests {
         for rules in [
             "($($t:tt)*) => { $($t)* };",
             "() => { other!(); };",
+            "($cb:ident) => { $cb! { Made } };",
             "(a) => { struct A; }; (b) => { 3 };",
             "() => {};",
         ] {

@@ -110,9 +110,7 @@ impl Names {
                 Outcome::DidNotCompile => Reason::CellDidNotCompile,
                 Outcome::Left if was_present.contains(name) => Reason::CellLeft,
                 Outcome::Failed if is_of_cell && !was_present.contains(name) => Reason::CellFailed,
-                Outcome::Stopped | Outcome::Left
-                    if is_of_cell && !was_present.contains(name) =>
-                {
+                Outcome::Stopped | Outcome::Left if is_of_cell && !was_present.contains(name) => {
                     Reason::CellStopped
                 }
                 _ if is_moved => Reason::Moved(last_line_with(name, code)),

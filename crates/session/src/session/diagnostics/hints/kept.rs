@@ -34,13 +34,13 @@ pub(crate) fn private(name: &str, cell: &str) -> Diagnostic {
     let used = tokens.find(|(_, _, text)| *text == name);
     Diagnostic {
         is_error: true,
-        message: format!("the type of `{name}` is private to its package"),
+        message: format!("later cells cannot name the type of `{name}`"),
         labels: used
             .map(|(at, ..)| Label::at(at, name, "", cell))
             .into_iter()
             .collect(),
         hint: Some(format!(
-            "a later cell has to name the types of its variables. Write all lines that use `{name}` in one cell, or keep what \
+            "it is private to a package, or defined within a block. Write all lines that use `{name}` in one cell, or keep what \
              you need of it in a variable of another type."
         )),
         ..Diagnostic::default()
