@@ -1,10 +1,12 @@
-//! Attempts to earn points without solving the assignment, graded as a teacher does: each earns nothing.
+//! `taper test --grade` on attempts to earn points without solving the assignment, which earn nothing, and on damaged
+//! submissions, which earn what is right in them.
 
 mod common;
 
-use common::{root, run_within, taper};
+use common::{Said, root, run_within, taper};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// The limit for grading all attempts.
@@ -138,4 +140,102 @@ fn attempts_whose_cells_run_earn_nothing() {
 #[ignore = "slow: a session for each of more than 70 attempts"]
 fn all_attempts_earn_nothing() {
     grade(|_| true);
+}
+
+/// Grades the submissions of `tests/grading/damaged.py`, whose expected points are beside them.
+fn grade_damaged(amount: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = root().join("tests/grading/damaged.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg(folder.path()).arg(amount);
+    let expected = run_within(TO_GRADE, python);
+    assert!(expected.status.success(), "{}", expected.all());
+    let expected: Value = serde_json::from_str(&expected.stdout).expect("JSON");
+    let mut wrong = Vec::new();
+    for (assignment, students) in expected["submissions"].as_object().expect("assignments") {
+        let source = format!("source/{assignment}/{assignment}.ipynb");
+        let mut command = taper(&[
+            "test",
+            "--timeout",
+            &expected["limit"].to_string(),
+            "--grade",
+        ]);
+        command
+            .arg(source)
+            .arg("submitted")
+            .current_dir(folder.path());
+        command.env("TAPER_MEMORY", expected["memory"].as_str().expect("a text"));
+        let said = run_within(TO_GRADE, command);
+        let students = students.as_object().expect("students");
+        for (student, one) in students {
+            let file = format!("submitted/{student}/{assignment}/{assignment}.ipynb");
+            wrong.extend(differences(&file, one, &said));
+        }
+        let fails = students.values().any(|one| one["failed"] == true);
+        if said.status.code() != Some(i32::from(fails)) {
+            wrong.push(format!("{assignment}: {}", said.all()));
+        }
+        let odd = expected["odd"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let odd: Vec<String> = odd.map(|name| format!("`{name}`")).collect();
+        if said.stderr.contains(&odd.join(", ")) != (assignment == "values") {
+            wrong.push(said.stderr);
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Compares what is printed about a submission with what it should earn and why.
+fn differences(file: &str, expected: &Value, said: &Said) -> Vec<String> {
+    let mut lines = said
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with(file));
+    let first = lines.next().unwrap_or_default();
+    let lines: Vec<&str> = lines.take_while(|line| line.starts_with("    ")).collect();
+    let mut wrong = Vec::new();
+    let tests = expected["points"].as_object().expect("points");
+    for (test, points) in tests {
+        let wanted = format!("    {test}: {points} of ");
+        let found = lines
+            .iter()
+            .find(|line| line.starts_with(&format!("    {test}: ")));
+        if found.is_some_and(|found| !found.starts_with(&wanted)) {
+            wrong.push(format!("{file}: {found:?}, expected {points}"));
+        }
+    }
+    let sum: f64 = tests.values().filter_map(Value::as_f64).sum();
+    let sum = format!(": {} of ", (sum * 1e6).round() / 1e6);
+    if !first.contains(&sum) {
+        wrong.push(format!("{file}: {first:?}, expected {sum}; {lines:?}"));
+    }
+    for part in expected["says"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        if !lines.iter().any(|line| line.contains(part)) {
+            wrong.push(format!("{file}: {part:?} is not in {lines:#?}"));
+        }
+    }
+    let failed = said.stdout.contains(&format!("    failed: {file}\n"));
+    if expected["failed"] != failed {
+        wrong.push(format!("{file}: failed: {failed}"));
+    }
+    wrong
+}
+
+#[test]
+fn damaged_submissions_earn_what_they_should() {
+    grade_damaged("quick");
+}
+
+#[test]
+#[ignore = "slow: endless loops and large outputs"]
+fn all_damaged_submissions_earn_what_they_should() {
+    grade_damaged("all");
 }

@@ -4,10 +4,13 @@ In a solution cell, `// BEGIN SOLUTION` and `// END SOLUTION` enclose what stude
 no points if it ends with an error. Otherwise it scores the value of its last expression if that is a floating-point
 number or an integer, and all its points if not.
 
-A submission's cell that would change what the tests mean is not executed, and feedback contains no hidden test, nor an
-output from which it could be guessed.
+The points are those of `taper test --grade`, with the same reasons: it makes the notebook that runs in place of a
+submission, whatever a student or a tool has done to it, and reads the points from the outputs. A submission's cell that
+would change what the tests mean is not executed, and feedback contains no hidden test, nor an output from which it could
+be guessed.
 """
 
+import io
 import json
 import os
 import shutil
@@ -17,7 +20,12 @@ from pathlib import Path
 
 import nbformat
 from jupyter_core.paths import jupyter_runtime_dir
+from nbclient.exceptions import DeadKernelError
+from nbconvert.exporters import NotebookExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.apps import autogradeapp
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -26,44 +34,108 @@ from nbgrader.preprocessors import (
     GetGrades,
     IgnorePattern,
     LimitOutput,
+    OverwriteCells,
+    OverwriteKernelspec,
     SaveAutoGrades,
 )
+from nbgrader.utils import determine_grade
 
 COURSE = Path.cwd()
 
 
-def refused(notebook, assignment: Path) -> dict[int, str]:
-    """Returns the cells that must not be executed, by index, with the reason."""
+def ask_taper(option: str, names: dict, notebook: Path) -> dict:
+    """Returns the answer of `taper test --grade` about a submission."""
     store = os.environ.get("TAPER_STORE")
     taper = os.path.join(store, "bin/taper") if store else shutil.which("taper")
     assert taper, "the command taper is not on the PATH: without it, submissions cannot be graded"
-    with tempfile.NamedTemporaryFile("w", suffix=".ipynb") as file:
-        nbformat.write(notebook, file)
-        file.flush()
-        command = [taper, "test", "--refused", "--grade", str(assignment), file.name]
-        answer = subprocess.run(command, text=True, capture_output=True, timeout=60, check=False)
+    assignment = COURSE / "source" / names["assignment"] / f"{names['notebook']}.ipynb"
+    command = [taper, "test", option, "--grade", str(assignment), str(notebook)]
+    answer = subprocess.run(command, text=True, capture_output=True, timeout=60, check=False)
     assert answer.returncode == 0, f"{' '.join(command)}: {answer.stderr}"
-    return {int(index): reason for index, reason in json.loads(answer.stdout).items()}
+    return json.loads(answer.stdout)
+
+
+def note_failure(converter: Autograde, student: str, why: str) -> None:
+    """Remembers a submission that could not be run to its end."""
+    # nbgrader reads this file more than once, so a variable of the file would not be that of the converter.
+    vars(converter).setdefault("failed", {})[student] = why
+
+
+class AutogradeAll(Autograde):
+    """Grades all submissions, and fails at the end if one of them could not be run."""
+
+    def convert_notebooks(self):
+        try:
+            super().convert_notebooks()
+        finally:
+            failed = vars(self).get("failed", {})
+            for student, why in failed.items():
+                self.log.error("The submission of '%s' could not be run: %s", student, why)
+        if failed:
+            raise NbGraderException("some submissions could not be run")
+
+
+class PreparedExporter(NotebookExporter):
+    """Reads, in place of a submission, the notebook that taper makes of it."""
+
+    def from_file(self, file_stream, resources=None, **options):
+        # The second time, the cells are read to be executed.
+        if self.parent._sanitizing:
+            notebook = ask_taper("--prepare", resources["nbgrader"], Path(file_stream.name))
+            if why := notebook["metadata"]["grading"]["unreadable"]:
+                note_failure(self.parent, resources["nbgrader"]["student"], why)
+            file_stream = io.StringIO(json.dumps(notebook))
+        return super().from_file(file_stream, resources=resources, **options)
 
 
 class ExecuteChecked(Execute):
     """Executes the cells of a submission, except for those that `taper test --grade` does not run either."""
 
     def preprocess(self, nb, resources, *arguments, **options):
-        names = resources["nbgrader"]
-        self.refused = refused(nb, COURSE / "source" / names["assignment"] / f"{names['notebook']}.ipynb")
-        for cell in nb.cells:
-            # Such as `skip-execution`: a test that is not executed would score all its points.
-            cell.metadata.pop("tags", None)
-        return super().preprocess(nb, resources, *arguments, **options)
+        limit = f"the cell was stopped after {self.timeout} s, the time limit of a cell"
+        self.error_on_timeout = {"ename": "TimeLimit", "evalue": limit, "traceback": [limit]}
+        self.ended = None
+        nb, resources = super().preprocess(nb, resources, *arguments, **options)
+        if self.ended:
+            # The parent of a preprocessor is the exporter.
+            note_failure(self.parent.parent, resources["nbgrader"]["student"], self.ended)
+        return nb, resources
 
     def preprocess_cell(self, cell, resources, index):
-        reason = self.refused.get(index)
-        if reason is None:
-            return super().preprocess_cell(cell, resources, index)
-        text = f"grading does not run this cell: {reason}"
-        cell.outputs = [nbformat.v4.new_output("error", ename="Refused", evalue=text, traceback=[text])]
+        if cell.cell_type != "code" or "refused" in cell.metadata.get("grading", {}):
+            return cell, resources
+        try:
+            if not self.ended:
+                return super().preprocess_cell(cell, resources, index)
+        except DeadKernelError:
+            self.ended = "the kernel ended, because of its memory or at the time limit of a submission"
+        cell.outputs = [nbformat.v4.new_output("error", ename="KernelEnded", evalue=self.ended, traceback=[self.ended])]
         return cell, resources
+
+
+class SaveScores(SaveAutoGrades):
+    """Saves the points that `taper test --grade` finds, and adds them with their reason to the outputs."""
+
+    def preprocess(self, nb, resources):
+        with tempfile.NamedTemporaryFile("w", suffix=".ipynb") as file:
+            nbformat.write(nb, file)
+            file.flush()
+            self.scores = ask_taper("--score", resources["nbgrader"], Path(file.name))
+        return super().preprocess(nb, resources)
+
+    def _add_score(self, cell, resources):
+        name = cell.metadata.nbgrader["grade_id"]
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        score = self.scores[name]
+        # Without points, a teacher decides them: unless the cell is as the student received it.
+        grade.auto_score = determine_grade(cell)[0] if score["points"] is None else score["points"]
+        grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        self.gradebook.db.commit()
+        if score["is_odd"]:
+            self.log.warning("The test '%s' is wrong. For '%s': %s", name, self.student_id, score["text"])
+        if score["text"] and cell.cell_type == "code":
+            data, metadata = {"text/plain": score["text"]}, {"grading": {"open": score["open"]}}
+            cell.outputs.append(nbformat.v4.new_output("display_data", data=data, metadata=metadata))
 
 
 class HideTests(ClearHiddenTests):
@@ -85,6 +157,8 @@ class HideTests(ClearHiddenTests):
             failed = any(output.output_type == "error" for output in cell.outputs)
             text = "The cell failed." if failed else "The cell ended without an error."
             text += " Outputs are left out from the first hidden test on.\n"
+            metadata = [output.get("metadata", {}) for output in cell.outputs]
+            text += "".join(of["grading"]["open"] + "\n" for of in metadata if "grading" in of)
             cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
         return cell, resources
 
@@ -95,13 +169,16 @@ c.ClearSolutions.code_stub = {"rust": "todo!() // YOUR CODE HERE"}
 # nbgrader treats text on standard error as a failure, but progress and `eprintln!` are not failures.
 c.IgnorePattern.enabled = True
 c.IgnorePattern.pattern = ".*"
-# nbgrader's own lists, with the two classes above.
+autogradeapp.Autograde = AutogradeAll
+c.Autograde.exporter_class = PreparedExporter
+# nbgrader's own lists, with the classes above.
+c.Autograde.sanitize_preprocessors = [OverwriteKernelspec, OverwriteCells, CheckCellMetadata]
 c.Autograde.autograde_preprocessors = [
     ExecuteChecked,
     IgnorePattern,
     ClearMetadataPreprocessor,
     LimitOutput,
-    SaveAutoGrades,
+    SaveScores,
     AssignLatePenalties,
     CheckCellMetadata,
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from run import CHAPTER, DISK, FIRST_TENSOR, HUB, MEMORY, PASSWORD, PREFIX, STUDENTS
 
+from agreement import compare, damaged
 from attacks import hostile_homes, many_sign_in, requests_of_strangers, sign_ins, strangers, undisturbed
 from grading import HALF, RIGHT, WRONG, Course
 from machine import hub
@@ -46,6 +47,7 @@ def main() -> None:
         assert tried >= 30, tried
         graded(course)
     if not os.environ.get("TAPER_HUB_QUICK"):
+        damaged_are_graded(course)
         with hub(PREFIX, TAPER_HUB_IDLE="60"):
             culled(Student(HUB, STUDENTS[0], PASSWORD))
         dry_runs()
@@ -92,6 +94,18 @@ def graded(course: Course) -> None:
     assert printed.count("grading does not run this cell") == 2 and "Out of memory" in printed, printed
     assert course.fetch_feedback("student1"), "there is feedback"
     print(f"graded: {points}", flush=True)
+
+
+def damaged_are_graded(course: Course) -> None:
+    """`grade` and `taper test --grade` find the same points for damaged submissions."""
+    damaged.write(course.path)
+    subprocess.run(["chown", "-R", f"{course.teacher}:", course.path], check=True)
+
+    def run(command: list[str]) -> subprocess.CompletedProcess:
+        return course.as_teacher(*command, check=False)
+
+    count = compare(course.path, run, f"{PREFIX}/store/bin/taper", ["grade"])
+    print(f"{count} damaged submissions: all tools agree", flush=True)
 
 
 def in_class(students: list[Student]) -> None:

@@ -38,9 +38,14 @@ pub(crate) struct Arguments {
     )]
     pub(crate) timeout: u64,
 
-    /// With --grade: run nothing, and print as JSON which cells of the submission grading does not run, and why.
+    /// With --grade: run nothing, and print the notebook that grading runs in place of the submission. nbgrader's
+    /// configuration uses it.
+    #[arg(long, requires = "grade", conflicts_with = "score")]
+    pub(crate) prepare: bool,
+
+    /// With --grade: run nothing, and print as JSON the points of a prepared submission that nbgrader has run.
     #[arg(long, requires = "grade")]
-    pub(crate) refused: bool,
+    pub(crate) score: bool,
 
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
@@ -48,23 +53,23 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    if let (true, Some(assignment), [submission]) = (
-        arguments.refused,
-        &arguments.grade,
-        &arguments.notebooks[..],
-    ) {
-        let refused = taper_notebook::refused(assignment, submission)?;
-        println!("{}", serde_json::to_string(&refused)?);
-        return Ok(ExitCode::SUCCESS);
+    if let (Some(assignment), [submission]) = (&arguments.grade, &arguments.notebooks[..]) {
+        let asked = match (arguments.prepare, arguments.score) {
+            (true, _) => Some(taper_notebook::prepared(assignment, submission)?),
+            (_, true) => Some(taper_notebook::scored(assignment, submission)?),
+            _ => None,
+        };
+        if let Some(asked) = asked {
+            println!("{asked}");
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     let start = evaluator(arguments.outputs.as_deref())?;
     let (jobs, from_log) = (arguments.jobs.into(), arguments.outputs.is_some());
     if let Some(assignment) = &arguments.grade {
         let limit = Duration::from_secs(arguments.timeout);
         let notebooks = &arguments.notebooks;
-        return Ok(taper_notebook::grade(
-            assignment, notebooks, limit, jobs, &*start,
-        )?);
+        return Ok(taper_notebook::grade(assignment, notebooks, limit, jobs)?);
     }
     Ok(taper_notebook::test(
         &arguments.notebooks,

@@ -68,6 +68,17 @@ pub enum Error {
         /// The notebook of the assignment.
         assignment: PathBuf,
     },
+    /// Two cells of the assignment have the same id, so that the points of one of them would count twice.
+    #[error(
+        "{}: several cells have nbgrader's id `{name}`\n\
+         Set different ids in JupyterLab, with nbgrader's Create Assignment", .assignment.display()
+    )]
+    RepeatedId {
+        /// The notebook of the assignment.
+        assignment: PathBuf,
+        /// The id.
+        name: String,
+    },
     /// The file with the outputs of another machine cannot be parsed.
     #[error(
         "{}: expected the outputs of another machine: {error}\n\

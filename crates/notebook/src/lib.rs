@@ -26,8 +26,8 @@
 //!    output, `compare/text.rs` line by line, `compare/numbers.rs` number by number within the tolerance.
 //!    `compare/diff.rs` makes the differences readable.
 //!
-//! [`grade()`] grades submissions: `document/nbgrader.rs` replaces their tests with those of the assignment, `grading`
-//! refuses cells that would change what the tests mean, and `commands/grade.rs` adds up the points.
+//! [`grade()`] grades submissions: `grading` puts the tests of the assignment into them, refuses cells that would change
+//! what the tests mean, and reads the points from the outputs; `commands/grade.rs` reports them.
 //!
 //! SIGINT and SIGTERM interrupt the current step (`signals.rs`): a cell, the worker processes, or this
 //! process. `console.rs` prints the report.
@@ -68,7 +68,7 @@ mod translation;
 mod testing;
 
 pub use commands::convert::{read_script, write_script};
-pub use commands::grade::{grade, refused};
+pub use commands::grade::{grade, prepared, scored};
 pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;

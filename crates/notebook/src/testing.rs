@@ -374,7 +374,7 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
     }
     if let Some(assignment) = assignment {
         let limit = Duration::from_secs(limit);
-        return grade(Path::new(&assignment), &notebooks, limit, jobs, &start_fake);
+        return grade(Path::new(&assignment), &notebooks, limit, jobs);
     }
     test(&notebooks, options.from_log, jobs, &start_fake)
 }

@@ -1,22 +1,24 @@
 //! `taper test --grade`: grades submissions with the tests of an assignment that was made with nbgrader.
 //!
-//! A test earns all its points if it ends without an error, and no points if it fails. If the value of the test's
-//! cell is a number, the test earns that number of points.
+//! Each submission runs in a process of its own, so that a submission that ends its process does not end the grading.
 
 use super::summary::{Summary, Verdict, exit_code};
 use super::task::Task;
-use super::test::find;
+use super::test::walk;
 use super::workers::run_all;
 use crate::console::{Console, Tone, count};
+use crate::document::error::NotebookError;
 use crate::document::nbgrader::Mark;
-use crate::document::notebook::Notebook;
+use crate::document::notebook::read_document;
 use crate::error::{Error, Result, chain};
-use crate::execution::execute::{CellRun, End, Purpose, Ran};
+use crate::execution::execute::{End, Purpose, store};
 use crate::execution::start::{StartEvaluator, execute_file};
-use crate::grading::Rules;
+use crate::grading::assignment::Assignment;
+use crate::grading::prepare::{Prepared, is_submission, prepare, unreadable};
+use crate::grading::score::{Scored, rounded, score};
 use crate::signals;
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,57 +30,132 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// Fails if the assignment cannot be read or has no tests with points, or if a folder cannot be read.
+/// Fails if the assignment cannot be read, has no tests with points or several cells with the same id, or if a folder
+/// cannot be read.
 pub fn grade(
     assignment: &Path,
     submissions: &[PathBuf],
     limit: Duration,
     jobs: usize,
-    start: &StartEvaluator,
 ) -> Result<ExitCode> {
     signals::listen();
     let console = Console::new();
     // Workers change to the folder of their notebook.
-    let assignment = std::path::absolute(assignment).map_err(Error::file("find", assignment))?;
-    if !Mark::all(&Notebook::load(&assignment)?)
-        .iter()
-        .any(Mark::is_test)
-    {
-        return Err(Error::NoTests { assignment });
+    let path = std::path::absolute(assignment).map_err(Error::file("find", assignment))?;
+    let assignment = Assignment::load(&path)?;
+    if !assignment.marks().any(Mark::is_test) {
+        return Err(Error::NoTests { assignment: path });
     }
-    let (submissions, mut summaries) = find(submissions, &console)?;
-    if let [submission] = &submissions[..] {
-        summaries.push(grade_notebook(
-            submission,
-            &assignment,
-            limit,
-            start,
-            &console,
-        )?);
-    } else {
-        let task = Task::Grade { assignment, limit };
-        summaries.extend(run_all(&task, &submissions, jobs, &console));
+    let mut names = BTreeSet::new();
+    if let Some(again) = assignment.marks().find(|mark| !names.insert(&mark.name)) {
+        let name = again.name.clone();
+        return Err(Error::RepeatedId {
+            assignment: path,
+            name,
+        });
     }
-    let graded = summaries
-        .iter()
-        .filter(|one| one.verdict == Verdict::Passed);
-    console.say(&format!("{} graded", count(graded.count(), "notebook")));
+    let (submissions, mut summaries) = find(submissions, &assignment, &console)?;
+    let task = Task::Grade {
+        assignment: path,
+        limit,
+    };
+    let lost = |notebook: &Path, reason: &str| {
+        let prepared = unreadable(&notebook.display().to_string(), reason, &assignment);
+        let scored = score(&prepared.notebook.document, &assignment).unwrap_or_default();
+        let lines = report(&prepared, &scored, &console);
+        lines.join("\n") + "\n"
+    };
+    summaries.extend(run_all(&task, &submissions, jobs, &lost, &console));
+    total(&summaries, &assignment, &console);
     Ok(exit_code(&summaries))
 }
 
-/// Returns the cells of a submission that grading does not run, with the reason, by their position among all cells.
+/// Finds the submissions, and returns a summary for each notebook in a folder that is not one.
+fn find(
+    paths: &[PathBuf],
+    assignment: &Assignment,
+    console: &Console,
+) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
+    let (mut submissions, mut skipped) = (Vec::new(), Vec::new());
+    for path in paths {
+        if !path.is_dir() {
+            submissions.push(path.clone());
+            continue;
+        }
+        let mut found = Vec::new();
+        walk(path, &mut found).map_err(Error::file("read", path))?;
+        found.sort();
+        for file in found {
+            if is_submission(&file, assignment) {
+                submissions.push(file);
+                continue;
+            }
+            let (name, wanted) = (file.display(), &assignment.name);
+            console.say(&format!(
+                "{name}: skipped, it has no cell of {wanted}: name the file itself to grade it"
+            ));
+            skipped.push(Verdict::Skipped.into());
+        }
+    }
+    Ok((submissions, skipped))
+}
+
+/// Prints how many notebooks were graded, which failed, and which tests are wrong.
+fn total(summaries: &[Summary], assignment: &Assignment, console: &Console) {
+    let of = |verdict: Verdict| summaries.iter().filter(move |one| one.verdict == verdict);
+    let graded = count(of(Verdict::Passed).count(), "notebook");
+    let others = [(Verdict::Failed, "failed"), (Verdict::Skipped, "skipped")];
+    let others = others.map(|(verdict, word)| (of(verdict).count(), word));
+    let others = others.iter().filter(|(number, _)| *number > 0);
+    let others: String = others
+        .map(|(number, word)| format!(", {number} {word}"))
+        .collect();
+    console.say(&format!("{graded} graded{others}"));
+    for summary in of(Verdict::Failed) {
+        console.say(&format!("    failed: {}", summary.name));
+    }
+    let odd: BTreeSet<&str> = summaries
+        .iter()
+        .flat_map(|one| &one.odd_tests)
+        .map(|name| &**name)
+        .collect();
+    if !odd.is_empty() {
+        let names: Vec<String> = odd.iter().map(|name| format!("`{name}`")).collect();
+        console.warn(&format!(
+            "warning: {}: the values of {} are not between 0 and the points of the test\n  \
+             Correct these tests: let the last expression be such a number, or end it with a semicolon.",
+            assignment.name,
+            names.join(", ")
+        ));
+    }
+}
+
+/// Returns the notebook that grading runs in place of a submission, as JSON for nbgrader.
 ///
 /// # Errors
 ///
-/// Fails if one of the notebooks cannot be read.
-pub fn refused(assignment: &Path, submission: &Path) -> Result<BTreeMap<usize, String>> {
-    let assignment = Notebook::load(assignment)?;
-    let mut submission = Notebook::load(submission)?;
-    Rules::of(&assignment).apply(&mut submission, &assignment);
-    let cells = submission.cells.into_iter();
-    Ok(cells
-        .filter_map(|cell| Some((cell.position, cell.refusal?)))
-        .collect())
+/// Fails if the assignment cannot be read.
+pub fn prepared(assignment: &Path, submission: &Path) -> Result<Value> {
+    let assignment = Assignment::load(assignment)?;
+    Ok(prepare(submission, &assignment).notebook.document)
+}
+
+/// Returns the points of a submission whose cells nbgrader has run, by the ids of its cells.
+///
+/// # Errors
+///
+/// Fails if one of the notebooks cannot be read, or if no kernel has run the cells.
+pub fn scored(assignment: &Path, executed: &Path) -> Result<Value> {
+    let assignment = Assignment::load(assignment)?;
+    let name = executed.display().to_string();
+    let document = read_document(executed).map_err(|problem| NotebookError { name, problem })?;
+    let scored = score(&document, &assignment).map_err(|why| Error::Evaluator(why.into()))?;
+    let cells = scored.into_iter().map(|one| {
+        let text = one.reason.as_ref().map(|_| one.text());
+        let cell = json!({"points": one.points, "text": text, "open": one.open_text(), "is_odd": one.is_odd});
+        (one.name, cell)
+    });
+    Ok(Value::Object(cells.collect::<Map<_, _>>()))
 }
 
 /// Grades one notebook in this process.
@@ -89,68 +166,50 @@ pub(super) fn grade_notebook(
     start: &StartEvaluator,
     console: &Console,
 ) -> Result<Summary> {
-    let assignment = Notebook::load(assignment)?;
-    let mut submission = match Notebook::load(path) {
-        Ok(notebook) => notebook,
-        Err(error) => {
-            console.warn(&error.to_string());
-            return Ok(Verdict::Failed.into());
-        }
+    let assignment = Assignment::load(assignment)?;
+    let mut prepared = prepare(path, &assignment);
+    let name = prepared.notebook.name.clone();
+    let failed = |why: &str| {
+        console.warn(&format!("{name}: {why}"));
+        Ok(Verdict::Failed.into())
     };
-    let (name, marks) = (submission.name.clone(), Mark::all(&submission));
-    let wanted = Mark::all(&assignment);
-    if !wanted
-        .iter()
-        .any(|mark| marks.iter().any(|other| other.name == mark.name))
-    {
-        console.say(&format!(
-            "{name}: skipped, it has no cell of {}",
-            assignment.name
-        ));
-        return Ok(Verdict::Skipped.into());
+    if prepared.unreadable.is_none() {
+        let purpose = Purpose::Grade { limit };
+        match execute_file(&prepared.notebook, path, purpose, start, console) {
+            Ok(execution) if execution.end == End::Interrupted => {
+                console.warn(&format!("{name}: interrupted"));
+                return Ok(Verdict::interrupted().into());
+            }
+            Ok(execution) => store(&mut prepared.notebook, &execution),
+            Err(error) => return failed(&chain(&error)),
+        }
     }
-    Rules::of(&assignment).apply(&mut submission, &assignment);
-    let purpose = Purpose::Grade { limit };
-    let execution = match execute_file(&submission, path, purpose, start, console) {
-        Ok(execution) if execution.end == End::Interrupted => {
-            console.warn(&format!("{name}: interrupted"));
-            return Ok(Verdict::interrupted().into());
-        }
-        Ok(execution) => execution,
-        Err(error) => {
-            console.warn(&format!("{name}: {}", chain(&error)));
-            return Ok(Verdict::Failed.into());
-        }
+    let scored = match score(&prepared.notebook.document, &assignment) {
+        Ok(scored) => scored,
+        Err(why) => return failed(&format!("the kernel does not start: {why}")),
     };
-    let ran = |mark: &Mark| {
-        let same = marks.iter().find(|other| other.name == mark.name)?;
-        let mut cells = submission.cells.iter().zip(&execution.cells);
-        match cells.find(|(cell, _)| cell.position == same.position)?.1 {
-            CellRun::Ran(ran) => Some(ran),
-            CellRun::Untouched | CellRun::Empty => None,
+    for line in report(&prepared, &scored, console) {
+        console.say(&line);
+    }
+    let odd = scored.into_iter().filter(|one| one.is_odd);
+    Ok(Summary {
+        odd_tests: odd.map(|one| one.name).collect(),
+        ..match prepared.unreadable {
+            Some(_) => Verdict::Failed.into(),
+            None => Verdict::Passed.into(),
         }
-    };
-    report(&name, &wanted, ran, console);
-    report_refused(&submission, console);
-    Ok(Verdict::Passed.into())
+    })
 }
 
-/// Prints the sum of the points, and a line about each test that did not earn all its points.
-fn report<'a>(
-    name: &str,
-    marks: &[Mark],
-    ran: impl Fn(&Mark) -> Option<&'a Ran>,
-    console: &Console,
-) {
+/// Returns a line with the sum of the points, a line about each cell that did not earn all its points, and the notes.
+fn report(prepared: &Prepared, scored: &[Scored], console: &Console) -> Vec<String> {
     let (mut sum, mut most, mut lines) = (0.0, 0.0, Vec::new());
-    for mark in marks.iter().filter(|mark| mark.is_test()) {
-        let (points, reason) = earned(ran(mark), mark.points);
-        (sum, most) = (sum + points, most + mark.points);
-        if points < mark.points {
-            lines.push(format!(
-                "    {}: {points} of {}{reason}",
-                mark.name, mark.points
-            ));
+    for one in scored {
+        if !one.is_by_hand {
+            (sum, most) = (sum + one.points.unwrap_or_default(), most + one.most);
+        }
+        if one.reason.is_some() || one.is_by_hand {
+            lines.push(format!("    {}: {}", one.name, one.text()));
         }
     }
     let tone = if lines.is_empty() {
@@ -158,42 +217,9 @@ fn report<'a>(
     } else {
         Tone::Strong
     };
-    let by_hand = marks.iter().filter(|mark| mark.is_graded_by_hand());
-    lines.extend(by_hand.map(|mark| format!("    {}: up to {}, by hand", mark.name, mark.points)));
-    let points = console.out(tone, &format!("{sum} of {most} points"));
-    console.say(&format!("{name}: {points}"));
-    lines.iter().for_each(|line| console.say(line));
-}
-
-/// Prints a line about each cell that was not run.
-fn report_refused(submission: &Notebook, console: &Console) {
-    for (number, cell) in (1..).zip(&submission.cells) {
-        if let Some(reason) = &cell.refusal {
-            console.say(&format!("    code cell {number} was not run: {reason}"));
-        }
-    }
-}
-
-/// Returns the points that a test has earned, and the reason if the test failed or is missing.
-fn earned(ran: Option<&Ran>, most: f64) -> (f64, String) {
-    let Some(ran) = ran else {
-        return (0.0, ", the cell is missing".to_owned());
-    };
-    if let Some(error) = &ran.error {
-        let first = error.message.lines().next().unwrap_or_default();
-        return (0.0, format!(", {}: {first}", error.name));
-    }
-    let value = value_of(&json!(ran.outputs)).and_then(|text| text.trim().parse::<f64>().ok());
-    let points = value.map_or(most, |value| if value.is_nan() { 0.0 } else { value });
-    (points.clamp(0.0, most.max(0.0)), String::new())
-}
-
-/// Returns the value that a cell has shown, as text.
-fn value_of(outputs: &Value) -> Option<String> {
-    let mut outputs = outputs.as_array()?.iter();
-    let result = outputs.find(|output| output["output_type"] == "execute_result")?;
-    match result.pointer("/data/text~1plain")? {
-        Value::Array(lines) => Some(lines.iter().filter_map(Value::as_str).collect()),
-        text => text.as_str().map(str::to_owned),
-    }
+    let points = format!("{} of {} points", rounded(sum), rounded(most));
+    let first = format!("{}: {}", prepared.notebook.name, console.out(tone, &points));
+    lines.insert(0, first);
+    lines.extend(prepared.notes.iter().map(|note| format!("    {note}")));
+    lines
 }

@@ -3,7 +3,7 @@
 use super::failure;
 use super::summary::{Verdict, exit_code};
 use super::task::Task;
-use super::workers::run_all;
+use super::workers::{no_report, run_all};
 use crate::console::{Console, Tone, count, seconds};
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
@@ -68,7 +68,9 @@ pub fn run(
         return Ok(exit_code(&[verdict.into()]));
     }
     let task = task_for_several(options)?;
-    Ok(exit_code(&run_all(&task, notebooks, jobs, &console)))
+    Ok(exit_code(&run_all(
+        &task, notebooks, jobs, &no_report, &console,
+    )))
 }
 
 fn task_for_several(options: &RunOptions) -> Result<Task> {

@@ -5,10 +5,14 @@ use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
 /// The result of one notebook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub(super) verdict: Verdict,
     pub(super) cells_compared: usize,
+    /// The file, if it ran in a process of its own.
+    pub(super) name: String,
+    /// The tests of an assignment whose value is none that it may have.
+    pub(super) odd_tests: Vec<String>,
 }
 
 /// Whether a notebook passed.
@@ -33,6 +37,8 @@ impl From<Verdict> for Summary {
         Summary {
             verdict,
             cells_compared: 0,
+            name: String::new(),
+            odd_tests: Vec::new(),
         }
     }
 }

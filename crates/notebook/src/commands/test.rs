@@ -3,7 +3,7 @@
 use super::failure;
 use super::summary::{Summary, Verdict, exit_code};
 use super::task::Task;
-use super::workers::run_all;
+use super::workers::{no_report, run_all};
 use crate::compare::outputs::compare;
 use crate::console::{Console, Tone, count, seconds};
 use crate::document::error::Problem;
@@ -47,7 +47,7 @@ pub fn test(
             advice: "name one notebook",
         });
     } else {
-        summaries.extend(run_all(&Task::Test, &notebooks, jobs, &console));
+        summaries.extend(run_all(&Task::Test, &notebooks, jobs, &no_report, &console));
     }
     Ok(total(&summaries, &console))
 }
@@ -80,7 +80,7 @@ fn total(summaries: &[Summary], console: &Console) -> ExitCode {
 
 /// Finds the notebooks to test, and returns a summary for each skipped notebook. In a folder, notebooks
 /// for other kernels are skipped; a file named on the command line is always tested.
-pub(super) fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
+fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
     let (mut notebooks, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
         if !path.is_dir() {
@@ -105,7 +105,7 @@ pub(super) fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>
 }
 
 /// Finds all notebooks under a folder, except in hidden folders (checkpoints) and build folders.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+pub(super) fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name());
@@ -205,8 +205,8 @@ fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summa
     };
     console.say(&format!("{name}: {word}, {rest}"));
     Summary {
-        verdict,
         cells_compared,
+        ..verdict.into()
     }
 }
 

@@ -20,12 +20,21 @@ use taper_evaluator::evaluator::Interrupt;
 /// Says with how many threads a program computes.
 const THREADS: &str = "RAYON_NUM_THREADS";
 
+/// Returns the report about a notebook whose process has ended early, for this reason.
+pub(super) type Lost<'a> = &'a (dyn Fn(&Path, &str) -> String + Sync);
+
+/// Reports nothing about a lost process but the reason.
+pub(super) fn no_report(_: &Path, _: &str) -> String {
+    String::new()
+}
+
 /// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended. A notebook whose process
 /// cannot be run has failed; the others run nevertheless.
 pub(super) fn run_all(
     task: &Task,
     notebooks: &[PathBuf],
     jobs: usize,
+    lost: Lost<'_>,
     console: &Console,
 ) -> Vec<Summary> {
     let workers = Arc::new(Workers::default());
@@ -45,7 +54,14 @@ pub(super) fn run_all(
                 {
                     let name = notebook.display().to_string();
                     let _ = sender.send(Progress::Started(name.clone()));
-                    let ended = run_one(task, notebook, workers, threads, console.has_colours());
+                    let ended = run_one(
+                        task,
+                        notebook,
+                        workers,
+                        threads,
+                        lost,
+                        console.has_colours(),
+                    );
                     let _ = sender.send(Progress::Ended(name, ended));
                 }
             });
@@ -88,7 +104,10 @@ fn print_progress(
                     }
                     Err(error) => {
                         console.warn(&format!("{notebook}: its process cannot be run: {error}"));
-                        Verdict::Failed.into()
+                        Summary {
+                            name: notebook.clone(),
+                            ..Verdict::Failed.into()
+                        }
                     }
                 });
             }
@@ -115,6 +134,7 @@ fn run_one(
     notebook: &Path,
     workers: &Workers,
     threads: Option<usize>,
+    lost: Lost<'_>,
     colours: bool,
 ) -> io::Result<Ended> {
     // Files, not pipes: a process that the worker leaves running would keep a pipe open indefinitely.
@@ -139,17 +159,19 @@ fn run_one(
     isolate_signals(&mut command);
     let status = workers.wait(command.spawn()?)?;
 
-    let (out, mut err) = (read_all(&mut out)?, read_all(&mut err)?);
+    let (mut out, mut err) = (read_all(&mut out)?, read_all(&mut err)?);
     let written = std::fs::read(summary.path())?;
-    let summary = serde_json::from_slice(&written).unwrap_or_else(|_| {
+    let mut summary: Summary = serde_json::from_slice(&written).unwrap_or_else(|_| {
         // A worker that is interrupted before it starts the notebook writes no summary.
         if signals::received().is_some() {
             return Verdict::interrupted().into();
         }
-        let reason = describe(status);
-        err.extend(format!("{}: its process ended: {reason}\n", notebook.display()).bytes());
+        let reason = format!("its process ended: {}", describe(status));
+        out.extend(lost(notebook, &reason).bytes());
+        err.extend(format!("{}: {reason}\n", notebook.display()).bytes());
         Verdict::Failed.into()
     });
+    summary.name = notebook.display().to_string();
     Ok(Ended { summary, out, err })
 }
 

@@ -4,22 +4,12 @@ use std::io;
 
 /// A notebook that cannot be run: one line with the problem, one with the next step.
 #[derive(Debug, thiserror::Error)]
-#[error("{name}: {}\n  {}", shortened(.problem), .problem.advice(.name))]
+#[error("{name}: {}\n  {}", .problem.shortened(), .problem.advice(.name))]
 pub struct NotebookError {
     /// The file as it was named on the command line.
     pub name: String,
     /// The problem with the file.
     pub problem: Problem,
-}
-
-/// Returns the beginning of a problem: parsers repeat the value that they do not expect, which may have megabytes.
-fn shortened(problem: &Problem) -> String {
-    const LENGTH: usize = 500;
-    let mut text = problem.to_string();
-    if let Some((end, _)) = text.char_indices().nth(LENGTH) {
-        text.replace_range(end.., "…");
-    }
-    text
 }
 
 /// A problem with a notebook file.
@@ -185,6 +175,16 @@ const RESTORE: &str =
     "Restore it from version control or a checkpoint (File > Revert Notebook to Checkpoint).";
 
 impl Problem {
+    /// Returns the beginning of the message: parsers repeat the value that they do not expect, which may have megabytes.
+    pub(crate) fn shortened(&self) -> String {
+        const LENGTH: usize = 500;
+        let mut text = self.to_string();
+        if let Some((end, _)) = text.char_indices().nth(LENGTH) {
+            text.replace_range(end.., "…");
+        }
+        text
+    }
+
     /// Returns the next step for the user of the notebook `name`.
     fn advice(&self, name: &str) -> String {
         let advice = match self {

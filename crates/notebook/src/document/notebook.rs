@@ -106,7 +106,11 @@ impl Notebook {
     }
 
     /// Makes a notebook of a document, which is not checked for its kernel.
-    fn of(name: &str, mut document: Value, original: Vec<u8>) -> Result<Notebook, Problem> {
+    pub(crate) fn of(
+        name: &str,
+        mut document: Value,
+        original: Vec<u8>,
+    ) -> Result<Notebook, Problem> {
         let upgraded = upgrade(&mut document);
         let cells = code_cells(&mut document)?;
         Ok(Notebook {
@@ -117,6 +121,11 @@ impl Notebook {
             original,
         })
     }
+}
+
+/// Reads the document in a file: it is in a known format, but may be for any kernel, and its cells may be invalid.
+pub(crate) fn read_document(path: &Path) -> Result<Value, Problem> {
+    document_of(&read_file(path)?)
 }
 
 fn document_of(original: &[u8]) -> Result<Value, Problem> {
@@ -168,7 +177,7 @@ fn check_format(document: &Value) -> Result<(), Problem> {
 }
 
 /// Refuses a notebook that names another language; a notebook without a language is accepted.
-fn check_kernel(metadata: &Value) -> Result<(), Problem> {
+pub(crate) fn check_kernel(metadata: &Value) -> Result<(), Problem> {
     let text = |pointer: &str| metadata.pointer(pointer).and_then(Value::as_str);
     let kernel = text("/kernelspec/name");
     let language = text("/kernelspec/language").or(text("/language_info/name"));

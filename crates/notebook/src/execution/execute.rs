@@ -5,6 +5,7 @@ use crate::document::layout::name_kernel;
 use crate::document::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -124,16 +125,7 @@ pub(crate) fn execute(
         let number = errors.len() + 1;
         outputs.begin_cell(number);
         evaluator.begin_cell(&CellName { id: None, number });
-        let _deadline = match purpose {
-            Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
-            Purpose::Run { .. } | Purpose::Test => None,
-        };
-        let error = match &cell.refusal {
-            Some(reason) => Some(refused(reason)),
-            None => evaluator
-                .execute(&cell.source, &mut Recorder(&mut outputs))
-                .err(),
-        };
+        let error = execute_cell(cell, evaluator, purpose, &mut outputs);
         let failed = error.is_some() && !cell.tags.raises;
         errors.push((index, error));
         if stop() {
@@ -157,7 +149,34 @@ pub(crate) fn execute(
     }
 }
 
-fn refused(reason: &str) -> CellError {
+/// Runs one cell, unless it must not run. An error that the evaluator does not report becomes an output here.
+fn execute_cell(
+    cell: &CodeCell,
+    evaluator: &mut dyn Evaluator,
+    purpose: Purpose,
+    outputs: &mut Outputs,
+) -> Option<CellError> {
+    let own = |error: CellError, outputs: &mut Outputs| {
+        outputs.event(Event::Error(error.clone()));
+        Some(error)
+    };
+    if let Some(reason) = &cell.refusal {
+        return own(refused(reason), outputs);
+    }
+    let deadline = match purpose {
+        Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
+        Purpose::Run { .. } | Purpose::Test => None,
+    };
+    let ran = evaluator.execute(&cell.source, &mut Recorder(outputs));
+    let error = ran.err()?;
+    match deadline.and_then(|deadline| deadline.passed()) {
+        Some(limit) => own(over_limit(limit), outputs),
+        None => Some(error),
+    }
+}
+
+/// Returns the error of a cell of a submission that must not run.
+pub(crate) fn refused(reason: &str) -> CellError {
     let message = format!("grading does not run this cell: {reason}");
     CellError {
         name: "Refused".to_owned(),
@@ -167,18 +186,52 @@ fn refused(reason: &str) -> CellError {
     }
 }
 
+/// The name of the error of a cell that was stopped at its time limit.
+pub(crate) const TIME_LIMIT: &str = "TimeLimit";
+
+fn over_limit(limit: Duration) -> CellError {
+    let message = format!(
+        "the cell was stopped after {} s, the time limit of a cell",
+        limit.as_secs()
+    );
+    CellError {
+        name: TIME_LIMIT.to_owned(),
+        traceback: vec![message.clone()],
+        message,
+        location: None,
+    }
+}
+
 /// Interrupts the cell when its time limit has passed, unless the deadline is dropped before.
-struct Deadline(#[expect(dead_code, reason = "dropping it ends the thread")] mpsc::Sender<()>);
+struct Deadline {
+    limit: Duration,
+    has_passed: Arc<AtomicBool>,
+    #[expect(dead_code, reason = "dropping it ends the thread")]
+    alive: mpsc::Sender<()>,
+}
 
 impl Deadline {
     fn new(limit: Duration, interrupter: Arc<dyn Interrupt>) -> Self {
         let (alive, ended) = mpsc::channel();
+        let has_passed = Arc::new(AtomicBool::new(false));
+        let passed = has_passed.clone();
         thread::spawn(move || {
             if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                passed.store(true, Ordering::SeqCst);
                 interrupter.interrupt();
             }
         });
-        Self(alive)
+        Self {
+            limit,
+            has_passed,
+            alive,
+        }
+    }
+
+    /// Returns the limit if it has passed.
+    fn passed(&self) -> Option<Duration> {
+        let has_passed = self.has_passed.load(Ordering::SeqCst);
+        has_passed.then_some(self.limit)
     }
 }
 

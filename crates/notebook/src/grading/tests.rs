@@ -1,6 +1,6 @@
 //! What is refused in submissions for the assignment of `tests/hub`, and what is not.
 
-use super::Rules;
+use super::rules::Rules;
 use crate::document::notebook::Notebook;
 use std::path::Path;
 
