@@ -348,7 +348,7 @@ fn a_package_that_was_edited_is_compiled_again() {
     );
 }
 
-/// Cargo gives the files of both the same names.
+/// The files of both have the same names.
 #[test]
 fn shared_libraries_of_one_name_are_not_mixed_up() {
     let place = Place::ready();
