@@ -76,7 +76,7 @@ fn a_thread_prints_below_its_own_cell() {
     let [first, second, third] = files.each_ref().map(|file| until_told(file));
     let code = format!(
         "let output_go = std::thread::spawn(|| {{\n{first}\nprintln!(\"a\");\n{second}\nprintln!(\"b\");\n\
-         std::thread::spawn(|| print!(\"c\")).join().unwrap();\npanic!(\"at last\");\n}});\n\
+         std::thread::spawn(|| println!(\"c\")).join().unwrap();\npanic!(\"at last\");\n}});\n\
          println!(\"own\");"
     );
     let ran = session.run_with(json!({ "code": code, "cell": "x" }), |_| {});
@@ -95,7 +95,7 @@ fn a_thread_prints_below_its_own_cell() {
     });
     let mut panic = err("a thread panicked at line 7: at last\n");
     panic["late"] = 2.into();
-    let expected = [out("next\n"), late(2, "b\nc"), panic, out("end\n")];
+    let expected = [out("next\n"), late(2, "b\nc\n"), panic, out("end\n")];
     assert_eq!(ran, expected, "{seen}");
 }
 

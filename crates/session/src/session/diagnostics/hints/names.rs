@@ -207,10 +207,9 @@ fn package(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
     match suggestion {
         // A module of Rust's library: the compiler says how to name it.
         Some(path) if !path.starts_with(|c: char| c.is_alphabetic()) || is_of_library(path) => {
-            return Some(besides(format!(
-                "or, for the package: {}.",
-                how_to_load(name)
-            )));
+            let is_import = diagnostic.code.as_deref() == Some("E0432");
+            let hint = || besides(format!("or, for the package: {}.", how_to_load(name)));
+            return is_import.then(hint);
         }
         // The name of a loaded package is misspelled, or that of a type.
         Some(_) => return None,
