@@ -4,7 +4,7 @@
 //! another one, with `support.rs`. So what needs that copy, such as the hook for panics, is there ([`link`]).
 //!
 //! One thread listens to the engine, and another one, at first the main thread, runs the cells. If a cell cannot be
-//! stopped, it is left to that thread, and a new thread runs the next cells ([`leave`]).
+//! stopped, it is left to that thread, and a new thread runs the next cells (`leave`).
 
 use super::host::Host;
 use super::link::{self, flush, send};

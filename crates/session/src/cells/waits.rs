@@ -1,5 +1,5 @@
 //! Calls in which a cell waits, for a connection, a program, a thread, a file or the time: after an interrupt they fail, as
-//! its next write does ([`stop`](super::stop)). Rust's library returns the error or panics; the cell ends, and
+//! its next write does ([`super::stop`]). Rust's library returns the error or panics; the cell ends, and
 //! variables of other cells are kept.
 //!
 //! This program defines the symbols of these functions, as it does `write` ([`order`](super::order)). An interrupt wakes the

@@ -186,7 +186,7 @@ impl Image {
     }
 
     /// Adds to an empty work directory the files that a cell needs: links to the compiled packages, and
-    /// copies of small files. Those that only cargo reads, three quarters of all, are left to [`complete`].
+    /// copies of small files. Those that only cargo reads, three quarters of all, are left to `complete`.
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);

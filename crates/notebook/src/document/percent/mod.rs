@@ -1,6 +1,6 @@
 //! Notebooks as text: the percent format of jupytext, in which a comment `// %%` begins each cell of a `.rs` file.
 //!
-//! [`read`] makes a document of a text, [`write`] a text of a document. What [`write`] has written, [`read`] reads back with
+//! [`read`] makes a document of a text, [`write()`] a text of a document. What [`write()`] has written, [`read`] reads back with
 //! the same cells: sources, types, metadata and ids. Outputs are not kept.
 //!
 //! - `header` has the metadata of the notebook, as YAML in comments before the first cell;
@@ -134,7 +134,7 @@ impl Cells {
         self.document.push(document);
     }
 
-    /// Adds an id to each cell without one: the one that [`write`] leaves out.
+    /// Adds an id to each cell without one: the one that [`write()`] leaves out.
     fn name(&mut self) {
         let mut taken = HashSet::new();
         for cell in &mut self.document {
