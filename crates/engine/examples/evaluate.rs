@@ -63,6 +63,7 @@ fn configuration(folder: &Path, packages: Option<&Path>) -> Result<Config> {
         folder: folder.to_owned(),
         shared: folder.to_owned(),
         cache: None,
+        libraries: None,
         program: std::env::current_exe()?,
         cell_environment: Vec::new(),
         immutable_types: Vec::new(),

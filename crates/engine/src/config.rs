@@ -27,6 +27,9 @@ pub struct Config {
     pub shared: PathBuf,
     /// A folder in which compiled cells are kept for other engines, at most 200 MB.
     pub cache: Option<PathBuf>,
+    /// A folder in which the shared libraries of packages are kept for other engines, at most 1 GB. It is on the file system
+    /// of the packages.
+    pub libraries: Option<PathBuf>,
     /// The program that runs the cells, which calls [`hook`](crate::hook()) first. Usually this program.
     pub program: PathBuf,
     /// Environment variables of the process that runs the cells, which has this program's otherwise; `None`

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Cells, rustc};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use taper_engine::{Failure, Package, Replaced};
 
@@ -197,4 +198,31 @@ fn another_package_leaves_everything_alone() {
     assert_eq!(replaced.packages, ["more"]);
     assert_eq!(labels(&replaced), ["use more::more as m", "g"]);
     notebook.cells.check("(buffer.0, by)", "= (4, 9)");
+}
+
+#[test]
+fn a_shared_library_is_made_once_for_all_engines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = folder.path().join("kept");
+    let first = package(folder.path(), "thing", 1, FIRST);
+    // As another session has it.
+    let linked = folder.path().join("linked");
+    std::fs::create_dir(&linked).expect("a folder");
+    let file = linked.join("libthing-1.rlib");
+    std::fs::hard_link(&first.files[0], &file).expect("a link");
+    let second = Package {
+        files: vec![file],
+        ..first.clone()
+    };
+    for (package, folder) in [(first, folder.path()), (second, &*linked)] {
+        let mut cells = Cells::with_libraries(vec![package], &kept);
+        cells.check("thing::old(1)", "= \"old 1\"");
+        let all = std::fs::read_dir(&kept).expect("a folder").flatten();
+        let [kept] = &all.collect::<Vec<_>>()[..] else {
+            panic!("more than one was made");
+        };
+        let used = folder.join(kept.file_name());
+        let inode = |file: &Path| file.metadata().expect("it is there").ino();
+        assert_eq!(inode(&used), inode(&kept.path()));
+    }
 }

@@ -9,6 +9,8 @@ use crate::config::{Config, Package};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use taper_host::digest;
@@ -16,6 +18,9 @@ use taper_host::error::Context as _;
 
 /// Compiled files, with their times.
 pub(crate) type Files = Vec<(PathBuf, Option<SystemTime>)>;
+
+/// How large the kept libraries may be together, in bytes.
+const LIMIT: u64 = 1_000_000_000;
 
 /// The shared libraries of packages.
 #[derive(Default)]
@@ -102,7 +107,18 @@ impl Shared {
         base: Files,
     ) -> Result<Library> {
         let known: Vec<&String> = self.libraries.iter().map(|it| &it.name).collect();
-        let key = format!("{packages:?} {base:?} {known:?} {:?}", config.rustc);
+        // Another engine has the same files in another folder.
+        let named = |files: &Files| -> Vec<_> {
+            let files = files.iter();
+            files
+                .map(|(file, time)| (file.file_name().map(ToOwned::to_owned), *time))
+                .collect()
+        };
+        let all: Vec<_> = packages
+            .iter()
+            .map(|(name, files)| (name, named(files)))
+            .collect();
+        let key = format!("{all:?} {:?} {known:?} {:?}", named(&base), config.rustc);
         let name = format!("cell_packages_{}", &digest::of(key.as_bytes())[..16]);
         let first = packages.iter().flat_map(|(_, files)| files).next();
         let folder = first.and_then(|(file, _)| file.parent());
@@ -119,8 +135,18 @@ impl Shared {
             base,
         };
         // A library that exists is complete.
-        if !library.path.exists() {
+        if library.path.exists() {
+            return Ok(library);
+        }
+        let kept = config.libraries.as_ref();
+        let kept = kept
+            .zip(library.path.file_name())
+            .map(|(kept, name)| kept.join(name));
+        let recalled = kept.as_ref().map(|kept| recall(kept, &library.path));
+        if recalled.is_none_or(|recalled| recalled.is_err()) {
             self.call(config, &library, &folder)?;
+            // Without, the next engine makes it again.
+            let _ = kept.map(|kept| keep(&library.path, &kept));
         }
         Ok(library)
     }
@@ -186,6 +212,33 @@ impl Shared {
             output: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
+}
+
+/// Links a library that another engine has made.
+fn recall(kept: &Path, library: &Path) -> io::Result<()> {
+    fs::hard_link(kept, library)?;
+    fs::File::open(kept)?.set_modified(SystemTime::now())
+}
+
+/// Keeps a library for other engines, in place of those that were not used for the longest time.
+fn keep(library: &Path, kept: &Path) -> io::Result<()> {
+    let folder = kept.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    fs::hard_link(library, kept)?;
+    let mut all = Vec::new();
+    for file in fs::read_dir(folder)?.flatten() {
+        let metadata = file.metadata()?;
+        all.push((metadata.modified()?, metadata.len(), file.path()));
+    }
+    all.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
+    let mut size = 0;
+    for (_, len, file) in all {
+        size += len;
+        if size > LIMIT {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the files of a package, with their times.

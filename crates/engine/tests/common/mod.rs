@@ -21,15 +21,20 @@ impl Cells {
     }
 
     pub(crate) fn with_packages(packages: Vec<Package>) -> Cells {
-        Self::new(packages, None)
+        Self::new(packages, None, None)
+    }
+
+    /// Starts an engine that keeps the shared libraries of packages in this folder.
+    pub(crate) fn with_libraries(packages: Vec<Package>, folder: &Path) -> Cells {
+        Self::new(packages, None, Some(folder.to_owned()))
     }
 
     /// Starts an engine that keeps compiled cells in this folder.
     pub(crate) fn with_cache(folder: &Path) -> Cells {
-        Self::new(Vec::new(), Some(folder.to_owned()))
+        Self::new(Vec::new(), Some(folder.to_owned()), None)
     }
 
-    fn new(packages: Vec<Package>, cache: Option<PathBuf>) -> Cells {
+    fn new(packages: Vec<Package>, cache: Option<PathBuf>, libraries: Option<PathBuf>) -> Cells {
         let folder = tempfile::tempdir().expect("a folder");
         let sysroot = sysroot();
         let config = Config {
@@ -43,6 +48,7 @@ impl Cells {
             folder: folder.path().join("cells"),
             shared: folder.path().join("support"),
             cache,
+            libraries,
             program: example(),
             cell_environment: Vec::new(),
             immutable_types: Vec::new(),

@@ -30,6 +30,9 @@ const COPIED: &str = "copied";
 /// The file that says from what the files were compiled that cargo names without a digest.
 const WITHOUT_DIGEST: &str = "without-digest.json";
 
+/// The folder of the shared libraries that the engine makes of packages.
+const LIBRARIES: &str = "libraries";
+
 const WAITING: &str = "Another notebook compiles packages. Waiting until that is done…";
 
 /// The folder for an image.
@@ -54,6 +57,11 @@ impl Added {
             own,
             is_moved: taken::is_needed(image),
         })
+    }
+
+    /// Returns the folder in which the engine keeps the shared libraries that it makes of packages.
+    pub(super) fn libraries(&self) -> PathBuf {
+        self.folder.join(LIBRARIES)
     }
 
     /// Returns the folders that cargo names in messages.

@@ -232,6 +232,12 @@ pub(crate) fn complete(work: &Path) -> Result<()> {
     Ok(std::fs::remove_file(&later).on_file("remove", &later)?)
 }
 
+/// Returns the folder in which sessions with the same image keep what they make of packages.
+pub(crate) fn added(work: &Path) -> Result<PathBuf> {
+    let image = std::fs::read_link(work.join(LATER)).on_file("read", work)?;
+    Ok(added::Added::of(&image)?.libraries())
+}
+
 /// Puts the files of `taper` back into a session's work directory, where another `taper` has replaced them.
 pub(crate) fn restore(work: &Path) -> Result<()> {
     let image = std::fs::read_link(work.join(LATER)).on_file("read", work)?;
