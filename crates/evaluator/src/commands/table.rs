@@ -25,7 +25,7 @@ pub const COMMANDS: [Command; 19] = [
     ),
     command(
         ":vars",
-        "lists the variables with type, shape, device, size and value",
+        "lists the variables with type, shape, device, size and value; the size names what graphs for `backward` hold",
     ),
     command(
         ":stale",
