@@ -11,6 +11,7 @@ use crate::cell::uses::Uses;
 use crate::cell::words;
 use crate::cell::work::Work;
 use crate::cell::{Content, Mark, Parsed, ParsedItem};
+use crate::compile::types;
 use crate::file::File;
 pub use broken::Removed;
 pub(crate) use broken::Spot;
@@ -92,6 +93,7 @@ impl Items {
     fn replace(&mut self, key: &Key, new: &ParsedItem, changed: &mut HashSet<String>) {
         let old = self.find(key);
         let is_same = old.is_some_and(|old| old.digest == new.digest);
+        let is_known = old.is_some();
         if let Key::Macro(name) = key {
             self.replace_macro(name);
         }
@@ -102,6 +104,9 @@ impl Items {
             let is_same = is_same && self.imports.len() == count;
             if !is_same && new.shapes_types {
                 changed.insert(name.clone());
+                if matches!(key, Key::Type(_)) && is_known {
+                    changed.insert(types::ERASED.to_owned());
+                }
             }
         }
     }
@@ -151,7 +156,8 @@ impl Items {
     }
 
     /// Adds the names of all types that contain something of a changed meaning. Statics that contain it get
-    /// new values.
+    /// new values. A type of the notebook whose parts have changed has the same `TypeId` as before, so that what
+    /// can contain a value of any type is changed too.
     pub(crate) fn add_dependents(&mut self, changed: &mut HashSet<String>) {
         let mut count = usize::MAX;
         while count != changed.len() {
@@ -159,13 +165,12 @@ impl Items {
             let is_affected =
                 |kept: &&KeptItem| kept.item.shapes_types && kept.mentions_one_of(changed);
             let affected = self.kept().filter(is_affected);
-            let names =
-                affected
-                    .flat_map(|kept| &kept.item.keys)
-                    .filter_map(|(key, _)| match key {
-                        Key::Type(name) | Key::Value(name) => Some(name.clone()),
-                        _ => None,
-                    });
+            let keys = affected.flat_map(|kept| &kept.item.keys);
+            let names = keys.flat_map(|(key, _)| match key {
+                Key::Type(name) => vec![name.clone(), types::ERASED.to_owned()],
+                Key::Value(name) => vec![name.clone()],
+                _ => Vec::new(),
+            });
             let names: Vec<String> = names.collect();
             changed.extend(names);
         }

@@ -274,3 +274,22 @@ fn what_is_split_into_cells_works() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn a_value_behind_any_is_lost_when_a_type_changes_that_it_may_be() {
+    let mut cells = Cells::start();
+    let define = "use std::any::Any;\nstruct Part { number: i64 }\nstruct Whole { part: Part }\n\
+                  struct Shelf { things: Vec<Box<dyn Any>> }";
+    cells.run(define);
+    cells.run("let any: Box<dyn Any> = Box::new(Whole { part: Part { number: 7 } });");
+    cells.run("let shelf = Shelf { things: vec![Box::new(Part { number: 7 })] };");
+    cells.run("let failed: Result<(), Box<dyn std::error::Error>> = Ok(());");
+    cells.run("let square: Box<dyn Fn(f64) -> f64> = Box::new(|x| x * x);");
+    // Its own text is the same.
+    let (_, outcome) = cells.evaluate("struct Part { number: String, more: [u64; 8] }");
+    assert_eq!(outcome.lost, ["any", "failed", "shelf"]);
+    assert_eq!(cells.run("square(3.0)"), "= 9.0");
+    cells.run("let any: Box<dyn Any> = Box::new(1);");
+    cells.run("struct Other;");
+    assert_eq!(cells.run("any.is::<i32>()"), "= true");
+}

@@ -87,9 +87,27 @@ pub(crate) fn short_names(kind: &str) -> HashSet<&str> {
     names.filter(|name| !ALWAYS.contains(name)).collect()
 }
 
-/// Returns whether a type names one of these types of the notebook.
+/// Stands for all types that can contain a value of any type, in a set of names of types.
+pub(crate) const ERASED: &str = "dyn Any";
+
+/// The traits by which a value is found again by its type.
+pub(crate) const CAN_BE_ANY: [&str; 2] = ["Any", "Error"];
+
+/// Returns whether a type names one of these types of the notebook, or may contain one of them.
 pub(crate) fn names_one_of(kind: &str, names: &HashSet<String>) -> bool {
     words(kind).any(|word| word.is_first && names.contains(word.text))
+        || names.contains(ERASED) && is_erased(kind)
+}
+
+/// Returns whether a value of any type may be in a type: `Box<dyn Any>`, `Box<dyn Error>`, `anyhow::Error`.
+fn is_erased(kind: &str) -> bool {
+    let can_be_any = |path: &str| CAN_BE_ANY.contains(&path.rsplit("::").next().unwrap_or(path));
+    let is_end = |c: char| matches!(c, '>' | ')' | ']' | ',' | ';');
+    let mut objects = kind
+        .split("dyn ")
+        .skip(1)
+        .filter_map(|text| text.split(is_end).next());
+    objects.any(|bounds| bounds.split(" + ").any(can_be_any)) || kind.contains("anyhow::Error")
 }
 
 /// Returns a type with paths in place of these names, if all paths are known.
@@ -233,5 +251,25 @@ mod tests {
         let names = HashSet::from(["Tensor".to_owned()]);
         assert!(names_one_of("Vec<Tensor>", &names));
         assert!(!names_one_of("Vec<taper::Tensor>", &names));
+    }
+
+    #[test]
+    fn types_that_can_contain_any_type_are_found() {
+        for kind in [
+            "Box<dyn Any>",
+            "HashMap<TypeId, Box<dyn std::any::Any + Send>>",
+            "Result<(), Box<dyn std::error::Error + Send + Sync>>",
+            "anyhow::Error",
+        ] {
+            assert!(is_erased(kind), "{kind}");
+        }
+        for kind in [
+            "Box<dyn Fn(f64) -> f64>",
+            "io::Error",
+            "Result<(), Error>",
+            "Vec<Any>",
+        ] {
+            assert!(!is_erased(kind), "{kind}");
+        }
     }
 }

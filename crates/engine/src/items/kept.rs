@@ -4,6 +4,7 @@ use crate::cell::keys::Key;
 use crate::cell::text;
 use crate::cell::uses::Uses;
 use crate::cell::{Mark, ParsedItem};
+use crate::compile::types;
 use crate::file::{Edit, File, file_of_cell};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -79,7 +80,12 @@ impl CellItems {
 
 impl KeptItem {
     pub(super) fn mentions_one_of(&self, names: &HashSet<String>) -> bool {
-        names.iter().any(|name| self.item.mentions.contains(name))
+        let mentioned = &self.item.mentions;
+        let is_erased = || {
+            mentioned.contains("dyn") && types::CAN_BE_ANY.iter().any(|it| mentioned.contains(*it))
+        };
+        names.iter().any(|name| mentioned.contains(name))
+            || names.contains(types::ERASED) && is_erased()
     }
 
     /// Adds what to change in the source of the item. `symbol` names a static that the cell defines.
