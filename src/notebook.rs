@@ -24,6 +24,7 @@
 //! | `live`, `throttle` | displays that change in place, and how often they are redrawn |
 //! | `handle` | [`display_live`]: a live display of any bundle |
 //! | `progress` | [`progress`]: live progress bars |
+//! | `password` | [`read_password`]: a line that is not shown |
 //! | `record` | the host of the program, and how records are written for it |
 //! | `terminal` | lines that change in place on a terminal, for programs outside a notebook |
 //! | `cell` | the running cell: its thread and its output area |
@@ -46,6 +47,7 @@ mod handle;
 mod hooks;
 mod interrupt;
 pub(crate) mod live;
+mod password;
 mod progress;
 mod record;
 mod show;
@@ -64,6 +66,7 @@ pub use display::{clear_output, display};
 pub(crate) use escape::Escaped;
 pub use handle::{LiveDisplay, display_live};
 pub use interrupt::{check_interrupt, interrupted};
+pub use password::read_password;
 pub use progress::{Progress, progress};
 pub use show::Show;
 pub(crate) use show::Table;

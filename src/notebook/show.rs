@@ -6,6 +6,7 @@
 
 mod containers;
 mod devices;
+mod json;
 mod table;
 mod tensor;
 

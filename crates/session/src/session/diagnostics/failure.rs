@@ -71,6 +71,8 @@ impl Failure {
             ),
             _ => self.message,
         };
+        let advice = without_a_terminal(&message);
+        let message = message + advice;
         let mut error = error(self.name, &message, location);
         let quote = match location {
             Some(Location { line, .. }) => {
@@ -84,6 +86,24 @@ impl Failure {
         };
         error.traceback.extend(quote);
         error
+    }
+}
+
+/// Returns what to do about an error of a package that reads from a terminal, such as `rpassword`.
+fn without_a_terminal(message: &str) -> &'static str {
+    // What Linux and the packages say about `/dev/tty` and the standard input.
+    const NO_TERMINAL: [&str; 4] = [
+        "No such device or address (os error 6)",
+        "Inappropriate ioctl for device (os error 25)",
+        "not a terminal",
+        "not a TTY",
+    ];
+    match NO_TERMINAL.iter().any(|text| message.contains(text)) {
+        true => {
+            "\nA notebook has no terminal. `std::io::stdin().read_line(&mut line)?` asks in a box below the cell, \
+             `taper::notebook::read_password(\"Password: \")?` in one that hides the text."
+        }
+        false => "",
     }
 }
 
@@ -216,6 +236,19 @@ mod tests {
         assert_eq!(line("let a = 1;\nf()?;"), Some(2));
         assert_eq!(line("f()?;\ng()?;"), None);
         assert_eq!(line("\"?\""), None);
+    }
+
+    #[test]
+    fn a_package_that_needs_a_terminal_has_an_alternative() {
+        for message in [
+            "No such device or address (os error 6)",
+            "IO error: not a terminal",
+        ] {
+            let error = Failure::question_mark(message, None).into_error(None, "f()?");
+            assert!(error.message.contains("read_password"), "{error:?}");
+        }
+        let error = Failure::question_mark("os error 7", None).into_error(None, "f()?");
+        assert_eq!(error.message, "os error 7");
     }
 
     #[test]

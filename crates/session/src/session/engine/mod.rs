@@ -11,6 +11,7 @@ mod input;
 mod interface;
 mod output;
 mod own;
+mod tables;
 
 use crate::error::{Error, Result};
 pub(crate) use interface::{Engine, EngineEvent, How, Start};

@@ -1,5 +1,6 @@
 //! Turns what cells print into records.
 
+use super::tables;
 use serde_json::{Map, Value};
 use taper_evaluator::decoder::{Decoder, Item};
 use taper_evaluator::event::{MimeBundle, Stream};
@@ -9,6 +10,9 @@ use taper_evaluator::record::{End, Record};
 const TEXT_LIMIT: usize = 8 << 20;
 /// How many bytes of figures and other displays one cell may show.
 const DISPLAY_LIMIT: usize = 64 << 20;
+
+/// How many bytes without a line break can be a prompt.
+const PROMPT_LIMIT: usize = 500;
 
 /// How many characters are shown of a value whose only representation is `{:?}`.
 const VALUE_LIMIT: usize = 2000;
@@ -30,6 +34,8 @@ pub(super) struct Output {
     failure: Option<Record>,
     /// The prompt for the line that the cell reads next.
     prompt: Prompt,
+    /// The end of standard output after its last line break, which is the prompt if there is no other.
+    unfinished: String,
     amount: Amount,
     pieces: Vec<Piece>,
 }
@@ -71,6 +77,7 @@ impl Output {
             panic: None,
             failure: None,
             prompt: Prompt::default(),
+            unfinished: String::new(),
             amount: Amount::default(),
             pieces: Vec::new(),
         }
@@ -148,6 +155,7 @@ impl Output {
     pub(super) fn complete(&mut self) {
         self.release(true);
         self.prompt = Prompt::default();
+        self.unfinished.clear();
         self.failure = None;
         let mut data = std::mem::take(&mut self.value);
         if data.is_empty() {
@@ -159,7 +167,10 @@ impl Output {
             if data.len() == 1
                 && let Some(Value::String(text)) = data.get_mut("text/plain")
             {
-                shorten(text);
+                match tables::html(text) {
+                    Some(table) => drop(data.insert("text/html".to_owned(), table.into())),
+                    None => shorten(text),
+                }
             }
             self.display(Record::Result { data, metadata });
         }
@@ -198,7 +209,11 @@ impl Output {
             Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
             Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
             Item::Record(Record::Input) => {
-                let prompt = std::mem::take(&mut self.prompt);
+                let mut prompt = std::mem::take(&mut self.prompt);
+                let unfinished = std::mem::take(&mut self.unfinished);
+                if prompt.text.is_empty() {
+                    prompt.text = unfinished;
+                }
                 self.pieces.push(Piece::Input(prompt));
             }
             Item::Record(Record::Text { stream, text }) => match stream {
@@ -212,10 +227,24 @@ impl Output {
     fn text(&mut self, stream: Stream, text: String) {
         let room = TEXT_LIMIT.saturating_sub(self.amount.text);
         self.amount.text += text.len();
+        if stream == Stream::Stdout {
+            self.note_unfinished(&text);
+        }
         let text = truncated(text, room);
         if !text.is_empty() {
             self.record(Record::Text { stream, text });
         }
+    }
+
+    fn note_unfinished(&mut self, text: &str) {
+        let (starts_anew, last) = match text.rsplit_once('\n') {
+            Some((_, last)) => (true, last),
+            None => (false, text),
+        };
+        if starts_anew || self.unfinished.len() > PROMPT_LIMIT {
+            self.unfinished.clear();
+        }
+        self.unfinished += last;
     }
 
     fn content(&mut self, mime_type: String, content: String) {

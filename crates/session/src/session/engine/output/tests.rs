@@ -194,6 +194,25 @@ fn a_request_for_input_follows_the_text_before_it() {
 }
 
 #[test]
+fn an_unfinished_line_is_the_prompt() {
+    let request = "\x1es {\"op\":\"input\"}\n";
+    let prompts = |printed: &[&str]| {
+        let all = pieces(|output| printed.iter().for_each(|text| output.stdout(text)));
+        let prompts = all.into_iter().filter_map(|piece| match piece {
+            Piece::Input(prompt) => Some(prompt.text),
+            Piece::Record(_) => None,
+        });
+        prompts.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        prompts(&["Welcome\nYour ", "name: ", request]),
+        ["Your name: "]
+    );
+    assert_eq!(prompts(&["name: ", request, request]), ["name: ", ""]);
+    assert_eq!(prompts(&["name:\n", request]), [""]);
+}
+
+#[test]
 fn a_refused_allocation_is_found_before_a_backtrace() {
     let mut output = Output::new("s");
     for part in ["memory allocation of ", "1073741824", " bytes failed\n"] {
