@@ -63,12 +63,6 @@ fn fifty_kernels_leave_nothing_behind() {
 }
 
 #[test]
-fn a_spare_kernel_is_adopted() {
-    let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("standby.py"), LIMIT, 6);
-}
-
-#[test]
 fn the_console_runs_a_session() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("console_session.py"), LIMIT, 1);

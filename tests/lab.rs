@@ -296,8 +296,7 @@ impl Lab {
             .stdout(writer.try_clone().expect("a pipe"))
             .stderr(writer)
             .process_group(0)
-            .env("JUPYTERLAB_SETTINGS_DIR", settings)
-            .env("TAPER_STANDBY", "0");
+            .env("JUPYTERLAB_SETTINGS_DIR", settings);
         let process = command.spawn().expect("the command starts");
         drop(command);
         let (sender, lines) = channel();

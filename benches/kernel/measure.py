@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from client import Kernel, Silent
-from peers import Peer, all_peers, end_standby, register, wait_for_standby
+from peers import Peer, all_peers, register
 from run import cache
 
 UPDATES = 10_000
@@ -142,7 +142,7 @@ def percentile(values: list[float], percent: int) -> float:
 
 def age(peers: list[Peer], cells: int) -> dict:
     """Measures one cell in an aged kernel and in a fresh one, in turns."""
-    peer = next((peer for peer in peers if "no standby" in peer.name), None)
+    peer = next((peer for peer in peers if peer.kernel == "taper"), None)
     if peer is None:
         return {}
     taken = {f"{name}, {what}": [] for what in ("prints", "keeps a variable") for name in ("fresh", "aged")}
@@ -165,8 +165,7 @@ def age(peers: list[Peer], cells: int) -> dict:
 
 def memory(peers: list[Peer], runs: int) -> dict:
     """Returns the memory in gigabytes (PSS, all processes) of an idle kernel that has shown its first tensor."""
-    peers = [peer for peer in peers if "cold" not in peer.name and peer.prepare is not wait_for_standby]
-    end_standby()  # it would share pages with the measured kernel
+    peers = [peer for peer in peers if "cold" not in peer.name]
     held = {peer.name: [] for peer in peers}
     for _ in range(runs):
         for peer in peers:

@@ -1,16 +1,12 @@
 """The kernels that are compared, and the cells that each of them runs."""
 
-import contextlib
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import psutil
 
 from run import ROOT, cache
 
@@ -56,12 +52,7 @@ class Peer:
 
 def all_peers(arguments) -> list[Peer]:
     cells = notebook_cells()
-    peers = [Peer("taper, no standby", "taper", RUST_TENSOR, cells, {"TAPER_STANDBY": "0"})]
-    standby = Peer("taper, standby", "taper", RUST_TENSOR, [], {}, wait_for_standby)
-    if wait_for_standby():
-        peers.insert(0, standby)
-    else:
-        print("There is no standby in this build: it is left out.")
+    peers = [Peer("taper", "taper", RUST_TENSOR, cells)]
     kept = cache() / "tests/stock-evcxr"
     kept.mkdir(parents=True, exist_ok=True)
     peers.append(Peer("stock evcxr, kept target", "stock", RUST_TENSOR, cells, {"EVCXR_TMPDIR": str(kept)}))
@@ -72,33 +63,6 @@ def all_peers(arguments) -> list[Peer]:
         )
     peers.append(Peer("ipykernel + torch", "python", TORCH_TENSOR, TORCH_CELLS))
     return peers
-
-
-def wait_for_standby(_: Peer | None = None) -> bool:
-    """Starts a spare kernel if there is none, and returns whether one becomes ready."""
-    subprocess.run([TARGET / "taper", "__standby"], check=True)
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        if standby().endswith(" ready"):
-            return True
-        time.sleep(0.2)
-    return False
-
-
-def end_standby() -> None:
-    """Ends the spare kernel, if there is one."""
-    if held := standby():
-        # It may be ending already: a new kernel has just taken it over.
-        with contextlib.suppress(psutil.NoSuchProcess):
-            spare = psutil.Process(int(held.split()[0]))
-            spare.terminate()
-            spare.wait(timeout=30)
-
-
-def standby() -> str:
-    """Returns the lock of the spare kernel: its process id, its name, and whether it is ready."""
-    lock = cache() / "standby/lock"
-    return lock.read_text() if lock.exists() else ""
 
 
 def notebook_cells() -> list[str]:

@@ -28,7 +28,7 @@ FIRST = 14
 
 
 class Session:
-    """A session without a spare."""
+    """A session without Jupyter."""
 
     def __init__(self, engine: str) -> None:
         environment = os.environ | {"TAPER_ENGINE": engine}

@@ -10,7 +10,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 use taper_host::error::{DISK_FULL, is_disk_full};
-use taper_kernel::spare;
 
 /// Learn deep learning by running it, in Rust.
 #[derive(Debug, Parser)]
@@ -107,7 +106,6 @@ fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         return Ok(ended?);
     }
     match arguments.get(1) {
-        Some(first) if first == spare::ARGUMENT => Ok(spare::run(&arguments[2..])?),
         Some(first) if first == taper_notebook::WORKER_ARGUMENT => {
             let start = commands::evaluator(None)?;
             Ok(taper_notebook::run_worker(&arguments[2..], &*start)?)

@@ -49,8 +49,6 @@ c.Spawner.environment = {
     "JUPYTER_PATH": str(store / "share/jupyter"),
     # Where nbgrader finds the course.
     "JUPYTER_CONFIG_PATH": str(here / "etc"),
-    # No spare kernels: each would take as much memory as a kernel.
-    "TAPER_STANDBY": "0",
     # No cell is compiled before a student runs it: the processors are shared.
     "TAPER_AHEAD": "0",
     "TAPER_MEMORY": MEMORY,

@@ -54,7 +54,7 @@ impl Jupyter {
         self.folder.path()
     }
 
-    /// Hides the user's settings and kernels from a call, and turns the spare kernel off.
+    /// Hides the user's settings and kernels from a call.
     fn sees(&self, mut command: Command) -> Command {
         let folder = self.path();
         for (variable, name) in [
@@ -67,10 +67,7 @@ impl Jupyter {
         ] {
             command.env(variable, folder.join(name));
         }
-        command
-            .env("TAPER_STANDBY", "0")
-            .env_remove("RUST_BACKTRACE")
-            .current_dir(root());
+        command.env_remove("RUST_BACKTRACE").current_dir(root());
         command
     }
 }

@@ -72,10 +72,6 @@ impl Said {
 /// killed, and the test fails with the output until then.
 pub(crate) fn run_within(limit: Duration, mut command: Command) -> Said {
     let name = format!("{command:?}");
-    // A spare kernel would outlive the test. The tests of spare kernels set this variable themselves.
-    if !command.get_envs().any(|(name, _)| name == "TAPER_STANDBY") {
-        command.env("TAPER_STANDBY", "0");
-    }
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -68,7 +68,7 @@ class Clients:
         self.bin, self.folder = env / "bin", folder
         self.environment = os.environ | {
             "JUPYTER_PATH": str(kernels), "PATH": f"{self.bin}:{os.environ['PATH']}", "JUPYTER_CONFIG_DIR": str(folder / "config"),
-            "QT_QPA_PLATFORM": "offscreen", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "TAPER_STANDBY": "0",
+            "QT_QPA_PLATFORM": "offscreen", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         }
 
     def run(self, *command: str, fails=False, **options) -> str:

@@ -151,8 +151,7 @@ impl Place {
             // The GPUs of this machine are hidden; a test may add a stand-in.
             .env("PATH", without_a_driver())
             .env("TAPER_HOME", home())
-            .env("TAPER_CACHE", self.cache())
-            .env("TAPER_STANDBY", "0");
+            .env("TAPER_CACHE", self.cache());
         if let Some(python) = &self.python {
             command.env("PYTHON", python);
         }

@@ -22,7 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("taper-book", &["taper-notebook"]),
     ("taper-notebook", &["taper-evaluator"]),
-    ("taper-kernel", &["taper-session"]),
+    ("taper-kernel", &["taper-evaluator"]),
     ("taper-session", &["taper-engine"]),
     ("taper-engine", &["taper-evaluator"]),
     ("taper-evaluator", &["taper-host"]),

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         std::process::exit(1);
     });
     let mut session: Box<dyn Evaluator> = match arguments.defer {
-        true => taper_session::start_or_defer(work, || ())?,
+        true => taper_session::start_or_defer(work)?,
         false => Box::new(taper_session::start_session(work, &mut Console::new())?),
     };
     session.set_late(Arc::new(LateEvents));

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use taper_kernel::{serve, spare};
+use taper_kernel::serve;
 use taper_session::workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
@@ -14,14 +14,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(ended) = spare::adopt(&arguments.connection_file)? {
-        return Ok(ended);
-    }
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };
     let folder = work.path();
-    let start = move || Ok(taper_session::start_or_defer(work, spare::start_later)?);
+    let start = move || Ok(taper_session::start_or_defer(work)?);
     serve(
         &arguments.connection_file,
         taper_session::is_complete,

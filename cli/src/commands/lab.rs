@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_host::checkout;
 use taper_host::progress::Console;
-use taper_kernel::spare;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -40,7 +39,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         offer_course(&std::env::current_dir()?)?;
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
-    spare::start()?;
     let root = root_folder(notebook.as_deref())?;
     let here = std::env::current_dir()?;
     setup::trust::chapters(

@@ -41,14 +41,13 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
     write(data_folder, variables.into_iter().filter_map(set).collect())
 }
 
-/// Writes the kernelspec with which all users start the kernel from a store. Spare kernels are off.
+/// Writes the kernelspec with which all users start the kernel from a store.
 pub(crate) fn install_for_all(store: &Path, data_folder: &Path) -> Result<()> {
     let store = store
         .to_str()
         .context("the store's path is not valid Unicode")?;
-    let variables = [(taper_host::store::VARIABLE, store), ("TAPER_STANDBY", "0")];
-    let variables = variables.map(|(name, value)| (name.to_owned(), value.into()));
-    write(data_folder, variables.into_iter().collect())
+    let store = (taper_host::store::VARIABLE.to_owned(), store.into());
+    write(data_folder, Map::from_iter([store]))
 }
 
 fn write(data_folder: &Path, environment: Map<String, Value>) -> Result<()> {

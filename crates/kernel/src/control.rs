@@ -2,7 +2,7 @@
 
 use super::answers::answer;
 use super::inbox::Inbox;
-use super::outgoing::{OutboxSender, Outgoing, deliver};
+use super::outgoing::{OutboxSender, Outgoing};
 use super::request::Request;
 use super::router::Reader;
 use super::shared::Shared;
@@ -23,7 +23,7 @@ pub(super) async fn run(
     while let Some(message) = inbox.receive(&mut requests).await {
         answer(Request::begin(Arc::new(message), outbox.clone()), &shared);
         while let Ok(reply) = to_send.try_recv() {
-            deliver(&mut control, reply).await;
+            control.deliver(reply);
         }
     }
     shared.stop();

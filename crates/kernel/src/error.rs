@@ -15,7 +15,7 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 /// The signature scheme that the protocol's library implements.
 pub(crate) const SIGNATURE_SCHEME: &str = "hmac-sha256";
 
-/// Why a kernel or a spare kernel could not do its work.
+/// Why a kernel could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The connection file is not JSON, or a field is missing or has another type.
@@ -68,39 +68,6 @@ pub enum Error {
         /// What the system reported.
         source: io::Error,
     },
-    /// The session, or one of its dependencies, failed.
-    #[error(transparent)]
-    Session(BoxError),
-    /// The spare kernel's folder or socket belongs to another user.
-    #[error(
-        "the spare kernel's {what} belongs to user {found}, expected user {expected}: set TAPER_CACHE \
-         to a folder of your own"
-    )]
-    Owner {
-        /// The folder with its path, or `socket` for the process at the other end.
-        what: String,
-        /// The user of this process.
-        expected: u32,
-        /// The user found.
-        found: u32,
-    },
-    /// A process requested the spare kernel and ended before the spare served it.
-    #[error("the process that asked for the spare kernel has ended")]
-    ProxyEnded,
-    /// A process requested the spare kernel with a message that is not a [launch](crate::spare).
-    #[error("the request for the spare kernel cannot be read")]
-    ParseLaunch(#[source] serde_json::Error),
-    /// A message to the spare kernel announces a length above the limit.
-    #[error("a message to the spare kernel has {found} bytes, expected at most {limit}")]
-    MessageLength {
-        /// The longest message that is accepted.
-        limit: u64,
-        /// The length that was announced.
-        found: u64,
-    },
-    /// The spare kernel that serves a connection ended without an exit code.
-    #[error("the kernel's process has ended unexpectedly")]
-    SpareEnded,
 }
 
 impl Error {
@@ -111,11 +78,6 @@ impl Error {
             operation,
             source: source.into(),
         }
-    }
-
-    /// Wraps an error of the session or of the host.
-    pub(crate) fn session(error: impl Into<BoxError>) -> Error {
-        Error::Session(error.into())
     }
 }
 
@@ -148,7 +110,5 @@ mod tests {
             chain(&error),
             format!("cannot bind the shell port 7: {}", refused())
         );
-        let error = Error::session(Error::io("open x")(refused()));
-        assert_eq!(chain(&error), format!("cannot open x: {}", refused()));
     }
 }

@@ -1,10 +1,9 @@
-//! A Jupyter kernel over any [`Evaluator`](taper_evaluator::Evaluator), and a spare kernel that is
-//! started before it is needed.
+//! A Jupyter kernel over any [`Evaluator`](taper_evaluator::Evaluator).
 //!
 //! What goes in: the connection file, in which Jupyter names five ports and a key, and a function that
 //! starts the evaluator. What comes out: replies and outputs on five ZeroMQ sockets, until a front end
 //! requests shutdown, SIGTERM arrives or Jupyter ends. This crate knows the protocol and nothing of
-//! Rust, compilers or images; only [`spare`] names the session that it warms.
+//! Rust, compilers or images.
 //!
 //! # The path of a cell
 //!
@@ -81,7 +80,6 @@ mod shared;
 mod shell;
 mod signatures;
 mod sockets;
-pub mod spare;
 mod stale;
 mod stdin;
 mod stop;
@@ -89,6 +87,7 @@ mod throttle;
 mod usage;
 mod variables;
 mod widgets;
+mod wire;
 mod zmtp;
 
 #[cfg(test)]

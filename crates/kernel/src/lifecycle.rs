@@ -5,8 +5,6 @@ use super::shared::Shared;
 use rustix::io::Errno;
 use rustix::process::{Pid, getppid, test_kill_process};
 use std::ffi::OsString;
-use std::io::Read;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,23 +13,14 @@ use tokio::signal::unix::{SignalKind, signal};
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The variable in which Jupyter passes its process id.
-pub(super) const JUPYTER: &str = "JPY_PARENT_PID";
+const JUPYTER: &str = "JPY_PARENT_PID";
 
-/// The process that Jupyter started, and in whose place this process, a spare, serves.
-pub(super) struct Adoption {
-    /// The socket to that process.
-    pub(super) proxy: UnixStream,
-    /// The value of [`JUPYTER`] in that process.
-    pub(super) jupyter: Option<OsString>,
-}
-
-/// Starts a task that interrupts the cell at SIGINT, and ends the kernel at SIGTERM or when Jupyter ends. `jupyter`
-/// is the value of [`JUPYTER`].
-pub(super) fn watch(shared: Arc<Shared>, jupyter: Option<OsString>) -> Result<()> {
+/// Starts a task that interrupts the cell at SIGINT, and ends the kernel at SIGTERM or when Jupyter ends.
+pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
     let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
     let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
     let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
-    let jupyter = Jupyter::new(jupyter);
+    let jupyter = Jupyter::new(std::env::var_os(JUPYTER));
     let mut check = tokio::time::interval(INTERVAL);
     tokio::spawn(async move {
         loop {
@@ -45,17 +34,6 @@ pub(super) fn watch(shared: Arc<Shared>, jupyter: Option<OsString>) -> Result<()
         }
     });
     Ok(())
-}
-
-/// Follows the process that Jupyter started, when it is not this one: each byte from it interrupts
-/// the cell, and its end ends the kernel.
-pub(super) fn follow(mut proxy: UnixStream, shared: Arc<Shared>) {
-    std::thread::spawn(move || {
-        while proxy.read_exact(&mut [0]).is_ok() {
-            shared.interrupt();
-        }
-        shared.stop();
-    });
 }
 
 /// The Jupyter process for which this kernel runs.
@@ -87,18 +65,7 @@ impl Jupyter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::Stop;
     use std::process::Command;
-
-    #[tokio::test]
-    async fn the_end_of_the_proxy_stops_the_kernel() {
-        let (proxy, kernel) = UnixStream::pair().unwrap();
-        let stop = Stop::default();
-        follow(kernel, Arc::new(Shared::new(stop.clone())));
-        drop(proxy);
-        let stopped = tokio::time::timeout(Duration::from_secs(10), stop.requested());
-        stopped.await.expect("the kernel stops");
-    }
 
     #[test]
     fn the_end_of_jupyter_is_noticed() {

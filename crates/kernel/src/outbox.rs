@@ -1,7 +1,7 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
 use super::kept::Kept;
-use super::outgoing::{Outgoing, deliver};
+use super::outgoing::Outgoing;
 use super::publisher::Event;
 use super::shared::Shared;
 use super::sockets::{IopubConnection, ReplyConnection};
@@ -79,21 +79,21 @@ impl Outbox {
             let update = self.updates.due();
             tokio::select! {
                 biased;
-                event = self.iopub.socket.event() => self.subscriber(event).await,
-                () = sleep_until(due), if due.is_some() => self.flush_text().await,
-                () = sleep_until(update), if update.is_some() => self.flush_updates().await,
+                event = self.iopub.socket.event() => self.subscriber(event),
+                () = sleep_until(due), if due.is_some() => self.flush_text(),
+                () = sleep_until(update), if update.is_some() => self.flush_updates(),
                 next = next(&mut immediate, &mut evaluation) => match next {
-                    Some(Next::Immediate(outgoing)) => self.send_immediate(outgoing).await,
-                    Some(Next::Evaluation(outgoing)) => self.send_evaluation(outgoing).await,
+                    Some(Next::Immediate(outgoing)) => self.send_immediate(outgoing),
+                    Some(Next::Evaluation(outgoing)) => self.send_evaluation(outgoing),
                     None => break,
                 },
             }
         }
-        self.flush().await;
+        self.flush();
     }
 
     /// Welcomes a new subscriber, or reports to a slow one how many messages it has missed.
-    async fn subscriber(&mut self, event: Event) {
+    fn subscriber(&mut self, event: Event) {
         let topic = match event {
             Event::Subscribed { topic } => topic,
             Event::CaughtUp {
@@ -109,81 +109,98 @@ impl Outbox {
                 });
                 notice.parent_header = serde_json::from_slice(&parent_header).ok();
                 self.iopub.socket.only = Some(subscriber);
-                self.publish(notice).await;
+                self.publish(notice);
                 self.iopub.socket.only = None;
                 return;
             }
         };
         let welcome = JupyterMessage::from(IoPubWelcome::new(topic.clone()));
         let welcome = welcome.with_zmq_identities(vec![topic.into_bytes().into()]);
-        deliver(&mut self.iopub, welcome).await;
-        self.announce().await;
+        self.iopub.deliver(welcome);
+        self.announce();
     }
 
     /// Publishes `starting` before any other status, and only once.
-    async fn announce(&mut self) {
+    fn announce(&mut self) {
         if !self.announced {
             self.announced = true;
-            self.publish(Status::starting().into()).await;
+            self.publish(Status::starting().into());
         }
     }
 
-    async fn publish(&mut self, message: JupyterMessage) {
+    fn publish(&mut self, message: JupyterMessage) {
         self.kept.note(&message);
         let topic = message.header.msg_type.clone();
         let message = message.with_zmq_identities(vec![topic.into_bytes().into()]);
-        deliver(&mut self.iopub, message).await;
+        self.iopub.deliver(message);
     }
 
     /// Sends a message of the evaluation thread.
-    async fn send_evaluation(&mut self, outgoing: Outgoing) {
+    fn send_evaluation(&mut self, outgoing: Outgoing) {
         // Updates and text do not wait for each other: an update is shown in the place of its display.
         match outgoing {
-            Outgoing::Text { .. } => self.send(outgoing).await,
+            Outgoing::Text { .. } => self.send(outgoing),
             Outgoing::Iopub(message) if UpdateThrottle::accepts(&message) => {
                 self.updates.hold(message)
             }
-            outgoing => self.send_in_order(outgoing).await,
+            outgoing => self.send_in_order(outgoing),
         }
     }
 
     /// Sends a message after the text and the updates that are waiting.
-    async fn send_in_order(&mut self, outgoing: Outgoing) {
-        self.flush().await;
+    fn send_in_order(&mut self, outgoing: Outgoing) {
+        if let Outgoing::Question(question) = &outgoing {
+            self.leave_to(question);
+        }
+        self.flush();
         if let Some(state) = status(&outgoing) {
             self.busy = *state == ExecutionState::Busy;
         }
-        self.send(outgoing).await;
+        self.send(outgoing);
+    }
+
+    /// Removes text that was printed as the prompt of this question: front ends show the prompt beside their box.
+    fn leave_to(&mut self, question: &JupyterMessage) {
+        if let JupyterMessageContent::InputRequest(request) = &question.content
+            && let Some(pending) = &mut self.text
+            && pending.stream == Stream::Stdout
+            && let Some(rest) = pending.text.strip_suffix(&*request.prompt)
+        {
+            match rest.is_empty() {
+                true => self.text = None,
+                false => pending.text.truncate(rest.len()),
+            }
+        }
     }
 
     /// Sends a message of a request that was answered without the evaluator. Front ends show the
     /// last status, whichever request it belongs to: after such an `idle` while a cell still runs,
     /// `busy` is published again, without a request.
-    async fn send_immediate(&mut self, outgoing: Outgoing) {
+    fn send_immediate(&mut self, outgoing: Outgoing) {
         let idle = status(&outgoing) == Some(&ExecutionState::Idle);
-        self.send(outgoing).await;
+        self.send(outgoing);
         if idle && self.busy {
-            self.publish(Status::busy().into()).await;
+            self.publish(Status::busy().into());
         }
     }
 
-    async fn send(&mut self, outgoing: Outgoing) {
+    fn send(&mut self, outgoing: Outgoing) {
         match outgoing {
             Outgoing::Iopub(message) => {
-                self.announce().await;
-                self.publish(message).await;
+                self.announce();
+                self.publish(message);
             }
             Outgoing::Text {
                 cause,
                 stream,
                 text,
-            } => self.add_text(cause, stream, text).await,
+            } => self.add_text(cause, stream, text),
             Outgoing::Reply(message) => {
-                deliver(&mut self.shell, message).await;
+                self.shell.deliver(message);
             }
             Outgoing::Question(message) => {
                 // The cell must not wait for the answer to a question that was not sent.
-                if !deliver(&mut self.stdin, message).await {
+                if !self.stdin.deliver(message) {
                     self.shared.prompts.cancel();
                 }
             }
@@ -195,19 +212,19 @@ impl Outbox {
             Outgoing::Received { cell } => self.kept.received(&cell),
             Outgoing::Restore { cause, comm_id } => {
                 // What the page receives next is not among them.
-                self.flush().await;
+                self.flush();
                 if let Some(message) = self.kept.message(comm_id) {
-                    self.publish(message.as_child_of(&cause)).await;
+                    self.publish(message.as_child_of(&cause));
                 }
             }
         }
     }
 
-    async fn add_text(&mut self, cause: Arc<JupyterMessage>, stream: Stream, text: String) {
+    fn add_text(&mut self, cause: Arc<JupyterMessage>, stream: Stream, text: String) {
         let continues =
             |old: &Pending| old.stream == stream && old.cause.header.msg_id == cause.header.msg_id;
         if !self.text.as_ref().is_none_or(continues) {
-            self.flush_text().await;
+            self.flush_text();
         }
         let pending = self.text.get_or_insert_with(|| Pending {
             cause,
@@ -217,22 +234,22 @@ impl Outbox {
         });
         pending.text.push_str(&text);
         if pending.text.len() >= TEXT_BYTES {
-            self.flush_text().await;
+            self.flush_text();
         }
     }
 
-    async fn flush(&mut self) {
-        self.flush_text().await;
-        self.flush_updates().await;
+    fn flush(&mut self) {
+        self.flush_text();
+        self.flush_updates();
     }
 
-    async fn flush_updates(&mut self) {
+    fn flush_updates(&mut self) {
         for update in self.updates.take() {
-            self.publish(update).await;
+            self.publish(update);
         }
     }
 
-    async fn flush_text(&mut self) {
+    fn flush_text(&mut self) {
         let Some(pending) = self.text.take() else {
             return;
         };
@@ -242,7 +259,7 @@ impl Outbox {
         };
         let text = pending.text;
         let message = StreamContent { name, text }.as_child_of(&pending.cause);
-        self.publish(message).await;
+        self.publish(message);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Outgoing messages, and the queues through which they reach the sockets.
 
+use super::wire::{Frames, Wire};
 use jupyter_protocol::{CommId, JupyterMessage};
-use jupyter_zmq_client::Connection;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
 use tokio::sync::mpsc::{Sender, UnboundedSender};
-use zeromq::SocketSend;
 
 /// One message to send.
 pub(super) enum Outgoing {
@@ -73,17 +72,27 @@ impl OutboxSender {
     }
 }
 
-/// Sends a message and returns whether that worked; the kernel continues when a front end has left.
-pub(super) async fn deliver<S: SocketSend>(
-    connection: &mut Connection<S>,
-    message: JupyterMessage,
-) -> bool {
-    let kind = message.header.msg_type.clone();
-    match connection.send(message).await {
-        Ok(()) => true,
-        Err(error) => {
+/// A socket that queues messages: it never waits.
+pub(super) trait Socket {
+    /// Queues a message, or returns why not.
+    fn queue(&mut self, message: Frames) -> Result<(), &'static str>;
+}
+
+/// A socket, with what signs its messages.
+pub(super) struct Connection<S> {
+    pub(super) socket: S,
+    pub(super) wire: Wire,
+}
+
+impl<S: Socket> Connection<S> {
+    /// Sends a message and returns whether that worked; the kernel continues when a front end has left.
+    pub(super) fn deliver(&mut self, message: JupyterMessage) -> bool {
+        let kind = message.header.msg_type.clone();
+        let encoded = self.wire.encode(message).map_err(|error| error.to_string());
+        let queued = encoded.and_then(|it| self.socket.queue(it).map_err(str::to_owned));
+        if let Err(error) = &queued {
             eprintln!("taper: could not send `{kind}`: {error}");
-            false
         }
+        queued.is_ok()
     }
 }

@@ -5,9 +5,10 @@
 //! that a request has ended. A notice then reports how many messages are missing ([`Event::CaughtUp`]).
 
 use super::listener::{self, Listener, Stream};
+use super::outgoing::Socket;
+use super::wire::Frames;
 use super::zmtp::{self, Received};
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::{io, mem};
 use taper_host::mutex::lock;
@@ -15,7 +16,6 @@ use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
-use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 
 /// The limit of a queue in bytes. It is above what one cell can print and show (the session limits both), so only
 /// a front end that does not read for a long time misses messages.
@@ -103,8 +103,8 @@ impl Publisher {
         }
     }
 
-    fn publish(&self, message: &ZmqMessage) {
-        let Some(topic) = message.get(0) else { return };
+    fn publish(&self, message: &Frames) {
+        let Some(topic) = message.first() else { return };
         let mut bytes = None;
         for (id, queue) in lock(&self.subscribers.queues).iter_mut() {
             if self.only.is_some_and(|only| only != *id) || !queue.wants(topic) {
@@ -132,18 +132,10 @@ impl Drop for Publisher {
     }
 }
 
-impl SocketSend for Publisher {
-    /// Queues a message. It never waits.
-    fn send<'a, 'b>(
-        &'a mut self,
-        message: ZmqMessage,
-    ) -> Pin<Box<dyn Future<Output = ZmqResult<()>> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
+impl Socket for Publisher {
+    fn queue(&mut self, message: Frames) -> Result<(), &'static str> {
         self.publish(&message);
-        Box::pin(std::future::ready(Ok(())))
+        Ok(())
     }
 }
 
@@ -164,7 +156,7 @@ impl Queue {
         Some(message)
     }
 
-    fn drop_message(&mut self, message: &ZmqMessage) {
+    fn drop_message(&mut self, message: &Frames) {
         if self.dropped == 0 {
             self.parent_header = message
                 .get(PARENT_HEADER)
@@ -257,7 +249,7 @@ mod tests {
     use super::*;
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
-    use zeromq::{Socket, SocketRecv, SubSocket};
+    use zeromq::{Socket as _, SocketRecv, SubSocket};
 
     const LIMIT: usize = 1 << 20;
 
@@ -267,18 +259,17 @@ mod tests {
         (Publisher::with_limit(Listener::Tcp(listener), LIMIT), port)
     }
 
-    fn message(topic: &str, size: usize) -> ZmqMessage {
-        let mut message = ZmqMessage::from(topic);
-        for part in [
+    fn message(topic: &str, size: usize) -> Frames {
+        let content = "x".repeat(size);
+        let parts = [
+            topic,
             "<IDS|MSG>",
             "signature",
             "header",
             "parent",
-            &"x".repeat(size),
-        ] {
-            message.push_back(part.to_owned().into());
-        }
-        message
+            &content,
+        ];
+        parts.map(|part| part.to_owned().into()).to_vec()
     }
 
     /// Connects by hand, subscribes to everything, and reads nothing.
@@ -305,13 +296,12 @@ mod tests {
         // More than the buffers of the system hold.
         for size in 0..400 {
             publisher
-                .send(message("display_data", 100_000 + size))
-                .await
+                .queue(message("display_data", 100_000 + size))
                 .unwrap();
             let received = reader.recv().await.unwrap();
             assert_eq!(received.get(5).unwrap().len(), 100_000 + size);
         }
-        publisher.send(message("status", 1)).await.unwrap();
+        publisher.queue(message("status", 1)).unwrap();
         assert_eq!(reader.recv().await.unwrap().get(0).unwrap()[..], *STATUS);
 
         // It reads again: the status has come, and what was dropped is reported.
@@ -356,7 +346,7 @@ mod tests {
         let event = publisher.event().await;
         assert!(matches!(event, Event::Subscribed { topic } if topic == "stream"));
         for topic in ["status", "stream"] {
-            publisher.send(message(topic, 300)).await.unwrap();
+            publisher.queue(message(topic, 300)).unwrap();
         }
         assert_eq!(reader.recv().await.unwrap().get(0).unwrap()[..], *b"stream");
     }
@@ -365,7 +355,7 @@ mod tests {
     async fn what_is_queued_is_sent_when_the_publisher_is_dropped() {
         let (mut publisher, port) = publisher().await;
         let mut silent = silent(&mut publisher, port).await;
-        publisher.send(message("stream", 10)).await.unwrap();
+        publisher.queue(message("stream", 10)).unwrap();
         drop(publisher);
         let mut received = Vec::new();
         silent.read_to_end(&mut received).await.unwrap();

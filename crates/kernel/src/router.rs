@@ -1,25 +1,24 @@
-//! A ROUTER socket: receives messages of all peers, and sends each reply to the peer that it names. Unlike the library's
-//! it takes no more memory than a [`Budget`] for messages that are not verified.
+//! A ROUTER socket: receives messages of all peers, and sends each reply to the peer that it names. It takes no more memory than a [`Budget`] for messages that are not verified.
 
 use super::budget::{Budget, Share};
 use super::listener::{self, Listener, Stream};
+use super::outgoing::Socket;
+use super::wire::Frames;
 use super::zmtp;
 use std::collections::HashMap;
 use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use taper_host::mutex::lock;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
-use zeromq::{SocketSend, ZmqError, ZmqMessage, ZmqResult};
 
 /// How many messages wait for a peer that does not read; further ones are dropped.
 const REPLIES: usize = 256;
 
 /// A message, and its share of the budget until it is verified.
-pub(super) type Unverified = (ZmqMessage, Share);
+pub(super) type Unverified = (Frames, Share);
 
 /// Receives the messages of all peers. Dropping it ends the socket.
 pub(super) struct Reader {
@@ -32,7 +31,7 @@ pub(super) struct Writer(Arc<Peers>);
 
 #[derive(Default)]
 struct Peers {
-    queues: Mutex<HashMap<Vec<u8>, Sender<ZmqMessage>>>,
+    queues: Mutex<HashMap<Vec<u8>, Sender<Frames>>>,
     /// For the identities of peers that name none.
     count: AtomicU32,
 }
@@ -63,39 +62,25 @@ impl Drop for Reader {
     }
 }
 
-impl SocketSend for Writer {
-    /// Queues a message. It never waits.
-    fn send<'a, 'b>(
-        &'a mut self,
-        message: ZmqMessage,
-    ) -> Pin<Box<dyn Future<Output = ZmqResult<()>> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
-        Box::pin(std::future::ready(self.0.queue(message)))
+impl Socket for Writer {
+    fn queue(&mut self, mut message: Frames) -> Result<(), &'static str> {
+        if message.len() < 2 {
+            return Err("it has no receiver");
+        }
+        let content = message.split_off(1);
+        let queues = lock(&self.0.queues);
+        let queue = queues
+            .get(&message[0][..])
+            .ok_or("the front end has left")?;
+        let queued = queue.try_send(content);
+        queued.map_err(|_| "the front end does not read")
     }
 }
 
 impl Peers {
-    fn queue(&self, mut message: ZmqMessage) -> ZmqResult<()> {
-        let refused = |reason, message| ZmqError::ReturnToSender { reason, message };
-        if message.len() < 2 {
-            return Err(refused("it has no receiver", message));
-        }
-        let content = message.split_off(1);
-        let identity = message.get(0).map(|identity| identity.to_vec());
-        let queues = lock(&self.queues);
-        let Some(queue) = identity.and_then(|identity| queues.get(&identity)) else {
-            return Err(refused("the front end has left", content));
-        };
-        let queued = queue.try_send(content);
-        queued.map_err(|error| refused("the front end does not read", error.into_inner()))
-    }
-
     /// Adds a peer under its identity, or under a new one if it has none. Returns `None` if another peer has this identity:
     /// a stranger must not get the replies to another front end.
-    fn add(&self, identity: Vec<u8>, queue: Sender<ZmqMessage>) -> Option<Vec<u8>> {
+    fn add(&self, identity: Vec<u8>, queue: Sender<Frames>) -> Option<Vec<u8>> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let identity = match identity.is_empty() {
             // No peer may name an identity that begins with a zero.
@@ -134,11 +119,8 @@ async fn serve(
                 eprintln!("taper: dropped a message that is too large");
                 continue;
             };
-            let mut message = ZmqMessage::from(identity.clone());
-            content
-                .into_vec()
-                .into_iter()
-                .for_each(|part| message.push_back(part));
+            let mut message = vec![identity.clone().into()];
+            message.extend(content);
             if messages.send((message, share)).await.is_err() {
                 return Ok(());
             }
@@ -164,7 +146,7 @@ mod tests {
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
     use zeromq::util::PeerIdentity;
-    use zeromq::{DealerSocket, Socket, SocketOptions, SocketRecv};
+    use zeromq::{DealerSocket, Socket as _, SocketOptions, SocketRecv, SocketSend, ZmqMessage};
 
     const LIMIT: usize = 1 << 20;
 
@@ -211,14 +193,13 @@ mod tests {
             dealer.send(ZmqMessage::from("question")).await.unwrap();
             let (mut reply, _share) = reader.receive().await.unwrap();
             let question = reply.split_off(1);
-            assert_eq!(question.get(0).unwrap()[..], *b"question");
-            reply.push_back(vec![1; 1000].into());
-            writer.send(reply).await.unwrap();
+            assert_eq!(question[0][..], *b"question");
+            reply.push(vec![1; 1000].into());
+            writer.queue(reply).unwrap();
             assert_eq!(dealer.recv().await.unwrap().get(0).unwrap().len(), 1000);
         }
-        let mut unknown = ZmqMessage::from("nobody");
-        unknown.push_back(vec![1].into());
-        assert!(writer.send(unknown).await.is_err());
+        let unknown = vec!["nobody".into(), vec![1].into()];
+        assert!(writer.queue(unknown).is_err());
     }
 
     #[tokio::test]
@@ -233,9 +214,7 @@ mod tests {
         greeting.extend(b"\x04\x16\x05READY\x08Identity\0\0\0\x03one");
         second.write_all(&greeting).await.unwrap();
         second.read_to_end(&mut Vec::new()).await.unwrap();
-        let mut reply = ZmqMessage::from("one");
-        reply.push_back(vec![1].into());
-        writer.send(reply).await.unwrap();
+        writer.queue(vec!["one".into(), vec![1].into()]).unwrap();
         assert_eq!(first.recv().await.unwrap().get(0).unwrap()[..], [1]);
     }
 
@@ -249,6 +228,6 @@ mod tests {
         let mut front = dealer(port, Some("front")).await;
         front.send(ZmqMessage::from(vec![7; 40_000])).await.unwrap();
         let (message, _share) = reader.receive().await.unwrap();
-        assert_eq!(message.get(1).unwrap().len(), 40_000);
+        assert_eq!(message[1].len(), 40_000);
     }
 }

@@ -3,7 +3,6 @@
 use super::connection_file;
 use super::error::{Error, Result, StartResult};
 use super::inbox::Inbox;
-use super::lifecycle::Adoption;
 use super::outbox::{EVALUATION_QUEUE, Outbox};
 use super::outgoing::OutboxSender;
 use super::shared::Shared;
@@ -44,16 +43,6 @@ pub fn serve(
     is_complete: IsComplete,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
-    serve_for(None, connection_file, is_complete, start)
-}
-
-/// Serves like [`serve`]. With an adoption, follows the process that Jupyter started in place of this one.
-pub(crate) fn serve_for(
-    adoption: Option<Adoption>,
-    connection_file: &Path,
-    is_complete: IsComplete,
-    start: impl FnOnce() -> StartResult + Send + 'static,
-) -> Result<()> {
     let info = connection_file::read(connection_file)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -62,14 +51,7 @@ pub(crate) fn serve_for(
     let served = runtime.block_on(async {
         let stop = Stop::default();
         let shared = Arc::new(Shared::new(stop.clone()));
-        let jupyter = match adoption {
-            Some(adoption) => {
-                lifecycle::follow(adoption.proxy, shared.clone());
-                adoption.jupyter
-            }
-            None => std::env::var_os(lifecycle::JUPYTER),
-        };
-        lifecycle::watch(shared.clone(), jupyter)?;
+        lifecycle::watch(shared.clone())?;
         let sockets = Sockets::bind(&info).await?;
         run(sockets, stop, shared, is_complete, start).await;
         Ok(())
@@ -92,7 +74,7 @@ pub(super) async fn run(
     let (to_outbox, evaluation_messages) = mpsc::channel(EVALUATION_QUEUE);
     let (immediate, immediate_messages) = mpsc::unbounded_channel();
     let (jobs, queue) = std::sync::mpsc::channel();
-    let inbox = Arc::new(Inbox::new(stop.clone(), sockets.iopub.mac.clone()));
+    let inbox = Arc::new(Inbox::new(stop.clone(), sockets.iopub.wire.clone()));
 
     let outbox = Outbox::new(
         sockets.iopub,

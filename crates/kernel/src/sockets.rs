@@ -3,13 +3,13 @@
 use super::budget::{Budget, Share};
 use super::error::{Error, Result};
 use super::listener::{self, Listener, Private, Stream};
+use super::outgoing::Connection;
 use super::publisher::Publisher;
 use super::router::{Reader, Writer, router};
 use super::stop::Stop;
+use super::wire::Wire;
 use super::zmtp;
 use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status, Transport};
-use jupyter_zmq_client::Connection;
-use ring::hmac::{HMAC_SHA256, Key};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,17 +39,13 @@ impl Sockets {
         let _private = (info.transport == Transport::IPC).then(Private::new);
         // The library creates a new session id for each message without a parent; the kernel uses the same
         // one for all.
-        let session_id = JupyterMessage::from(Status::starting()).header.session;
-        let mac = (!info.key.is_empty()).then(|| Key::new(HMAC_SHA256, info.key.as_bytes()));
+        let session = JupyterMessage::from(Status::starting()).header.session;
+        let wire = Wire::new(&info.key, session);
         let budget = Arc::new(Budget::default());
         let channel = async |name: &'static str, port: u16| {
             let (socket, reader) = router(bind(name, info, port).await?, budget.clone());
-            let (mac, session_id) = (mac.clone(), session_id.clone());
-            let replies = Connection {
-                socket,
-                mac,
-                session_id,
-            };
+            let wire = wire.clone();
+            let replies = Connection { socket, wire };
             Ok::<_, Error>((replies, reader))
         };
         Ok(Self {
@@ -58,8 +54,7 @@ impl Sockets {
             stdin: channel("stdin", info.stdin_port).await?,
             iopub: Connection {
                 socket: Publisher::new(bind("iopub", info, info.iopub_port).await?),
-                mac: mac.clone(),
-                session_id: session_id.clone(),
+                wire: wire.clone(),
             },
             heartbeat: bind("heartbeat", info, info.hb_port).await?,
         })

@@ -1,9 +1,10 @@
 //! ZMTP 3.0, as far as a kernel needs it: greeting, frames, messages, subscriptions. See <https://rfc.zeromq.org/spec/23/>.
 
 use super::budget::Share;
+use super::wire::Frames;
+use bytes::Bytes;
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use zeromq::ZmqMessage;
 
 const MORE: u8 = 1;
 const LONG: u8 = 2;
@@ -97,9 +98,9 @@ fn identity_in(mut properties: &[u8]) -> Option<Vec<u8>> {
 pub(super) async fn read_message(
     read: &mut (impl AsyncRead + Unpin),
     share: Share,
-) -> io::Result<Option<(ZmqMessage, Share)>> {
+) -> io::Result<Option<(Frames, Share)>> {
     let mut share = Some(share);
-    let mut message: Option<ZmqMessage> = None;
+    let mut message: Option<Frames> = None;
     loop {
         let header = read_header(read).await?;
         if header.command {
@@ -115,9 +116,9 @@ pub(super) async fn read_message(
         };
         match (part, &mut message) {
             (Some(part), Some(message)) if message.len() < MAX_PARTS => {
-                message.push_back(part.into());
+                message.push(part.into());
             }
-            (Some(part), None) => message = Some(part.into()),
+            (Some(part), None) => message = Some(vec![part.into()]),
             _ => (share, message) = (None, None),
         }
         if !header.more {
@@ -196,7 +197,7 @@ async fn read_short(read: &mut (impl AsyncRead + Unpin), header: &Header) -> io:
 }
 
 /// Encodes a message as frames.
-pub(super) fn encode(message: &ZmqMessage) -> Vec<u8> {
+pub(super) fn encode(message: &[Bytes]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(message.iter().map(|part| part.len() + 9).sum());
     let mut parts = message.iter().peekable();
     while let Some(part) = parts.next() {
@@ -224,18 +225,15 @@ mod tests {
         let budget = Arc::new(Budget::with_limit(limit));
         let mut found = Vec::new();
         while let Ok(message) = read_message(&mut bytes, Share::of(&budget)).await {
-            let lengths =
-                |(message, _): (ZmqMessage, Share)| message.iter().map(|p| p.len()).collect();
+            let lengths = |(message, _): (Frames, Share)| message.iter().map(|p| p.len()).collect();
             found.push(message.map(lengths));
         }
         found
     }
 
     fn message(parts: &[usize]) -> Vec<u8> {
-        let mut parts = parts.iter().map(|length| vec![7; *length]);
-        let mut message = ZmqMessage::from(parts.next().expect("a part"));
-        parts.for_each(|part| message.push_back(part.into()));
-        encode(&message)
+        let parts = parts.iter().map(|length| vec![7; *length].into());
+        encode(&parts.collect::<Frames>())
     }
 
     #[tokio::test]

@@ -18,24 +18,19 @@ use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
 
 /// Starts a session in `work`, or returns an evaluator whose first cell builds the image and then starts
-/// the session. Calls `started` when the session has started.
+/// the session.
 ///
 /// # Errors
 ///
 /// When the toolchain or the sources of `taper` are missing, or the engine does not start.
-pub fn start_or_defer(
-    work: Workspace,
-    started: impl FnOnce() + Send + 'static,
-) -> Result<Box<dyn Evaluator>> {
+pub fn start_or_defer(work: Workspace) -> Result<Box<dyn Evaluator>> {
     if is_built()? {
         let session = start_session(work, &mut Console::new())?;
-        started();
         return Ok(Box::new(session));
     }
     Ok(Box::new(Deferred {
         state: State::Waiting(work),
         late: None,
-        started: Some(Box::new(started)),
         interrupter: Arc::default(),
     }))
 }
@@ -43,7 +38,6 @@ pub fn start_or_defer(
 struct Deferred {
     state: State,
     late: Option<Arc<dyn Late>>,
-    started: Option<Box<dyn FnOnce() + Send>>,
     interrupter: Arc<Interrupter>,
 }
 
@@ -87,9 +81,6 @@ impl Deferred {
         }
         let _ = self.interrupter.session.set(session.interrupter());
         self.state = State::Started(Box::new(session));
-        if let Some(started) = self.started.take() {
-            started();
-        }
         Ok(())
     }
 }

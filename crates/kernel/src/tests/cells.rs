@@ -291,6 +291,19 @@ fn a_cell_asks_and_is_answered() {
                 ["stdout name", r#"stdout some("mine")"#, "idle"]
             );
         }
+        // What was printed as the prompt is only in the box.
+        let cell = ExecuteRequest {
+            allow_stdin: true,
+            ..ExecuteRequest::new("out Welcome. Password:\nask Password:".to_owned())
+        };
+        let cell = front.send(cell).await;
+        let question = front.question().await;
+        front.answer(Some(&question), "mine").await;
+        assert_eq!(
+            front.outputs(&cell).await[2..],
+            ["stdout welcome. ", r#"stdout some("mine")"#, "idle"]
+        );
+        front.reply(&cell).await;
         let unasked = front.execute("ask Password:").await;
         assert_eq!(front.outputs(&unasked).await[2..], ["stdout none", "idle"]);
         front.reply(&unasked).await;

@@ -106,16 +106,6 @@ impl Analysis {
         self.ask(PATIENCE_WHILE_TYPING, work)
     }
 
-    /// Loads everything, and prepares the first completions of a user.
-    pub(crate) fn prepare(&self) {
-        self.ask(PATIENCE, |database| {
-            FIRST
-                .iter()
-                .for_each(|cell| completion::prepare(database, cell));
-            Some(())
-        });
-    }
-
     /// Returns what is known about the name at the byte `cursor` of the cell.
     pub(crate) fn hover(&self, source: Source, cursor: usize) -> Option<Hover> {
         self.ask(PATIENCE, move |database| {

@@ -10,8 +10,7 @@
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
 //!   ended;
 //! - [`registry`] asks cargo for names of packages;
-//! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
-//! - [`warm_up`] prepares the session of a spare kernel.
+//! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`.
 
 mod ahead;
 mod cells_manifest;
@@ -37,7 +36,6 @@ mod shell;
 mod tokens;
 mod unfinished;
 mod variables;
-mod warm_up;
 
 use crate::cells::Answer;
 use crate::error::{Error, Result};

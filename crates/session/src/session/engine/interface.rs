@@ -169,11 +169,6 @@ pub(crate) trait Engine: Send {
     /// Returns the completions at the byte `cursor`.
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
 
-    /// Does what makes the first completions slow.
-    fn prepare_completions(&mut self) {
-        let _ = self.complete("Tensor::zero", 12);
-    }
-
     /// Returns the documentation of what is at the byte `cursor`.
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
 

@@ -339,10 +339,6 @@ impl Engine for Own {
         found.unwrap_or_else(|| editor::known(&self.engine, code, cursor))
     }
 
-    fn prepare_completions(&mut self) {
-        self.analysis.prepare();
-    }
-
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let source = editor::source(&mut self.engine, &blank_out(code, is_option));
         editor::inspect(&self.analysis, source, cursor)
