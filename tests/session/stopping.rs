@@ -272,26 +272,16 @@ fn a_cell_that_removes_its_folder_ends() {
     session.run("std::env::set_current_dir(&stopping_home)?;");
 }
 
-/// A cell that is too large for the analysis is refused at once; a long analysis can be interrupted.
+/// A cell that no parser can read is refused at once, one with many variables runs, and its compilation can be interrupted.
 #[test]
-fn the_analysis_of_a_cell_can_be_interrupted() {
+fn a_large_cell_runs_and_can_be_interrupted() {
     let mut session = session();
     session.run("let stopping_e = 44;");
-    let many: String = (0..10_000)
-        .map(|n| format!("let many_{n} = {n};\n"))
-        .collect();
+    let many: String = (0..600).map(|n| format!("let many_{n} = {n};\n")).collect();
+    assert_eq!(session.run(&format!("{many}many_599")), [value("599")]);
     let nested = format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000));
-    for code in [&many, &nested] {
-        let began = Instant::now();
-        let ran = session.run(code);
-        assert_eq!(ran[0]["name"], "CellTooLarge");
-        assert!(
-            began.elapsed() < Duration::from_secs(20),
-            "{:?}",
-            began.elapsed()
-        );
-    }
-    // Seconds of type inference, before the compiler is called.
+    assert_eq!(session.run(&nested)[0]["name"], "CellTooLarge");
+    // Seconds of type inference.
     let slow: String = (0..150)
         .map(|n| format!("let slow_{n} = (0..9).map(|i| (i, {n})).collect::<Vec<(i32, i32)>>();\n"))
         .collect();

@@ -56,12 +56,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     session.set_late(Arc::new(LateEvents));
     for (number, request) in (1..).zip(requests(session.interrupter())) {
         let request = request?;
-        if let Some(id) = request.cell {
-            session.begin_cell(&CellName {
-                id: Some(id),
-                number,
-            });
-        }
+        let cell = request.cell.map(|id| CellName {
+            id: Some(id),
+            number,
+        });
         if let Some(milliseconds) = request.interrupt_after {
             let interrupter = session.interrupter();
             std::thread::spawn(move || {
@@ -74,7 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             interrupt_at: request.interrupt_at,
             interrupter: session.interrupter(),
         };
-        let ok = session.execute(&request.code, &mut pipe).is_ok();
+        let ok = session
+            .execute(&request.code, cell.as_ref(), &mut pipe)
+            .is_ok();
         write(&serde_json::json!({ "event": "done", "ok": ok }))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -7,23 +7,23 @@ use std::time::Duration;
 
 /// Evaluates cells, one after the other. Variables are kept from cell to cell.
 pub trait Evaluator: Send {
-    /// Runs a cell, and sends the front everything that happens, in order.
+    /// Runs a cell, and sends the front everything that happens, in order. Without a name, the code belongs to no cell
+    /// of the notebook.
     ///
     /// # Errors
     /// Returns an error if the cell fails. The front has already received this error as the last event.
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
+    fn execute(
+        &mut self,
+        code: &str,
+        cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError>;
 
     /// Sets where the events of cells go that have ended. Without it, they are events of the next cell, if the evaluator has
     /// any.
     fn set_late(&mut self, late: Arc<dyn Late>) {
         // The cells of most evaluators start no threads.
         let _ = late;
-    }
-
-    /// Sets which cell the next [`Evaluator::execute`] runs. Without it, the code belongs to no cell.
-    fn begin_cell(&mut self, cell: &CellName) {
-        // Most evaluators do not compare cells.
-        let _ = cell;
     }
 
     /// Returns the cells that no longer show what a run from the top would show, in their order; `None` if the

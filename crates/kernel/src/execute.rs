@@ -67,13 +67,14 @@ pub(super) fn execute(
         (_, true) => Ok(()),
         (Err(error), _) => Err(error.clone()),
         (Ok(evaluator), _) => {
-            if cell.store_history && !cell.silent {
+            let is_of_notebook = cell.store_history && !cell.silent;
+            let name = is_of_notebook.then(|| marks::cell(request, evaluation.count));
+            if is_of_notebook {
                 evaluation.late.begin_cell(request, cell, evaluation.count);
-                evaluator.begin_cell(&marks::cell(request, evaluation.count));
                 marks::keep(&shared, request, evaluation.count);
                 marks::progress(&shared, request, "compiling");
             }
-            caught(|| evaluator.execute(&cell.code, &mut front)).flatten()
+            caught(|| evaluator.execute(&cell.code, name.as_ref(), &mut front)).flatten()
         }
     };
     evaluation.late.end_cell();

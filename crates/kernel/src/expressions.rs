@@ -22,7 +22,7 @@ pub(super) fn evaluate<'a>(
 fn value(evaluation: &mut Evaluation, code: &str) -> ExpressionResult {
     let mut front = ValueFront::default();
     let outcome = match &mut evaluation.evaluator {
-        Ok(evaluator) => caught(|| evaluator.execute(code, &mut front)).flatten(),
+        Ok(evaluator) => caught(|| evaluator.execute(code, None, &mut front)).flatten(),
         Err(error) => Err(error.clone()),
     };
     match outcome.err().or(front.error) {

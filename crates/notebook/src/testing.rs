@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use taper_evaluator::evaluator::{Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::evaluator::{CellName, Completions, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
 
 /// A language with one instruction to a line, which may be a comment where the cell must be valid Rust:
@@ -54,7 +54,12 @@ pub(crate) fn start_fake() -> Result<Box<dyn Evaluator>, AnyError> {
 }
 
 impl Evaluator for Fake {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        _cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         self.cells += 1;
         for line in code.lines() {
             if let Err(error) = self.line(line.trim(), front) {

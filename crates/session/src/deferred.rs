@@ -31,6 +31,7 @@ pub fn start_or_defer(work: Workspace) -> Result<Box<dyn Evaluator>> {
     Ok(Box::new(Deferred {
         state: State::Waiting(work),
         late: None,
+        order: Vec::new(),
         interrupter: Arc::default(),
     }))
 }
@@ -38,6 +39,8 @@ pub fn start_or_defer(work: Workspace) -> Result<Box<dyn Evaluator>> {
 struct Deferred {
     state: State,
     late: Option<Arc<dyn Late>>,
+    /// The order of the notebook's cells, which JupyterLab sends before the first cell runs.
+    order: Vec<String>,
     interrupter: Arc<Interrupter>,
 }
 
@@ -79,6 +82,7 @@ impl Deferred {
         if let Some(late) = self.late.take() {
             session.set_late(late);
         }
+        session.set_order(&std::mem::take(&mut self.order));
         let _ = self.interrupter.session.set(session.interrupter());
         self.state = State::Started(Box::new(session));
         Ok(())
@@ -86,12 +90,19 @@ impl Deferred {
 }
 
 impl Evaluator for Deferred {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         self.interrupter.is_stopped.store(false, Ordering::Relaxed);
         let started = self.start(front);
         let stopped = self.interrupter.is_stopped.load(Ordering::Relaxed);
         let error = match (started, &mut self.state) {
-            (Ok(()), State::Started(session)) if !stopped => return session.execute(code, front),
+            (Ok(()), State::Started(session)) if !stopped => {
+                return session.execute(code, cell, front);
+            }
             (_, _) if stopped => cell_error(
                 "Interrupted",
                 "Compiling was stopped. The next cell continues where it stopped.",
@@ -112,19 +123,14 @@ impl Evaluator for Deferred {
         }
     }
 
-    fn begin_cell(&mut self, cell: &CellName) {
-        if let Some(session) = self.session() {
-            session.begin_cell(cell);
-        }
-    }
-
     fn stale(&mut self) -> Option<Vec<StaleCell>> {
         self.session()?.stale()
     }
 
     fn set_order(&mut self, cells: &[String]) {
-        if let Some(session) = self.session() {
-            session.set_order(cells);
+        match self.session() {
+            Some(session) => session.set_order(cells),
+            None => self.order = cells.to_vec(),
         }
     }
 

@@ -28,6 +28,6 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
             .map(|f| f.to_string_lossy().into_owned())
             .collect(),
     })?;
-    let result = session.execute(CELL, &mut Silent);
+    let result = session.execute(CELL, None, &mut Silent);
     result.map_err(Error::own_cell(CELL))
 }

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use taper_evaluator::{CellError, Completions, Evaluator, Event, Front, Interrupt, MimeBundle};
+use taper_evaluator::{
+    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+};
 use taper_host::mutex::lock;
 use taper_host::process;
 
@@ -103,7 +105,12 @@ fn end(mut child: Child) {
 }
 
 impl Evaluator for Cells {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        _cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         self.run(code, front).unwrap_or_else(|error| {
             self.end();
             let message = format!("{error:#}");

@@ -150,7 +150,7 @@ impl Kernel {
         let page = &mut *send;
         let ok = std::thread::scope(|scope| {
             scope.spawn(move || report(&events, page));
-            evaluator.execute(code, &mut Reporter(sender)).is_ok()
+            evaluator.execute(code, None, &mut Reporter(sender)).is_ok()
         });
         send(&json!({"done": ok}));
     }

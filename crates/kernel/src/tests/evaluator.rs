@@ -55,7 +55,15 @@ impl Interrupt for Interrupts {
 }
 
 impl Evaluator for Fake {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        if let Some(cell) = cell {
+            self.cell = cell.clone();
+        }
         *self.interrupts.count.lock().unwrap() = 0;
         front.begun();
         for line in code.lines() {
@@ -70,10 +78,6 @@ impl Evaluator for Fake {
 
     fn set_late(&mut self, late: Arc<dyn Late>) {
         self.late = Some(late);
-    }
-
-    fn begin_cell(&mut self, cell: &CellName) {
-        self.cell = cell.clone();
     }
 
     fn stale(&mut self) -> Option<Vec<StaleCell>> {
@@ -105,7 +109,7 @@ impl Evaluator for Fake {
         value: f64,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
-        self.execute(&format!("out {id} is {value}"), front)
+        self.execute(&format!("out {id} is {value}"), None, front)
     }
 
     fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {

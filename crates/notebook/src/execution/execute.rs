@@ -124,8 +124,7 @@ pub(crate) fn execute(
         progress(index);
         let number = errors.len() + 1;
         outputs.begin_cell(number);
-        evaluator.begin_cell(&CellName { id: None, number });
-        let error = execute_cell(cell, evaluator, purpose, &mut outputs);
+        let error = execute_cell(cell, number, evaluator, purpose, &mut outputs);
         let failed = error.is_some() && !cell.tags.raises;
         errors.push((index, error));
         if stop() {
@@ -152,6 +151,7 @@ pub(crate) fn execute(
 /// Runs one cell, unless it must not run. An error that the evaluator does not report becomes an output here.
 fn execute_cell(
     cell: &CodeCell,
+    number: usize,
     evaluator: &mut dyn Evaluator,
     purpose: Purpose,
     outputs: &mut Outputs,
@@ -167,7 +167,8 @@ fn execute_cell(
         Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
         Purpose::Run { .. } | Purpose::Test => None,
     };
-    let ran = evaluator.execute(&cell.source, &mut Recorder(outputs));
+    let name = CellName { id: None, number };
+    let ran = evaluator.execute(&cell.source, Some(&name), &mut Recorder(outputs));
     let error = ran.err()?;
     match deadline.and_then(|deadline| deadline.passed()) {
         Some(limit) => own(over_limit(limit), outputs),

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
-use taper_evaluator::evaluator::{Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::evaluator::{CellName, Completions, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 use taper_evaluator::record::{Record, events_of};
 
@@ -89,7 +89,12 @@ fn cells(bytes: &[u8]) -> VecDeque<CellLog> {
 }
 
 impl Evaluator for Log {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> std::result::Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        _cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> std::result::Result<(), CellError> {
         let Some(cell) = self.find(&source_digest(code)) else {
             let error = missing(&self.name);
             front.event(Event::Error(error.clone()));

@@ -10,7 +10,7 @@
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
 //!   ended;
 //! - [`registry`] asks cargo for names of packages;
-//! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`.
+//! - [`limits`] finds cells that are too large; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`.
 
 mod ahead;
 mod cells_manifest;
@@ -306,22 +306,27 @@ impl Session {
 }
 
 impl Evaluator for Session {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+    fn execute(
+        &mut self,
+        code: &str,
+        cell: Option<&CellName>,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
         if code.trim().is_empty() {
             return Ok(());
         }
         self.ahead.stop();
         self.interrupter.begin_cell();
-        let cell = self.cell.clone();
+        self.cell = cell.cloned();
         let result = self.run_request(code, front);
         self.cell = None;
         let result = self.end_request(result, front);
         self.engine.end_outputs();
-        if let Some(id) = cell.as_ref().and_then(|cell| cell.id.as_deref()) {
+        if let Some(id) = cell.and_then(|cell| cell.id.as_deref()) {
             self.note_run(id, code, result.is_ok());
         }
         if let (Some(cell), Ok(())) = (cell, &result) {
-            self.ahead.ran(cell.id, code);
+            self.ahead.ran(cell.id.clone(), code);
         }
         result
     }
@@ -332,10 +337,6 @@ impl Evaluator for Session {
 
     fn set_late(&mut self, late: Arc<dyn Late>) {
         self.engine.set_late(late);
-    }
-
-    fn begin_cell(&mut self, cell: &CellName) {
-        self.cell = Some(cell.clone());
     }
 
     fn stale(&mut self) -> Option<Vec<StaleCell>> {
@@ -358,7 +359,7 @@ impl Evaluator for Session {
     ) -> Result<(), CellError> {
         if !self.engine.can_repeat() {
             let update = format!("taper::notebook::update_widget({id:?}, {value:?});");
-            return self.execute(&update, front);
+            return self.execute(&update, None, front);
         }
         self.ahead.pause();
         self.interrupter.begin_cell();
@@ -378,7 +379,7 @@ impl Evaluator for Session {
         if let (None, Some(found)) = (&in_text, paths::complete(code, cursor)) {
             return found;
         }
-        if limits::refusal(code).is_some() {
+        if limits::is_too_large_to_analyse(code) {
             return Completions::none(cursor);
         }
         self.ahead.pause();
@@ -395,7 +396,7 @@ impl Evaluator for Session {
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        if limits::refusal(code).is_some() {
+        if limits::is_too_large_to_analyse(code) {
             return None;
         }
         self.ahead.pause();
