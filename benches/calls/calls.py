@@ -58,7 +58,7 @@ LARGER = {
     "AveragedWeights::update": (1500, "walks through the model twice"), "AveragedWeights::copy_to": (1500, "walks through the model twice"),
     "Module::manual_step": (1200, MODEL),
     "ParametersExt::summary": (1500, "reads the rows of the table"), "ParametersExt::measured_summary": (1500, "reads the rows of the table"),
-    "ParametersExt::load_parameters": (1500, "walks through the model twice"),
+    "ParametersExt::load_parameters": (1500, "walks through the model twice"), "ParametersExt::load_parameters_with": (1200, "walks through the model twice"),
     "seq! of a multilayer perceptron, forward": (1600, CELL), "seq! of a convolutional network, forward": (3000, CELL),
     "Trainer and Classifier, fit": (4800, CELL), "a loop over minibatches": (2400, CELL),
 }
