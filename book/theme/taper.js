@@ -117,6 +117,8 @@ if (document.querySelector('main .digit-reader')) {
 
 // The languages of the page: a menu that stays on the page, and a reader's choice that counts for the whole book.
 const languageKey = 'taper-language';
+const placeKey = 'taper-place';
+const blocks = [...document.querySelectorAll('main > *')];
 const editions = [...document.querySelectorAll('link[rel=alternate][hreflang]')];
 if (editions.length) {
     const menu = document.createElement('select');
@@ -129,12 +131,18 @@ if (editions.length) {
     }
     menu.addEventListener('change', () => {
         remember(languageKey, menu.selectedOptions[0].lang);
-        location.href = menu.value + location.hash;
+        // The pages have the same paragraphs, whose ids differ.
+        sessionStorage.setItem(placeKey, blocks.findIndex(block => block.getBoundingClientRect().bottom > 60));
+        location.href = menu.value;
     });
     document.querySelector('#mdbook-menu-bar .right-buttons').prepend(menu);
-    // The first page of a visit is shown in the language that was chosen last.
+    const place = sessionStorage.getItem(placeKey);
+    sessionStorage.removeItem(placeKey);
+    if (place > 0) blocks[place]?.scrollIntoView();
+    // The book's first page is shown in the language that was chosen last. A link to any other page opens that page.
     const chosen = editions.find(({ hreflang }) => hreflang === remembered(languageKey));
-    if (chosen && chosen.hreflang !== document.documentElement.lang && !document.referrer.startsWith(location.origin)) {
+    const isFirst = document.documentElement.lang === 'en' && /\/(index\.html)?$/.test(location.pathname);
+    if (chosen && isFirst && chosen.hreflang !== 'en' && !document.referrer.startsWith(location.origin)) {
         location.replace(chosen.href + location.hash);
     }
 }

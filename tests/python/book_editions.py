@@ -96,14 +96,21 @@ def search(reader: Reader, name: str, edition: Edition) -> None:
 
 
 def switch(reader: Reader, language: str) -> None:
-    """The menu stays on the page, and the choice counts for the next visit."""
+    """The menu stays at the place on the page, and the choice counts for the next visit; a link opens its own page."""
     page = reader.open(CHAPTER)
     reader.where = f"menu to {language}"
+    page.evaluate("scrollTo(0, 3000)")
     page.locator("select.languages").select_option(label=page.locator(f"select.languages [lang={language}]").inner_text())
     page.wait_for_url(f"**/{language}/{CHAPTER}")
+    if not becomes_true(page, lambda: page.evaluate("scrollY") > 1000):
+        reader.note("the place is lost")
     # A new visit has no referrer.
     page.goto(f"{reader.root}/index.html", referer="")
     page.wait_for_url(f"**/{language}/index.html")
+    page.goto(f"{reader.root}/{CHAPTER}", referer="")
+    page.wait_for_timeout(500)
+    if page.evaluate("document.documentElement.lang") != "en":
+        reader.note("a link to an English page opens another one")
     page.context.close()
 
 

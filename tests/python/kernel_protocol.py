@@ -129,6 +129,17 @@ class Questions(WithKernel):
         nothing = self.kernel.ask("complete", "no_such_name").reply
         self.assertEqual((nothing["status"], nothing["matches"]), ("ok", []))
 
+    def test_completion_while_a_cell_runs(self):
+        self.kernel.run("let lengthy_name = vec![1, 2];")
+        wait_until(lambda: "lengthy_name" in self.kernel.ask("complete", "lengt", 5).reply["matches"], 60)
+        code = 'let until = std::time::Instant::now();\nwhile until.elapsed().as_secs() < 5 { check_interrupt()?; }'
+        running = self.kernel.client.execute(code)
+        asked = time.monotonic()
+        found = self.kernel.ask("complete", "lengt", 5).reply
+        self.assertLess(time.monotonic() - asked, 4)
+        self.assertIn("lengthy_name", found["matches"])
+        self.assertEqual(self.kernel.finish(running).reply["status"], "ok")
+
     def test_inspection(self):
         self.kernel.run("/// Twice as *much*.\nfn twice(number: i32) -> i32 { 2 * number }")
         for code, cursor, signature, words in [
@@ -434,6 +445,11 @@ class Cells(WithKernel):
             self.assertEqual(question["content"], {"prompt": "Tea: ", "password": password})
             self.kernel.client.input("green 🍵")
             self.assertEqual(self.kernel.finish(request).value(), '"green 🍵"')
+        request = self.kernel.client.execute('taper::notebook::read_password("Key: ")?', allow_stdin=True)
+        question = self.kernel.client.get_stdin_msg(timeout=60)
+        self.assertEqual(question["content"], {"prompt": "Key: ", "password": True})
+        self.kernel.client.input("öpen")
+        self.assertEqual(self.kernel.finish(request).value(), '"öpen"')
         nobody = self.kernel.run(ASK.format(kind="", prompt="Tea? "), allow_stdin=False)
         self.assertEqual((nobody.reply["status"], nobody.value()), ("ok", '""'))
 
@@ -441,10 +457,11 @@ class Cells(WithKernel):
         read = "let mut line = String::new();\nstd::io::stdin().read_line(&mut line)?;\nline"
         request = self.kernel.client.execute(f'print!("Tea? ");\n{read}', allow_stdin=True)
         question = self.kernel.client.get_stdin_msg(timeout=60)
-        self.assertEqual(question["content"], {"prompt": "", "password": False})
-        self.kernel.wait_for_output(request, "stream")
+        self.assertEqual(question["content"], {"prompt": "Tea? ", "password": False})
         self.kernel.client.input("green: 🍵")
-        self.assertEqual(self.kernel.finish(request).value(), '"green: 🍵\\n"')
+        answered = self.kernel.finish(request)
+        self.assertEqual(answered.value(), '"green: 🍵\\n"')
+        self.assertNotIn(("stdout", "Tea? "), answered.outline())
         self.assertEqual(self.kernel.run(read, allow_stdin=False).value(), '""')
 
     def test_an_interrupt_while_a_cell_waits_for_input_keeps_the_variables(self):

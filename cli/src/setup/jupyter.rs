@@ -15,9 +15,11 @@ const PACKAGES: Packages = Packages {
         again.",
 };
 
-/// Keeps JupyterLab from asking a server for news and updates, and lets it close brackets while they are typed.
+/// Keeps JupyterLab from asking a server for news and updates, lets it close brackets while they are typed, and shows the
+/// signature and the documentation beside a completion.
 const LAB_SETTINGS: &str = r#"{
   "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false },
+  "@jupyterlab/completer-extension:manager": { "showDocumentationPanel": true },
   "@jupyterlab/notebook-extension:tracker": { "codeCellConfig": { "lineNumbers": false, "lineWrap": false, "autoClosingBrackets": true } }
 }
 "#;

@@ -346,6 +346,16 @@ impl Engine {
         });
     }
 
+    /// Takes over the paths of the types that the last cell's variables have, if they are known by now. Returns whether
+    /// it had to wait for nothing: then [`Engine::scope`] has them.
+    pub fn try_settle(&mut self) -> bool {
+        let is_done = self.checking.as_ref().is_none_or(Checking::is_done);
+        if is_done {
+            self.settle();
+        }
+        is_done
+    }
+
     /// Waits for the paths of the types that the last cell's variables have.
     pub(crate) fn settle(&mut self) {
         let Some(Checking {

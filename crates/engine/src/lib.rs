@@ -75,7 +75,7 @@
 //! | `engine.rs`, `plan.rs`, `attempts.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
 //! | `ahead.rs` | compiles a cell before it is evaluated |
 //! | `profile.rs` | what the lines of a cell took |
-//! | `surroundings.rs` | what a cell can use, for an editor |
+//! | `scope.rs` | what a cell can use, for an editor |
 //! | `panics.rs`, `faults.rs` | which panic ended a cell; in which cell it was |
 //! | `late.rs` | threads that go on after their cell |
 //! | `../support.rs`, `../panics.rs`, `../profile.rs`, `../futures.rs`, `../turn.rs` | what is compiled for the cells: slots, values; panics; lines that are measured; futures; the thread that runs them |
@@ -113,9 +113,9 @@ mod profile;
 mod question;
 mod reach;
 mod repair;
+mod scope;
 mod source;
 mod stale;
-mod surroundings;
 mod variables;
 
 pub use ahead::Ahead;
@@ -134,6 +134,6 @@ pub use packages::Replaced;
 pub use process::host::Host;
 pub use process::link::send_printed;
 pub use profile::{Allocations, LineProfile, Memory, Profile};
+pub use scope::{Scope, Surroundings};
 pub use stale::{Cell, Graph, How, Reason, Stale};
-pub use surroundings::Surroundings;
 pub use variables::Variable;

@@ -68,13 +68,18 @@ impl Input<'_> {
     }
 }
 
-impl Engine {
+impl Items {
     /// Splits a cell. A macro of which nothing is known is read as items.
-    pub(crate) fn parse(&self, source: &str, revisions: &Revisions) -> Option<Parsed> {
-        let own = self.items.macros();
+    pub(crate) fn parse(
+        &self,
+        source: &str,
+        readings: &HashMap<String, Reading>,
+        revisions: &Revisions,
+    ) -> Option<Parsed> {
+        let own = self.macros();
         let known = |path: &str| {
             let name = path.rsplit("::").next().unwrap_or_default();
-            let learned = || self.readings.get(path).copied();
+            let learned = || readings.get(path).copied();
             let reading = own.get(name).copied().unwrap_or_else(learned);
             reading.unwrap_or(Reading::Items)
         };
@@ -83,6 +88,13 @@ impl Engine {
             known: &known,
         };
         cell::parse(source, &macros)
+    }
+}
+
+impl Engine {
+    /// Splits a cell.
+    pub(crate) fn parse(&self, source: &str, revisions: &Revisions) -> Option<Parsed> {
+        self.items.parse(source, &self.readings, revisions)
     }
 
     /// Returns the variables that a cell loses if it runs, because it changes their type.

@@ -12,7 +12,8 @@ fn what_a_cell_can_use_is_told_as_source() {
     // The cell that is being written replaces a function and a method.
     let found = cells
         .engine
-        .surroundings("   fn two() {}\nimpl P { fn b(&self) { 1; } }");
+        .scope()
+        .around("   fn two() {}\nimpl P { fn b(&self) { 1; } }");
     let macros = found.items.find("macro_rules! one").expect("a macro");
     assert!(macros < found.items.find("struct P;").expect("a type"));
     assert!(found.items.contains("use std::fmt;") && found.items.contains("fn a(&self) {}"));
@@ -23,6 +24,6 @@ fn what_a_cell_can_use_is_told_as_source() {
         .collect();
     assert_eq!(variables, [("n", "Cell<i32>", true), ("p", "P", false)]);
     // What is not valid replaces nothing.
-    let found = cells.engine.surroundings("fn two( {");
+    let found = cells.engine.scope().around("fn two( {");
     assert!(found.items.contains("fn two() -> i32 { 2 }"));
 }

@@ -73,11 +73,10 @@ pub trait Evaluator: Send {
         Vec::new()
     }
 
-    /// Returns the completions at the cursor (a byte offset into `code`).
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions;
-
-    /// Returns the documentation of the item at the cursor (a byte offset into `code`).
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
+    /// Returns what completes and documents code, on another thread.
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(())
+    }
 
     /// Returns a handle with which another thread stops the running cell.
     fn interrupter(&self) -> Arc<dyn Interrupt>;
@@ -103,6 +102,31 @@ pub trait Front {
 pub trait Late: Send + Sync {
     /// Receives an event of a cell. Called from a thread of the evaluator's, at any time, also while another cell runs.
     fn event(&self, cell: &CellName, event: Event);
+}
+
+/// Completes and documents code, also while a cell runs: it knows what the cells before have defined.
+pub trait Editor: Send + Sync {
+    /// Returns the completions at the cursor (a byte offset into `code`).
+    fn complete(&self, code: &str, cursor: usize) -> Completions;
+
+    /// Returns the documentation of the item at the cursor (a byte offset into `code`).
+    fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle>;
+
+    /// Returns whether all documentation is known by now, so that nothing was found because there is nothing.
+    fn is_ready(&self) -> bool {
+        true
+    }
+}
+
+/// An editor that knows nothing.
+impl Editor for () {
+    fn complete(&self, _code: &str, cursor: usize) -> Completions {
+        Completions::none(cursor)
+    }
+
+    fn inspect(&self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
+        None
+    }
 }
 
 /// Stops the running cell, from any thread.

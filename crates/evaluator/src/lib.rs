@@ -43,6 +43,8 @@ pub mod event;
 pub mod record;
 pub mod text;
 
-pub use evaluator::{CellName, Completeness, Completion, Completions, Evaluator, IsComplete};
+pub use evaluator::{
+    CellName, Completeness, Completion, Completions, Editor, Evaluator, IsComplete,
+};
 pub use evaluator::{Front, Interrupt, Late, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};

@@ -1,19 +1,37 @@
 //! The name that a request for documentation refers to.
 
-/// Returns the end of the name that the cursor touches; if there is none, the end of the name of the
-/// function whose arguments surround the cursor; else `cursor` itself. All are byte offsets.
+/// Returns the end of the name that the cursor touches; if there is none, of the function or macro whose call, or `?`, ends
+/// at the cursor, or else of the one whose arguments surround it; else `cursor` itself. All are byte offsets.
 pub(super) fn inspected(code: &str, cursor: usize) -> usize {
-    if let Some(end) = touched(code, cursor) {
+    if let Some(end) = touched(code, cursor).or_else(|| called(&code[..cursor])) {
         return end;
     }
     let mut end = cursor;
     while let Some(open) = enclosing(&code[..end]) {
-        if let Some(end) = touched(code, open) {
+        let is_macro = code[..open].ends_with('!');
+        let name = open - usize::from(is_macro);
+        // Other brackets are those of an array or a block.
+        if let Some(end) = touched(code, name).filter(|_| is_macro || code[open..].starts_with('('))
+        {
             return end;
         }
         end = open;
     }
     cursor
+}
+
+/// Returns the end of the name of the call or the macro with which `code` ends: `f(…)`, `f(…)?`, `m!`, `m![…]`.
+fn called(code: &str) -> Option<usize> {
+    let code = code.trim_end_matches('?');
+    let open = match code.chars().next_back()? {
+        '!' => code.len(),
+        ')' | ']' | '}' => enclosing(&code[..code.len() - 1])?,
+        _ => return None,
+    };
+    let is_macro = code[..open].ends_with('!');
+    let name = open - usize::from(is_macro);
+    let is_call = is_macro || code[open..].starts_with('(');
+    touched(&code[..name], name).filter(|_| is_call)
 }
 
 /// Returns the end of the name before, after or around `cursor`.
@@ -30,14 +48,14 @@ fn is_part(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// Returns the position of the last parenthesis that `code` opens and does not close.
+/// Returns the position of the last bracket that `code` opens and does not close.
 fn enclosing(code: &str) -> Option<usize> {
     let mut closed = 0;
     for (at, c) in code.char_indices().rev() {
         match c {
-            ')' => closed += 1,
-            '(' if closed == 0 => return Some(at),
-            '(' => closed -= 1,
+            ')' | ']' | '}' => closed += 1,
+            '(' | '[' | '{' if closed == 0 => return Some(at),
+            '(' | '[' | '{' => closed -= 1,
             _ => {}
         }
     }
@@ -72,11 +90,25 @@ mod tests {
         check("full((2, 3), |7.0)", "full");
         check("f(g(1), |2)", "f");
         check("f(g(|1), 2)", "f(g");
+        check("f([1, |2])", "f");
+        check("f(move { x + | 1 })", "f");
+    }
+
+    #[test]
+    fn the_macro_or_the_call_that_ends_at_the_cursor() {
+        check("println!|", "println");
+        check("println!(|", "println");
+        check("vec![1|", "vec");
+        check("seq![Flatten, |]", "seq");
+        check("manual_seed(3)|", "manual_seed");
+        check("check_interrupt()?|", "check_interrupt");
+        check("a.b(f(1), [2])|;", "a.b");
+        check("let v = vec![1, 2]|;", "let v = vec");
     }
 
     #[test]
     fn nothing_in_particular() {
-        for marked in ["|", "1 + | 2", "(1, |2)"] {
+        for marked in ["|", "1 + | 2", "(1, |2)", "[1, |2]", "(1 + 2)|", "{ 1 }|"] {
             check(marked, &marked[..marked.find('|').unwrap()]);
         }
     }

@@ -5,11 +5,12 @@ use super::evaluation::Evaluation;
 use super::outgoing::OutboxSender;
 use super::request::Request;
 use super::shared::Shared;
-use super::{execute, introspect, marks};
+use super::{execute, marks};
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
+use taper_evaluator::Editor;
 use tokio::sync::oneshot;
 
 /// The size of the stack, as large as a main thread's: the evaluator analyses code by deep recursion.
@@ -27,12 +28,13 @@ pub(super) struct Job {
 /// Resolves when the evaluation thread has ended.
 pub(super) type Ended = oneshot::Receiver<()>;
 
-/// Starts the thread, which first starts the evaluator. It ends when the queue is closed.
+/// Starts the thread, which first starts the evaluator, and passes on its editor. It ends when the queue is closed.
 pub(super) fn spawn(
     start: impl FnOnce() -> StartResult + Send + 'static,
     queue: Receiver<Job>,
     outbox: OutboxSender,
     shared: Arc<Shared>,
+    editor: Sender<Arc<dyn Editor>>,
 ) -> Ended {
     let (ended, end) = oneshot::channel();
     let thread = std::thread::Builder::new()
@@ -40,6 +42,10 @@ pub(super) fn spawn(
         .stack_size(STACK);
     let run = move || {
         let mut evaluation = Evaluation::start(start, shared, outbox.clone());
+        if let Ok(evaluator) = &evaluation.evaluator {
+            let _ = editor.send(evaluator.editor());
+        }
+        drop(editor);
         while let Some(job) = next(&queue, &mut evaluation) {
             handle(&mut evaluation, job, outbox.clone());
         }
@@ -75,12 +81,6 @@ fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
     let reply: Option<JupyterMessageContent> = match &message.content {
         JupyterMessageContent::ExecuteRequest(cell) => {
             Some(execute::execute(evaluation, &request, cell, job.ticket).into())
-        }
-        JupyterMessageContent::CompleteRequest(asked) => {
-            Some(introspect::complete(evaluation, asked).into())
-        }
-        JupyterMessageContent::InspectRequest(asked) => {
-            Some(introspect::inspect(evaluation, asked).into())
         }
         JupyterMessageContent::CommOpen(open) => {
             marks::answer(evaluation, &request, &open.comm_id, &open.data);

@@ -2,7 +2,7 @@
 //! bytes in the evaluator.
 
 use super::cursor::inspected;
-use super::evaluation::{Evaluation, caught};
+use super::evaluation::caught;
 use super::media::media;
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
@@ -10,7 +10,7 @@ use jupyter_protocol::{
 };
 use serde::Serialize;
 use serde_json::Map;
-use taper_evaluator::evaluator::{Completeness, Completion, Completions, IsComplete};
+use taper_evaluator::evaluator::{Completeness, Completion, Completions, Editor, IsComplete};
 
 /// The metadata in which JupyterLab finds the kind of each proposal.
 const TYPES: &str = "_jupyter_types_experimental";
@@ -27,23 +27,17 @@ struct TypedMatch<'a> {
 }
 
 /// Returns proposals for the text at the cursor.
-pub(super) fn complete(evaluation: &mut Evaluation, asked: &CompleteRequest) -> CompleteReply {
+pub(super) fn complete(editor: &dyn Editor, asked: &CompleteRequest) -> CompleteReply {
     let cursor = byte_offset(&asked.code, asked.cursor_pos);
-    let nothing = Completions::none(cursor);
-    let found = match &mut evaluation.evaluator {
-        Ok(evaluator) => caught(|| evaluator.complete(&asked.code, cursor)).unwrap_or(nothing),
-        Err(_) => nothing,
-    };
+    let found = caught(|| editor.complete(&asked.code, cursor));
+    let found = found.unwrap_or_else(|_| Completions::none(cursor));
     complete_reply(&asked.code, &found)
 }
 
 /// Returns documentation of the name at the cursor.
-pub(super) fn inspect(evaluation: &mut Evaluation, asked: &InspectRequest) -> InspectReply {
+pub(super) fn inspect(editor: &dyn Editor, asked: &InspectRequest) -> InspectReply {
     let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
-    let found = match &mut evaluation.evaluator {
-        Ok(evaluator) => caught(|| evaluator.inspect(&asked.code, cursor)).unwrap_or(None),
-        Err(_) => None,
-    };
+    let found = caught(|| editor.inspect(&asked.code, cursor)).unwrap_or(None);
     InspectReply {
         found: found.is_some(),
         data: found.map(media).unwrap_or_default(),

@@ -11,7 +11,7 @@
 //!            inbox.rs                     queue
 //!  shell ───────────────> shell.rs ────────────────> evaluation_thread.rs ──> Evaluator
 //!                            │ replies at once          │ execute.rs: events, reply
-//!                            │ (answers.rs)             │ introspect.rs, expressions.rs
+//!                            │ (answers.rs)             │ expressions.rs
 //!                            └───────────┬──────────────┘
 //!                                    request.rs: one reply, one idle
 //!                                        │ outgoing.rs: queues
@@ -27,6 +27,7 @@
 //!    (`signatures`), and parses it, with the fields that front ends may omit (`defaults`).
 //! 2. `shell` takes a ticket for an execute request (`shared`) and queues the request. Requests that
 //!    need no evaluator are answered at once (`answers`, `history`).
+//!    Completion and documentation have a thread of their own (`editing`, `introspect`), so that they come while a cell runs.
 //! 3. `evaluation_thread` takes the request from the queue. Only this thread blocks: everything else
 //!    runs on one thread with an asynchronous runtime.
 //! 4. `execute` runs the cell, unless an earlier cell failed or was interrupted, and publishes its
@@ -54,6 +55,7 @@ mod connection_file;
 mod control;
 mod cursor;
 mod defaults;
+mod editing;
 mod error;
 mod evaluation;
 mod evaluation_thread;

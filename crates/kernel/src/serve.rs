@@ -8,7 +8,7 @@ use super::outgoing::OutboxSender;
 use super::shared::Shared;
 use super::sockets::{Sockets, answer_heartbeats};
 use super::stop::Stop;
-use super::{control, evaluation_thread, lifecycle, shell, stdin};
+use super::{control, editing, evaluation_thread, lifecycle, shell, stdin};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,9 @@ pub(super) async fn run(
     );
     let outbox = tokio::spawn(outbox.run(immediate_messages, evaluation_messages));
     let to_outbox = OutboxSender::Evaluation(to_outbox);
-    let evaluation = evaluation_thread::spawn(start, queue, to_outbox, shared.clone());
+    let (to_editing, editor) = std::sync::mpsc::channel();
+    let evaluation = evaluation_thread::spawn(start, queue, to_outbox, shared.clone(), to_editing);
+    let editing = editing::spawn(editor, OutboxSender::Immediate(immediate.clone()));
     let readers = [
         tokio::spawn(answer_heartbeats(sockets.heartbeat, stop.clone())),
         tokio::spawn(stdin::run(stdin_answers, inbox.clone(), shared.clone())),
@@ -98,7 +100,7 @@ pub(super) async fn run(
         tokio::spawn(shell::run(
             shell_requests,
             OutboxSender::Immediate(immediate),
-            jobs,
+            shell::Queues { jobs, editing },
             inbox,
             shared.clone(),
             is_complete,

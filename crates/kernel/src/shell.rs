@@ -13,11 +13,19 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use taper_evaluator::IsComplete;
 
+/// The queues of the threads that answer requests.
+pub(super) struct Queues {
+    /// Those that wait for the evaluator.
+    pub(super) jobs: Sender<Job>,
+    /// Those of an editor.
+    pub(super) editing: Sender<Arc<JupyterMessage>>,
+}
+
 /// Reads requests until the kernel stops.
 pub(super) async fn run(
     mut requests: Reader,
     outbox: OutboxSender,
-    jobs: Sender<Job>,
+    queues: Queues,
     inbox: Arc<Inbox>,
     shared: Arc<Shared>,
     is_complete: IsComplete,
@@ -30,12 +38,17 @@ pub(super) async fn run(
             Request::begin(message.clone(), outbox.clone()).reply(reply);
             continue;
         }
+        if is_of_editor(&message) {
+            // The thread ends with this queue.
+            let _ = queues.editing.send(message);
+            continue;
+        }
         if !needs_evaluator(&message, &shared) {
             answer(Request::begin(message, outbox.clone()), &shared);
             continue;
         }
         let ticket = shared.take_ticket();
-        if jobs.send(Job { ticket, message }).is_err() {
+        if queues.jobs.send(Job { ticket, message }).is_err() {
             eprintln!("taper: the evaluation thread has ended unexpectedly, the kernel ends");
             break;
         }
@@ -66,12 +79,17 @@ fn received(message: &CommMsg) -> Option<&str> {
     message.data.get("received")?.as_str()
 }
 
+fn is_of_editor(message: &JupyterMessage) -> bool {
+    matches!(
+        message.content,
+        JupyterMessageContent::CompleteRequest(_) | JupyterMessageContent::InspectRequest(_)
+    )
+}
+
 /// Returns whether a request waits for the evaluator.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
     match &message.content {
-        JupyterMessageContent::ExecuteRequest(_)
-        | JupyterMessageContent::CompleteRequest(_)
-        | JupyterMessageContent::InspectRequest(_) => true,
+        JupyterMessageContent::ExecuteRequest(_) => true,
         JupyterMessageContent::CommOpen(open) => open.target_name == stale::TARGET,
         JupyterMessageContent::CommMsg(message) => match shared.stale.contains(&message.comm_id) {
             true => received(message).is_none(),

@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use taper_evaluator::evaluator::{CellName, Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
 
 /// A language with one instruction to a line, which may be a comment where the cell must be valid Rust:
@@ -68,14 +68,6 @@ impl Evaluator for Fake {
             }
         }
         Ok(())
-    }
-
-    fn complete(&mut self, _code: &str, _cursor: usize) -> Completions {
-        Completions::default()
-    }
-
-    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
-        None
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use taper_evaluator::{
-    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, Late, MimeBundle,
+    CellError, CellName, Completions, Editor, Evaluator, Event, Front, Interrupt, Late, MimeBundle,
     StaleCell, Variable,
 };
 use taper_host::error::describe;
@@ -32,7 +32,7 @@ pub fn start_or_defer(work: Workspace) -> Result<Box<dyn Evaluator>> {
         state: State::Waiting(work),
         late: None,
         order: Vec::new(),
-        interrupter: Arc::default(),
+        handles: Arc::default(),
     }))
 }
 
@@ -41,7 +41,7 @@ struct Deferred {
     late: Option<Arc<dyn Late>>,
     /// The order of the notebook's cells, which JupyterLab sends before the first cell runs.
     order: Vec<String>,
-    interrupter: Arc<Interrupter>,
+    handles: Arc<Handles>,
 }
 
 enum State {
@@ -68,7 +68,7 @@ impl Deferred {
         let emit = &mut |event| front.event(event);
         let mut progress = InCell {
             line: LiveLine::new(emit),
-            interrupter: &self.interrupter,
+            handles: &self.handles,
         };
         let built = build(work, &mut progress)?;
         progress.line.finish();
@@ -83,7 +83,8 @@ impl Deferred {
             session.set_late(late);
         }
         session.set_order(&std::mem::take(&mut self.order));
-        let _ = self.interrupter.session.set(session.interrupter());
+        let handles = (session.interrupter(), session.editor());
+        let _ = self.handles.session.set(handles);
         self.state = State::Started(Box::new(session));
         Ok(())
     }
@@ -96,9 +97,9 @@ impl Evaluator for Deferred {
         cell: Option<&CellName>,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
-        self.interrupter.is_stopped.store(false, Ordering::Relaxed);
+        self.handles.is_stopped.store(false, Ordering::Relaxed);
         let started = self.start(front);
-        let stopped = self.interrupter.is_stopped.load(Ordering::Relaxed);
+        let stopped = self.handles.is_stopped.load(Ordering::Relaxed);
         let error = match (started, &mut self.state) {
             (Ok(()), State::Started(session)) if !stopped => {
                 return session.execute(code, cell, front);
@@ -157,41 +158,47 @@ impl Evaluator for Deferred {
             .map_or(Vec::new(), |session| session.inspect_variables(with_values))
     }
 
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        self.session().map_or(Completions::none(cursor), |session| {
-            session.complete(code, cursor)
-        })
-    }
-
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        self.session()?.inspect(code, cursor)
+    fn editor(&self) -> Arc<dyn Editor> {
+        self.handles.clone()
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {
-        self.interrupter.clone()
+        self.handles.clone()
     }
 }
 
-/// Stops the build or, once the session has started, the running cell.
+/// What other threads use: they stop the build or, once the session has started, the running cell, and complete code.
 #[derive(Default)]
-struct Interrupter {
+struct Handles {
     is_stopped: AtomicBool,
-    session: OnceLock<Arc<dyn Interrupt>>,
+    session: OnceLock<(Arc<dyn Interrupt>, Arc<dyn Editor>)>,
 }
 
-impl Interrupt for Interrupter {
+impl Interrupt for Handles {
     fn interrupt(&self) {
         match self.session.get() {
-            Some(session) => session.interrupt(),
+            Some((session, _)) => session.interrupt(),
             None => self.is_stopped.store(true, Ordering::Relaxed),
         }
+    }
+}
+
+impl Editor for Handles {
+    fn complete(&self, code: &str, cursor: usize) -> Completions {
+        let none = || Completions::none(cursor);
+        let session = self.session.get();
+        session.map_or_else(none, |(_, editor)| editor.complete(code, cursor))
+    }
+
+    fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        self.session.get()?.1.inspect(code, cursor)
     }
 }
 
 /// Shows the build's progress below the cell.
 struct InCell<'a> {
     line: LiveLine<'a>,
-    interrupter: &'a Interrupter,
+    handles: &'a Handles,
 }
 
 impl Progress for InCell<'_> {
@@ -204,6 +211,6 @@ impl Progress for InCell<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.interrupter.is_stopped.load(Ordering::Relaxed)
+        self.handles.is_stopped.load(Ordering::Relaxed)
     }
 }

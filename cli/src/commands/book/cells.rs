@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use taper_evaluator::{
-    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
-};
+use taper_evaluator::{CellError, CellName, Evaluator, Event, Front, Interrupt};
 use taper_host::mutex::lock;
 use taper_host::process;
 
@@ -126,14 +124,6 @@ impl Evaluator for Cells {
     }
 
     // The page calls none of the next two methods.
-    fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
-        Completions::none(cursor)
-    }
-
-    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
-        None
-    }
-
     fn interrupter(&self) -> Arc<dyn Interrupt> {
         self.requests.clone()
     }

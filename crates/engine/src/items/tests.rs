@@ -58,7 +58,10 @@ fn types_that_contain_a_changed_type_change_too() {
     let (_, changed) = after(&[first, "#[derive(Debug)] struct P { x: i32 }"]);
     assert!(changed.is_empty(), "{changed:?}");
     let (_, changed) = after(&[first, "struct P { x: i64 }"]);
-    assert_eq!(changed, HashSet::from(["P".to_owned(), "Q".to_owned()]));
+    let expected = ["P", "Q", types::ERASED].map(str::to_owned);
+    assert_eq!(changed, HashSet::from(expected));
+    let (_, changed) = after(&[first, "struct New { p: P }"]);
+    assert_eq!(changed, HashSet::from(["New".to_owned()]));
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub trait Host {
     /// cell goes on, on its own thread.
     fn take_over(&self) {}
 
+    /// Is called many times a second, after what was printed without a newline was passed on.
+    fn tick(&self) {}
+
     /// Returns the number of the evaluation to whose cell the calling thread belongs, if that is known.
     fn cell_of_thread(&self) -> Option<u32> {
         None

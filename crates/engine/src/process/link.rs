@@ -111,6 +111,9 @@ pub(super) fn attach(library: &Library, is_busy: fn() -> bool) -> Result<(), lib
             if is_busy() {
                 flush();
             }
+            if let Some(host) = HOST.get() {
+                host.tick();
+            }
         }
     });
     Ok(())

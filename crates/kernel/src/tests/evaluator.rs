@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use taper_evaluator::Editor;
 use taper_evaluator::evaluator::{
     CellName, Completeness, Completion, Completions, Evaluator, Front, Interrupt, Late, StaleCell,
     Variable,
@@ -121,23 +122,8 @@ impl Evaluator for Fake {
         }]
     }
 
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let start = code[..cursor].rfind(' ').map_or(0, |space| space + 1);
-        let item = Completion {
-            text: "zeros(shape)".to_owned(),
-            kind: "function".to_owned(),
-            label: "zeros(…)".to_owned(),
-            documentation: "Returns zeros.".to_owned(),
-        };
-        Completions {
-            start,
-            end: cursor,
-            items: vec![item],
-        }
-    }
-
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        (!code.is_empty()).then(|| plain(&code[cursor..]))
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(FakeEditor)
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {
@@ -265,5 +251,28 @@ fn error(name: &str) -> CellError {
         message: "why".to_owned(),
         traceback: vec!["where".to_owned()],
         location: None,
+    }
+}
+
+struct FakeEditor;
+
+impl Editor for FakeEditor {
+    fn complete(&self, code: &str, cursor: usize) -> Completions {
+        let start = code[..cursor].rfind(' ').map_or(0, |space| space + 1);
+        let item = Completion {
+            text: "zeros(shape)".to_owned(),
+            kind: "function".to_owned(),
+            label: "zeros(…)".to_owned(),
+            documentation: "Returns zeros.".to_owned(),
+        };
+        Completions {
+            start,
+            end: cursor,
+            items: vec![item],
+        }
+    }
+
+    fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        (!code.is_empty()).then(|| plain(&code[cursor..]))
     }
 }

@@ -162,6 +162,35 @@ fn positions_are_counted_in_characters() {
 }
 
 #[test]
+fn code_is_completed_and_documented_while_a_cell_runs() {
+    limited(async {
+        let (mut front, gate) = connect().await;
+        let running = front.execute("gate").await;
+        front.wait_for(&running, 2).await;
+        let (code, cursor_pos) = ("ze".to_owned(), 2);
+        let complete = front.send(CompleteRequest { code, cursor_pos }).await;
+        let reply = to_value(front.reply(&complete).await).unwrap();
+        assert_eq!(reply["matches"], json!(["zeros(shape)"]));
+        assert_eq!(front.outputs(&complete).await, ["busy", "idle"]);
+        let inspect = InspectRequest {
+            code: "+x".to_owned(),
+            cursor_pos: 1,
+            detail_level: None,
+        };
+        let inspect = front.send(inspect).await;
+        let reply = to_value(front.reply(&inspect).await).unwrap();
+        assert_eq!(reply["found"], true);
+        front.outputs(&inspect).await;
+        gate.send(()).unwrap();
+        front.outputs(&running).await;
+        front.reply(&running).await;
+        // After each `idle`, the cell still runs.
+        assert_eq!(front.without_request(), ["busy"; 2]);
+        front.finish().await;
+    });
+}
+
+#[test]
 fn completeness_is_answered_before_the_evaluator_starts_and_while_a_cell_runs() {
     limited(async {
         let (go_on, wait) = channel();

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
-use taper_evaluator::evaluator::{CellName, Completions, Evaluator, Front, Interrupt};
-use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
+use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
+use taper_evaluator::event::{CellError, Event, Stream};
 use taper_evaluator::record::{Record, events_of};
 
 /// The secret in the records of a log, as `taper` writes it.
@@ -123,14 +123,6 @@ impl Evaluator for Log {
             front.event(Event::Error(error.clone()));
         }
         result
-    }
-
-    fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
-        Completions::none(cursor)
-    }
-
-    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
-        None
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

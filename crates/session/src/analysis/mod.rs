@@ -113,6 +113,11 @@ impl Analysis {
         })
     }
 
+    /// Returns whether no request waits longer than its patience.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.is_late.load(Ordering::Relaxed)
+    }
+
     /// Notes that a cell begins or ends.
     pub(crate) fn note_cell(&self) {
         let _ = self.messages.send(Message::Cell);

@@ -17,6 +17,7 @@ use rustix::stdio;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use taper_evaluator::event::Stream;
 use taper_evaluator::record::Record;
 use taper_host::error::Context as _;
@@ -41,6 +42,9 @@ const PANICKED: &[u8] = b"EVCXR_PANIC_NOTIFICATION\n";
 
 /// The message of the first, whose own was written to standard error.
 const MESSAGE: &str = "A `?` has failed. Its error is above.";
+
+/// How often what a cell printed without a newline is passed on.
+const FLUSH: Duration = Duration::from_millis(50);
 
 /// A line with which a cell asks for input.
 const ASK: &[u8] = b"EVCXR_INPUT_REQUEST";
@@ -74,6 +78,12 @@ pub(crate) fn start() -> Result<()> {
     let announcer = Arc::new(Announcer::new(copy(stdio::stdout())?, secret)?);
     input::attach(copy(stdio::stdin())?, announcer.clone())?;
     library::load();
+    std::thread::spawn(|| {
+        loop {
+            std::thread::sleep(FLUSH);
+            library::flush();
+        }
+    });
     stop::install();
     let _ = PROCESS.set(Process {
         announcer,

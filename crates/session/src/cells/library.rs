@@ -4,7 +4,6 @@ use super::allocations;
 use super::protocol::LIBRARY_VARIABLE;
 use libloading::Library;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
 struct TaperLibrary {
@@ -47,7 +46,6 @@ pub(super) fn load() {
     if let Some(taper) = found {
         (taper.attach)();
         let _ = TAPER.set(taper);
-        std::thread::spawn(flush_periodically);
     }
 }
 
@@ -90,12 +88,5 @@ pub(super) fn flush() {
         if let Some(adapter) = super::adapter::adapter() {
             (adapter.after_flush)();
         }
-    }
-}
-
-fn flush_periodically() {
-    loop {
-        std::thread::sleep(Duration::from_millis(50));
-        flush();
     }
 }

@@ -115,6 +115,10 @@ impl taper_engine::Host for OurCells {
         library::take_over();
     }
 
+    fn tick(&self) {
+        library::flush();
+    }
+
     fn cell_of_thread(&self) -> Option<u32> {
         threads::cell_of_this()
     }

@@ -5,7 +5,7 @@ use taper_evaluator::evaluator::{Completion, Completions};
 
 /// Methods that the chapters call most, the most frequent first.
 #[rustfmt::skip]
-pub(crate) const FREQUENT: &[&str] = &[
+const FREQUENT: &[&str] = &[
     "forward", "shape", "dims", "matmul", "reshape", "fit", "backward", "sum_all", "mean_all", "sqr", "len", "iter",
     "map", "get", "push", "tensor", "clone", "collect", "to_device", "device", "dtype", "item", "to_vec1", "to_vec2",
     "t", "i", "abs", "exp", "sqrt", "sin", "pow", "softmax", "narrow", "unsqueeze", "squeeze", "transpose", "to_scalar",

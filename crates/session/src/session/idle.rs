@@ -4,6 +4,9 @@ use super::{Session, commands, diagnostics, limits};
 use std::time::Duration;
 use taper_evaluator::commands::Cell;
 
+/// How often to look whether the types of the last cell's variables are known.
+const SETTLING: Duration = Duration::from_millis(50);
+
 impl Session {
     /// Does the next step of compiling ahead. Returns when there is another one.
     pub(super) fn compile_ahead(&mut self) -> Option<Duration> {
@@ -13,7 +16,10 @@ impl Session {
             Some(self.engine.compile_ahead(&rust))
         });
         self.ahead = ahead;
-        pause
+        match self.engine.idle() {
+            true => Some(pause.unwrap_or(SETTLING).min(SETTLING)),
+            false => pause,
+        }
     }
 
     /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.

@@ -5,7 +5,7 @@
 //! - [`names`], [`definitions`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
 //! - [`needs`] says which cells must run before another;
-//! - [`completeness`], [`completions`] and [`documentation`] serve the editor; [`paths`] completes what is not Rust;
+//! - [`mod@editor`] completes and documents, with [`completeness`], [`completions`] and [`documentation`]; [`paths`] completes what is not Rust;
 //!   [`tokens`] is their lexer;
 //! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
 //!   ended;
@@ -21,6 +21,7 @@ mod definitions;
 mod dependencies;
 mod diagnostics;
 mod documentation;
+mod editor;
 mod engine;
 mod idle;
 mod interrupt;
@@ -45,6 +46,7 @@ pub(crate) use dependencies::LiveLine;
 use diagnostics::Context;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
+use editor::CellEditor;
 use engine::{Engine, EngineEvent, How};
 pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
@@ -58,11 +60,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use taper_evaluator::commands::{Cell, without_command};
+use taper_evaluator::commands::Cell;
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
-    CellError, CellName, Completions, Evaluator, Event, Front, Interrupt, Late, MimeBundle,
-    StaleCell, Stream, Variable,
+    CellError, CellName, Editor, Evaluator, Event, Front, Interrupt, Late, StaleCell, Stream,
+    Variable,
 };
 use taper_host::lock::Lock;
 
@@ -73,7 +75,7 @@ const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::arg
 /// An engine, the process in which its cells run, and what is known about them.
 pub struct Session {
     engine: Box<dyn Engine>,
-    preloaded: PreloadedCrate,
+    preloaded: Arc<PreloadedCrate>,
     names: Names,
     interrupter: Arc<Interrupter>,
     /// The folder in which packages are compiled.
@@ -108,7 +110,7 @@ impl Session {
     pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = engine::start(start)?;
         let interrupter = Arc::new(Interrupter::new(engine.cells()));
-        let preloaded = PreloadedCrate::new(start.taper.clone());
+        let preloaded = Arc::new(PreloadedCrate::new(start.taper.clone()));
         let mut session = Session {
             engine,
             preloaded,
@@ -374,34 +376,11 @@ impl Evaluator for Session {
         self.list_variables(with_values)
     }
 
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let in_text = unfinished::placeholder(code, cursor);
-        if let (None, Some(found)) = (&in_text, paths::complete(code, cursor)) {
-            return found;
-        }
-        if limits::is_too_large_to_analyse(code) {
-            return Completions::none(cursor);
-        }
-        self.ahead.pause();
-        let code = self.preloaded.without_reloading(code);
-        let code = without_command(&code);
-        if let Some((code, moved)) = in_text {
-            return unfinished::in_text(self.engine.complete(&code, moved), cursor, moved);
-        }
-        let code = unfinished::closed(&code, cursor);
-        let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
-        completions::sort(&mut found, &code);
-        completions::leave_arguments_open(&mut found);
-        found
-    }
-
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        if limits::is_too_large_to_analyse(code) {
-            return None;
-        }
-        self.ahead.pause();
-        let code = self.preloaded.without_reloading(code);
-        self.engine.inspect(&without_command(&code), cursor)
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(CellEditor::new(
+            self.engine.editor(),
+            self.preloaded.clone(),
+        ))
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {

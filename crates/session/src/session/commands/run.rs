@@ -171,11 +171,15 @@ impl Session {
     ) -> Result<(), CellError> {
         let source = self.names.source_of(name).filter(|_| with_source);
         let source = source.map(str::to_owned);
-        let documentation = self.engine.inspect(name, name.len());
+        let editor = self.engine.editor();
+        let documentation = editor.inspect(name, name.len());
         if documentation.is_none() && source.is_none() {
-            return Err(usage_error(format!(
-                "nothing named `{name}` is known: check the spelling, or run the cell that defines it."
-            )));
+            return Err(usage_error(match editor.is_ready() {
+                true => format!(
+                    "nothing named `{name}` is known: check the spelling, or run the cell that defines it."
+                ),
+                false => "the documentation is still being read: ask again in a moment.".to_owned(),
+            }));
         }
         let mut bundle = documentation.unwrap_or_default();
         if let Some(source) = source {

@@ -7,7 +7,8 @@ use crate::session::names::Changes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use taper_engine::Replaced;
-use taper_evaluator::evaluator::{CellName, Completions, Late, StaleCell};
+use taper_evaluator::Editor;
+use taper_evaluator::evaluator::{CellName, Late, StaleCell};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 use taper_host::progress::Progress;
@@ -166,11 +167,13 @@ pub(crate) trait Engine: Send {
         None
     }
 
-    /// Returns the completions at the byte `cursor`.
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions;
+    /// Returns what completes and documents code, also while a cell runs.
+    fn editor(&self) -> Arc<dyn Editor>;
 
-    /// Returns the documentation of what is at the byte `cursor`.
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
+    /// Does a little for the editor while there is no request. Returns whether there is more to do.
+    fn idle(&mut self) -> bool {
+        false
+    }
 
     /// Returns the type of an expression, with `{unknown}` in place of what is not known.
     fn type_of(&mut self, expression: &str) -> Option<String>;

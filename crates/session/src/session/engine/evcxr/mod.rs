@@ -23,10 +23,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use taper_evaluator::evaluator::{Completion, Completions};
+use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 use taper_host::error::Context as _;
+use taper_host::mutex::lock;
 use taper_host::toolchain;
 
 /// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
@@ -46,7 +47,7 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
 pub(super) struct Evcxr {
     /// The dependency on the crate `taper`, as a line of a manifest.
     taper: String,
-    context: CommandContext,
+    context: Arc<Mutex<CommandContext>>,
     outputs: EvalContextOutputs,
     printed: Output,
     /// The file with the source of the last cell.
@@ -74,7 +75,7 @@ impl Evcxr {
         std::fs::write(&lock, locked).on_file("write", &lock)?;
         Ok(Evcxr {
             taper: workspace::dependency(&start.taper, &start.features),
-            context: CommandContext::with_eval_context(context),
+            context: Arc::new(Mutex::new(CommandContext::with_eval_context(context))),
             outputs,
             printed: Output::new(&secret),
             source: start.work.join("src/lib.rs"),
@@ -124,7 +125,7 @@ impl Engine for Evcxr {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&requests, request.prompt, request.is_password),
             };
-            let _ = sender.send(context.execute_with_callbacks(code, &mut callbacks));
+            let _ = sender.send(lock(context).execute_with_callbacks(code, &mut callbacks));
         };
         let outcome = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new()
@@ -154,14 +155,35 @@ impl Engine for Evcxr {
     }
 
     fn variables(&self) -> Vec<(String, String)> {
-        let variables = self.context.variables_and_types();
+        let context = lock(&self.context);
+        let variables = context.variables_and_types();
         variables
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
             .collect()
     }
 
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let context = &mut self.context;
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(EvcxrEditor(self.context.clone()))
+    }
+
+    fn type_of(&mut self, expression: &str) -> Option<String> {
+        let context = lock(&self.context);
+        let mut known = context.variables_and_types();
+        let (_, kind) = known.find(|(name, _)| *name == expression)?;
+        Some(kind.to_owned())
+    }
+
+    fn cells(&self) -> Box<dyn Cells> {
+        Box::new(Process(lock(&self.context).process_handle()))
+    }
+}
+
+/// Asks evcxr, which answers when no cell runs.
+struct EvcxrEditor(Arc<Mutex<CommandContext>>);
+
+impl Editor for EvcxrEditor {
+    fn complete(&self, code: &str, cursor: usize) -> Completions {
+        let mut context = lock(&self.0);
         let Ok(found) = on_large_stack(|| context.completions(code, cursor)) else {
             return Completions::none(cursor);
         };
@@ -178,26 +200,16 @@ impl Engine for Evcxr {
         }
     }
 
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+    fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let path = path_at(code, cursor);
         if path.is_empty() {
             return None;
         }
-        let context = &mut self.context;
+        let mut context = lock(&self.0);
         let found = on_large_stack(|| context.execute(&format!(":doc {path}"))).ok()?;
         let text = found.get("text/plain")?;
         let is_found = !text.trim().is_empty() && !text.contains("No documentation found");
         is_found.then(|| bundle_of(found))
-    }
-
-    fn type_of(&mut self, expression: &str) -> Option<String> {
-        let mut known = self.context.variables_and_types();
-        let (_, kind) = known.find(|(name, _)| *name == expression)?;
-        Some(kind.to_owned())
-    }
-
-    fn cells(&self) -> Box<dyn Cells> {
-        Box::new(Process(self.context.process_handle()))
     }
 }
 

@@ -1,63 +1,101 @@
 //! Completes names and shows documentation, as the session presents them.
 
+use super::is_option;
 use crate::analysis::{Analysis, Hover, Source};
 use crate::image::libraries;
 use crate::session::{completions, documentation};
 use std::path::Path;
-use taper_engine::Engine;
-use taper_evaluator::evaluator::{Completion, Completions};
+use std::sync::{Arc, Mutex};
+use taper_engine::Scope;
+use taper_evaluator::commands::blank_out;
+use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::MimeBundle;
+use taper_host::mutex::lock;
 
-/// Starts the analysis of cells with the packages of the crate in `work`.
-pub(super) fn start(work: &Path) -> Analysis {
-    let work = work.to_owned();
-    Analysis::start(move || libraries::metadata_of(&work))
+/// Completes and documents with what the cells so far have defined.
+pub(super) struct OwnEditor {
+    analysis: Analysis,
+    scope: Mutex<Scope>,
 }
 
-/// Returns the source of a cell and of all that it can use.
-pub(super) fn source(engine: &mut Engine, code: &str) -> Source {
-    Source::new(code, |items| engine.surroundings(items))
-}
+impl OwnEditor {
+    /// Starts the analysis of cells with the packages of the crate in `work`.
+    pub(super) fn start(work: &Path) -> Arc<OwnEditor> {
+        let work = work.to_owned();
+        Arc::new(OwnEditor {
+            analysis: Analysis::start(move || libraries::metadata_of(&work)),
+            scope: Mutex::default(),
+        })
+    }
 
-/// Returns the completions at the byte `cursor`, with signatures; `None` while nothing is loaded yet.
-pub(super) fn complete(analysis: &Analysis, source: Source, cursor: usize) -> Option<Completions> {
-    let mut found = analysis.complete(source, cursor)?;
-    found.items.iter_mut().for_each(describe);
-    Some(found)
-}
+    /// Sets what cells can use from now on.
+    pub(super) fn set_scope(&self, scope: Scope) {
+        *lock(&self.scope) = scope;
+    }
 
-/// Returns completions of the name at the byte `cursor` from what is known without the analysis.
-pub(super) fn known(engine: &Engine, code: &str, cursor: usize) -> Completions {
-    let before = &code[..cursor];
-    let start = before
-        .char_indices()
-        .rev()
-        .take_while(|(_, c)| *c == '_' || c.is_alphanumeric())
-        .last()
-        .map_or(cursor, |(at, _)| at);
-    let name = &before[start..];
-    let is_method = before[..start].ends_with('.');
-    let variables = engine.variables().map(|variable| &*variable.name);
-    let names: Vec<&str> = match is_method {
-        true => completions::FREQUENT.to_vec(),
-        false if before[..start].ends_with(':') => Vec::new(),
-        false => variables.collect(),
-    };
-    let items = names.into_iter().filter(|it| it.starts_with(name));
-    Completions {
-        start,
-        end: cursor,
-        items: items.map(|it| item(it, is_method)).collect(),
+    /// Notes that the packages have changed.
+    pub(super) fn reload(&self, scope: Scope) {
+        self.set_scope(scope);
+        self.analysis.reload();
+    }
+
+    /// Notes that a cell begins or ends.
+    pub(super) fn note_cell(&self) {
+        self.analysis.note_cell();
+    }
+
+    /// Returns the source of a cell and of all that it can use.
+    fn source(&self, code: &str) -> Source {
+        let scope = lock(&self.scope).clone();
+        Source::new(&blank_out(code, is_option), |items| scope.around(items))
     }
 }
 
-fn item(name: &str, is_method: bool) -> Completion {
-    let kind = if is_method { "function" } else { "instance" };
-    Completion {
-        text: name.to_owned(),
-        kind: kind.to_owned(),
-        label: name.to_owned(),
-        documentation: String::new(),
+impl Editor for OwnEditor {
+    fn complete(&self, code: &str, cursor: usize) -> Completions {
+        match self.analysis.complete(self.source(code), cursor) {
+            Some(mut found) => {
+                found.items.iter_mut().for_each(describe);
+                found
+            }
+            // Nothing is loaded yet.
+            None => known(&lock(&self.scope), code, cursor),
+        }
+    }
+
+    fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        let hover = self.analysis.hover(self.source(code), cursor)?;
+        Some(documentation_of(hover))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.analysis.is_ready()
+    }
+}
+
+/// Returns the variables that the name at the byte `cursor` may become, for the time in which the sources are not read yet.
+/// Which methods a value has is not known then.
+fn known(scope: &Scope, code: &str, cursor: usize) -> Completions {
+    let before = &code[..cursor];
+    let is_part = |c: char| c == '_' || c.is_alphanumeric();
+    let start = before.trim_end_matches(is_part).len();
+    let name = &before[start..];
+    if name.is_empty() || before[..start].ends_with(['.', ':']) {
+        return Completions::none(cursor);
+    }
+    let names = scope.variables().iter().map(|it| &it.name);
+    let items = names
+        .filter(|it| it.starts_with(name))
+        .map(|it| Completion {
+            text: it.clone(),
+            kind: "instance".to_owned(),
+            label: it.clone(),
+            documentation: String::new(),
+        });
+    Completions {
+        start,
+        end: cursor,
+        items: items.collect(),
     }
 }
 
@@ -71,13 +109,12 @@ fn describe(item: &mut Completion) {
     }
 }
 
-/// Returns the documentation of what is at the byte `cursor`.
-pub(super) fn inspect(analysis: &Analysis, source: Source, cursor: usize) -> Option<MimeBundle> {
+fn documentation_of(hover: Hover) -> MimeBundle {
     let Hover {
         path,
         signature,
         documentation,
-    } = analysis.hover(source, cursor)?;
+    } = hover;
     let parts = path.iter().chain([&signature]);
     let code: Vec<String> = parts
         .map(|part| format!("```rust\n{part}\n```\n\n"))
@@ -88,5 +125,5 @@ pub(super) fn inspect(analysis: &Analysis, source: Source, cursor: usize) -> Opt
         ("text/html", documentation::page_of(&markdown)),
     ];
     let bundle = bundle.into_iter();
-    Some(bundle.map(|(k, v)| (k.to_owned(), v.into())).collect())
+    bundle.map(|(k, v)| (k.to_owned(), v.into())).collect()
 }

@@ -19,7 +19,6 @@ mod stale;
 use super::input::InputRequest;
 use super::interface::{Added, Engine, EngineEvent, How, Listen, Start};
 use super::output::{Output, Piece};
-use crate::analysis::Analysis;
 use crate::cells::{self, Answer};
 use crate::error::{Error, Result};
 use crate::image::Packages;
@@ -29,13 +28,15 @@ use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use configuration::Answers;
+use editor::OwnEditor;
 use late::LateOutput;
 use stale::CellGraph;
 use std::path::PathBuf;
 use std::sync::Arc;
 use taper_engine::{Event, Failure, Outcome};
+use taper_evaluator::Editor;
 use taper_evaluator::commands::blank_out;
-use taper_evaluator::evaluator::{CellName, Completions, Late, StaleCell};
+use taper_evaluator::evaluator::{CellName, Late, StaleCell};
 use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
 use taper_host::progress::Progress;
@@ -64,7 +65,9 @@ pub(super) struct Own {
     /// The cell of the notebook that runs next.
     cell: Option<CellName>,
     cells: CellGraph,
-    analysis: Analysis,
+    editor: Arc<OwnEditor>,
+    /// Whether the editor knows the types of all variables.
+    is_settled: bool,
 }
 
 impl Own {
@@ -97,7 +100,8 @@ impl Own {
             frozen: Vec::new(),
             cell: None,
             cells: CellGraph::default(),
-            analysis: editor::start(work),
+            editor: OwnEditor::start(work),
+            is_settled: false,
         })
     }
 
@@ -142,9 +146,12 @@ impl Own {
         if let Some(result) = self.command(code) {
             return result;
         }
-        self.analysis.note_cell();
+        self.editor.note_cell();
         let result = self.evaluate(code, how, listen);
-        self.analysis.note_cell();
+        // The types of its variables may follow.
+        self.editor.set_scope(self.engine.scope());
+        self.is_settled = false;
+        self.editor.note_cell();
         result
     }
 
@@ -333,15 +340,19 @@ impl Engine for Own {
         self.earlier_line.take()
     }
 
-    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let source = editor::source(&mut self.engine, &blank_out(code, is_option));
-        let found = editor::complete(&self.analysis, source, cursor);
-        found.unwrap_or_else(|| editor::known(&self.engine, code, cursor))
+    fn editor(&self) -> Arc<dyn Editor> {
+        self.editor.clone()
     }
 
-    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let source = editor::source(&mut self.engine, &blank_out(code, is_option));
-        editor::inspect(&self.analysis, source, cursor)
+    fn idle(&mut self) -> bool {
+        if self.is_settled {
+            return false;
+        }
+        self.is_settled = self.engine.try_settle();
+        if self.is_settled {
+            self.editor.set_scope(self.engine.scope());
+        }
+        !self.is_settled
     }
 
     fn type_of(&mut self, expression: &str) -> Option<String> {
@@ -373,7 +384,7 @@ impl Cells for taper_engine::Interrupter {
 }
 
 /// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
-fn is_option(line: &str) -> bool {
+pub(super) fn is_option(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(':') && !line.starts_with("::")
 }

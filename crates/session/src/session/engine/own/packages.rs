@@ -53,7 +53,7 @@ impl Own {
         let library = library.unwrap_or_else(|| self.library.clone());
         let is_other = library != self.library || modified(&library) != last_built;
         self.library = library;
-        self.analysis.reload();
+        self.editor.reload(self.engine.scope());
         Ok(Added {
             is_rebuilt: is_other || compiled.shared.is_some(),
             replaced,
@@ -65,12 +65,13 @@ impl Own {
     pub(super) fn clear(&mut self) -> Result<(), taper_engine::Error> {
         self.cells.clear();
         self.engine.clear()?;
+        self.editor.set_scope(self.engine.scope());
         let Some(first) = self.declared_first.take() else {
             return Ok(());
         };
         first.restore(&self.work);
         self.packages = Packages::new(&self.work);
-        self.analysis.reload();
+        self.editor.reload(self.engine.scope());
         self.forget_packages().unwrap_or_default();
         self.restart()
     }
