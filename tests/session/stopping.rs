@@ -220,6 +220,8 @@ fn a_cell_that_removes_all_variables_ends() {
     let code = "for (name, _) in std::env::vars_os() { unsafe { std::env::remove_var(name) } }";
     assert!(session.run(code).is_empty());
     assert_eq!(session.run("1 + 1"), [value("2")]);
+    // Other tests need the variables.
+    session.run(":restart");
 }
 
 /// The session is notified of the end of a cell that closes or redirects its standard streams.
