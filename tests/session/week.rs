@@ -87,7 +87,7 @@ impl Week {
     fn lose(&mut self, names: &[String], said: &str) {
         for name in names {
             assert!(
-                said.contains(&format!("`{name}`")),
+                mentions(said, name),
                 "`{name}` is lost, and the cell says only: {said}"
             );
             self.variables.remove(name);
@@ -151,9 +151,8 @@ impl Week {
                     .map(|(name, _)| name.clone())
                     .collect();
                 // The same definition again changes nothing.
-                let (lost, _): (Vec<_>, Vec<_>) = lost
-                    .into_iter()
-                    .partition(|name| said.contains(&format!("`{name}`")));
+                let (lost, _): (Vec<_>, Vec<_>) =
+                    lost.into_iter().partition(|name| mentions(&said, name));
                 self.lose(&lost, &said);
                 self.items.insert(format!("T{index}"), 1 + n % 3);
             }
@@ -228,6 +227,12 @@ impl Week {
         let other = self.packages[self.random.below(self.packages.len())];
         assert_eq!(self.value(PACKAGES[other].2), "2", "{}", PACKAGES[other].0);
     }
+}
+
+/// Returns whether a sentence names a variable.
+fn mentions(said: &str, name: &str) -> bool {
+    said.split(|c: char| !c.is_alphanumeric())
+        .any(|word| word == name)
 }
 
 #[test]

@@ -41,11 +41,37 @@
 //!    function. It reports over a socket, in typed messages of limited size; what the cell prints goes through
 //!    pipes, and is only text, whatever it looks like. If the process ends, the next cell gets another one.
 //!
+//! # The crate that is written for a cell
+//!
+//! After a cell `fn twice(x: i32) -> i32 { 2 * x }  let a = 20;`, the cell `let b = twice(a); b + 1` becomes
+//!
+//! ```text
+//! main.rs             rustc has read it before the cell is known, and waits:
+//!   #[macro_use] extern crate cell_support;   // ../support.rs, with the slots of the variables
+//!   use ::taper as _;                         // the packages
+//!   include!("/dev/stdin");
+//!
+//! standard input      comes with the cell (`source`):
+//!   imports and items of earlier cells        // each cell's in a file of its own: include!("cell-<digest>.<digest>")
+//!   #[unsafe(no_mangle)] pub extern "C" fn taper_cell() { ::cell_support::guard(|| {
+//!       let a: i32 = unsafe { ::cell_support::take("a") };       // what the cell mentions
+//!       let taper_done = ::cell_support::run(|| include!("cell-<digest>"));
+//!       ::cell_support::put("a", a);                             // what it has not moved away
+//!   }); }
+//!
+//! cell-<digest>       the cell, each line where it was:
+//!   {let b = twice(a); { use ::cell_support::ByDebug as _; (&(b + 1)).evcxr_display(); }
+//!   ;
+//!   { let _ = &b as &_; ::cell_support::keep("b", b); }          // a lint says its type: `as &_`
+//!   }
+//! ```
+//!
 //! # What makes it sound
 //!
 //! Each cell is a crate of the same name with the same items, so a type has the same identity and the same layout in all of them.
 //! `items` follows which types change when an item does, through all types that mention it; variables of such a type are
-//! dropped before the cell runs, by the code that made them. The slots check identity, size and alignment once more. Libraries are never
+//! dropped before the cell runs, by the code that made them; so are those that may contain a value of any type (`Box<dyn Any>`),
+//! because the new type has the identity of the old one. The slots check identity, size and alignment once more. Libraries are never
 //! unloaded. Values are used by one thread. If a cell cannot be stopped, another thread takes its place and has only the values
 //! of types that are `Send`; the others stay with the thread of the cell (`late.rs`).
 //!

@@ -67,6 +67,11 @@ fn packages(work: &Path) -> toml::Table {
     }
 }
 
+/// Returns whether the cells' crate depends on the package that code calls by this name.
+pub(super) fn declares(work: &Path, name: &str) -> bool {
+    packages(work).keys().any(|it| it.replace('-', "_") == name)
+}
+
 /// Returns the packages that the cells' crate depends on, one a line.
 pub(crate) fn list(work: &Path) -> String {
     let packages = packages(work).into_iter();

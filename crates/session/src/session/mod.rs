@@ -278,8 +278,10 @@ impl Session {
         if cell.restart {
             self.replace_cells_process("", front);
         }
-        if !cell.dependencies.is_empty() {
-            self.add_packages(&cell.dependencies, front)?;
+        let mut packages = cell.dependencies.clone();
+        packages.extend(dependencies::extern_crates(&cell.rest, &self.folder));
+        if !packages.is_empty() {
+            self.add_packages(&packages, front)?;
             if self.interrupter.is_asked_to_stop() {
                 return Err(diagnostics::error("Interrupted", "", None));
             }

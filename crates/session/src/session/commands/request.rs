@@ -113,7 +113,8 @@ fn question(code: &str) -> Option<Request<'_>> {
     let is_path = |c: char| c == '_' || c == ':' || c == '.' || c.is_alphanumeric();
     let is_name = name.starts_with(|c: char| c == '_' || c.is_alphabetic())
         && name.trim_end_matches('!').chars().all(is_path)
-        && !name.ends_with(['.', ':']);
+        && !name.ends_with(['.', ':'])
+        && !name.ends_with(".await");
     (matches!(marks, 1 | 2) && at_one_end && is_name).then_some(Request::About {
         name: name.trim_end_matches('!'),
         with_source: marks == 2,
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!(about("?x.matmul"), Some(("x.matmul", false)));
         assert_eq!(about("std::fs::read??"), Some(("std::fs::read", true)));
         assert_eq!(about("vec!?"), Some(("vec", false)));
-        for code in ["f()?", "x", "a?;", "let y = x?", "1?", "x???", "a b?"] {
+        for code in ["f()?", "later.await?", "x", "a?;", "let y = x?", "1?", "x???", "a b?"] {
             assert_eq!(about(code), None, "{code}");
         }
     }

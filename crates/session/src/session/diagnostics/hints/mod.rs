@@ -77,7 +77,15 @@ fn reword(diagnostic: &mut Diagnostic, context: &Context) -> Option<Hint> {
     let (message, text) = if is_return || code == Some("E0069") {
         (
             "`return` outside of a function".to_owned(),
-            "a cell shows the value of its last line if that does not end with `;`. Remove `return`.",
+            match context.primary(diagnostic) {
+                text if text.starts_with("Err(") => {
+                    "to end the cell with this error, write `?` after it, without `return`: `Err(…)?;`."
+                }
+                text if text.starts_with("Ok(") => "to end the cell here, write `return;`.",
+                _ => {
+                    "a cell shows the value of its last line if that does not end with `;`. Remove `return`."
+                }
+            },
         )
     } else if code == Some("E0267")
         && let Some((keyword, _)) = diagnostic.message.split_once(" inside of a")
