@@ -288,7 +288,16 @@ mod tests {
         assert_eq!(about("?x.matmul"), Some(("x.matmul", false)));
         assert_eq!(about("std::fs::read??"), Some(("std::fs::read", true)));
         assert_eq!(about("vec!?"), Some(("vec", false)));
-        for code in ["f()?", "later.await?", "x", "a?;", "let y = x?", "1?", "x???", "a b?"] {
+        for code in [
+            "f()?",
+            "later.await?",
+            "x",
+            "a?;",
+            "let y = x?",
+            "1?",
+            "x???",
+            "a b?",
+        ] {
             assert_eq!(about(code), None, "{code}");
         }
     }
