@@ -183,8 +183,8 @@ struct EvcxrEditor(Arc<Mutex<CommandContext>>);
 
 impl Editor for EvcxrEditor {
     fn complete(&self, code: &str, cursor: usize) -> Completions {
-        let mut context = lock(&self.0);
-        let Ok(found) = on_large_stack(|| context.completions(code, cursor)) else {
+        let complete = || lock(&self.0).completions(code, cursor);
+        let Ok(found) = on_large_stack(complete) else {
             return Completions::none(cursor);
         };
         let items = found.completions.into_iter().map(|found| Completion {
@@ -205,8 +205,8 @@ impl Editor for EvcxrEditor {
         if path.is_empty() {
             return None;
         }
-        let mut context = lock(&self.0);
-        let found = on_large_stack(|| context.execute(&format!(":doc {path}"))).ok()?;
+        let question = format!(":doc {path}");
+        let found = on_large_stack(|| lock(&self.0).execute(&question)).ok()?;
         let text = found.get("text/plain")?;
         let is_found = !text.trim().is_empty() && !text.contains("No documentation found");
         is_found.then(|| bundle_of(found))
