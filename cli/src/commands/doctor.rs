@@ -103,10 +103,17 @@ fn kernel_state() -> Result<State> {
 }
 
 fn image_state() -> Result<State> {
-    let condition = Image::verify(&image_key()?, &mut Console::new())?;
+    let key = image_key()?;
+    let condition = Image::verify(&key, &mut Console::new())?;
     Ok(match condition {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),
-        Condition::Missing => State::Bad(format!("not built yet; {SET_UP}")),
+        Condition::Missing => match Image::other_release(&key) {
+            Some(release) => State::Bad(format!(
+                "those for Rust {release} are there, and this is Rust {}; {SET_UP}: it compiles them for minutes",
+                toolchain::release()?
+            )),
+            None => State::Bad(format!("not built yet; {SET_UP}")),
+        },
         Condition::Outdated => State::Bad(format!("older than the sources of taper; {SET_UP}")),
         Condition::Damaged(file) => State::Bad(format!("damaged ({}); {SET_UP}", file.display())),
     })

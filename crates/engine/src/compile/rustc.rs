@@ -150,6 +150,11 @@ impl Compiler {
         self.write_main(attributes)
     }
 
+    /// Ends the compilers that wait: each holds the metadata of all packages in memory. The next cell starts one.
+    pub(crate) fn rest(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Returns the shared library that the process of the cells must load before the first cell.
     pub(crate) fn support(&self) -> &Path {
         &self.support

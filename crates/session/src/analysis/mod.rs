@@ -38,7 +38,7 @@ const QUIET: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 
 
 /// How long no cell begins or ends, and no request comes, before everything is forgotten: an idle kernel then needs
 /// some 150 MB less. The next cell loads it again.
-const FORGETS_AFTER: Duration = Duration::from_secs(15 * 60);
+pub(crate) const FORGETS_AFTER: Duration = Duration::from_secs(4 * 60);
 
 /// How nice the thread is that loads them: a ninth of the processor's time is left to it.
 const NICENESS: i32 = 10;

@@ -17,6 +17,7 @@ use taper_host::checks;
 use taper_host::error::Context as _;
 use taper_host::library_source;
 use taper_host::progress::{Progress, duration};
+use taper_host::toolchain;
 
 /// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
@@ -34,6 +35,12 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     prepare(key, folder)?;
     let work = folder.join(WORK);
     cache::remove(&folder.join(PACKAGES))?;
+    if let Some(release) = origin::other_release(key, folder) {
+        progress.line(&format!(
+            "What was compiled before is for Rust {release}, and this is Rust {}.",
+            toolchain::release()?
+        ));
+    }
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, progress)?.write(&work)?;
     libraries::keep_metadata(&work)?;

@@ -1,12 +1,13 @@
 //! Runs cargo in a work directory and reports its progress.
 
 use super::artifacts::Artifacts;
-use super::estimate::Estimate;
 use crate::environment;
 use crate::error::{Error, Result};
-use cargo_metadata::{Artifact, BuildScript, Message, Metadata, MetadataCommand, TargetKind};
+use cargo_metadata::{
+    Artifact, BuildScript, Message, Metadata, MetadataCommand, PackageId, TargetKind,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
@@ -36,7 +37,7 @@ const PROGRESS: [&str; 8] = [
 const CRATES: [&str; 2] = ["ctx v1.0.0", "ctx"];
 /// How often to look whether the user has asked to stop.
 const POLL: Duration = Duration::from_millis(50);
-/// How often the estimate is shown again while nothing is finished.
+/// How often the time is shown while nothing is finished.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// Compiles the crate in `work`.
@@ -156,7 +157,7 @@ fn report(
 ) -> (Vec<Artifact>, Vec<BuildScript>) {
     let (mut built, mut scripts) = (Vec::new(), Vec::new());
     let (start, units) = (Instant::now(), count_units(metadata));
-    let mut estimate = Estimate::new(metadata);
+    let mut left = libraries(metadata);
     let (mut done, mut name) = (0, String::new());
     let mut shown = Duration::ZERO;
     loop {
@@ -176,15 +177,21 @@ fn report(
                     continue;
                 }
                 done += 1;
-                estimate.finished(&artifact, elapsed);
-                name.clone_from(&artifact.target.name);
+                if !artifact.target.kind.contains(&TargetKind::CustomBuild) {
+                    left.remove(&artifact.package_id);
+                }
+                name = match left.len() {
+                    // They take long, because they wait for each other.
+                    1..=LAST => left.values().copied().collect::<Vec<&str>>().join(", "),
+                    _ => artifact.target.name.clone(),
+                };
                 if is_library(&artifact) {
                     built.push(artifact);
                 }
             }
             Ok(_) => continue,
             Err(RecvTimeoutError::Disconnected) => return (built, scripts),
-            // A large package takes a while, in which the estimate changes.
+            // A large package takes a while.
             Err(RecvTimeoutError::Timeout) if elapsed - shown < REFRESH => continue,
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -196,7 +203,7 @@ fn report(
             total: units.max(done),
             unit: "",
             elapsed,
-            remaining: estimate.remaining(elapsed),
+            remaining: None,
         });
     }
 }
@@ -302,6 +309,19 @@ pub(super) fn about_the_notebook(said: &str, folders: &[impl AsRef<Path>]) -> St
         }
     }
     said
+}
+
+/// How many packages are named that are left at the end.
+const LAST: usize = 3;
+
+/// Returns the names of the packages whose library is compiled.
+fn libraries(metadata: &Metadata) -> BTreeMap<PackageId, &str> {
+    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let used: HashSet<_> = nodes.map(|node| &node.id).collect();
+    let packages = metadata.packages.iter().filter(|it| used.contains(&it.id));
+    let packages = packages.filter(|package| !CRATES.contains(&package.name.as_str()));
+    let names = packages.map(|package| (package.id.clone(), package.name.as_str()));
+    names.collect()
 }
 
 /// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if

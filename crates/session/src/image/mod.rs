@@ -8,7 +8,6 @@
 //! - `trial` first runs a cell with a few lines in place of `taper`;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
 //! - `packages` compiles those of `:dep` lines beside the image: `graph` says which package depends on which, `beside` is
 //!   the crate that depends on them, `added` the folder in which all sessions compile them;
@@ -25,7 +24,6 @@ mod cargo;
 mod cells_crate;
 mod clone;
 mod configuration;
-mod estimate;
 mod graph;
 mod key;
 mod layout;
@@ -152,6 +150,11 @@ impl Image {
             Some(file) => Ok((Condition::Damaged(file), None)),
             None => Ok((Condition::Ready, Some(Image { folder, manifest }))),
         }
+    }
+
+    /// Returns the release of Rust for which `taper` was compiled before, if that is another one than today's.
+    pub fn other_release(key: &Key) -> Option<String> {
+        origin::other_release(key, &folder_of(key).ok()?)
     }
 
     /// Compares the content of every file with what the build wrote, which takes seconds. Deletes a

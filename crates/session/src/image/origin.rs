@@ -5,6 +5,7 @@
 //! other toolchains and of other clones stay as long as these exist.
 
 use super::key::Key;
+use super::manifest;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -15,9 +16,12 @@ const FILE: &str = "origin.json";
 /// Each session holds a lock on this folder of its image.
 const USERS: &str = "users";
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Origin {
     rustc: PathBuf,
+    /// The release of that compiler: `rustup update` changes it in its place.
+    #[serde(default)]
+    release: String,
     /// The folder of the crate `taper`.
     taper: PathBuf,
     features: Vec<String>,
@@ -27,6 +31,7 @@ impl Origin {
     fn of(key: &Key) -> Result<Origin> {
         Ok(Origin {
             rustc: toolchain::get()?.rustc.clone(),
+            release: toolchain::release()?.to_owned(),
             taper: key.taper.clone(),
             features: key.features.clone(),
         })
@@ -34,6 +39,11 @@ impl Origin {
 
     fn read(image: &Path) -> Option<Origin> {
         serde_json::from_slice(&std::fs::read(image.join(FILE)).ok()?).ok()
+    }
+
+    /// Returns whether an image of this origin takes the place of one of the other.
+    fn replaces(&self, other: &Origin) -> bool {
+        (&self.rustc, &self.taper, &self.features) == (&other.rustc, &other.taper, &other.features)
     }
 
     /// Returns whether the compiler or the crate is gone.
@@ -66,9 +76,24 @@ pub(super) fn remove_replaced(image: &Path) -> usize {
     let images = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let old = images.map(|entry| entry.path()).filter(|other| {
         let found = Origin::read(other);
-        other != image && found.is_some_and(|found| found == origin || found.is_gone())
+        other != image && found.is_some_and(|found| origin.replaces(&found) || found.is_gone())
     });
     old.filter(|old| remove(old).is_some()).count()
+}
+
+/// Returns the release of Rust for which the newest other image of this crate was compiled, if that is another release.
+pub(super) fn other_release(key: &Key, image: &Path) -> Option<String> {
+    let own = Origin::of(key).ok()?;
+    let images = std::fs::read_dir(image.parent()?).ok()?.flatten();
+    let others = images.filter_map(|entry| {
+        let manifest = entry.path().join(manifest::FILE).metadata().ok()?;
+        let found = Origin::read(&entry.path())?;
+        let is_other = (&found.taper, &found.features) == (&own.taper, &own.features)
+            && !found.release.is_empty()
+            && found.release != own.release;
+        is_other.then_some((manifest.modified().ok()?, found.release))
+    });
+    others.max().map(|(_, release)| release)
 }
 
 /// Removes an image. Returns `None` if it is used or being built, or cannot be removed.
@@ -89,6 +114,7 @@ mod tests {
         let (rustc, taper) = (folder.path().join("rustc"), folder.path().join("taper"));
         let origin = || Origin {
             rustc: rustc.clone(),
+            release: String::new(),
             taper: taper.clone(),
             features: Vec::new(),
         };
@@ -112,6 +138,8 @@ mod tests {
             let taper = taper.to_owned();
             let origin = serde_json::to_vec(&Origin {
                 rustc,
+                // After `rustup update`, the compiler is in the same place.
+                release: name.to_owned(),
                 taper,
                 features,
             });

@@ -1,5 +1,6 @@
 //! What a session does while there is no request: it lets the engine compile the next cell.
 
+use crate::analysis::FORGETS_AFTER;
 use super::{Session, commands, diagnostics, limits};
 use std::time::Duration;
 use taper_evaluator::commands::Cell;
@@ -16,10 +17,21 @@ impl Session {
             Some(self.engine.compile_ahead(&rust))
         });
         self.ahead = ahead;
-        match self.engine.idle() {
-            true => Some(pause.unwrap_or(SETTLING).min(SETTLING)),
-            false => pause,
+        if self.engine.idle() {
+            return Some(pause.unwrap_or(SETTLING).min(SETTLING));
         }
+        pause.or_else(|| self.rest())
+    }
+
+    /// Gives back memory if no cell has run for a while, once. Returns when that is.
+    fn rest(&mut self) -> Option<Duration> {
+        let left = FORGETS_AFTER.saturating_sub(self.last_cell?.elapsed());
+        if left.is_zero() {
+            self.last_cell = None;
+            self.engine.rest();
+            return None;
+        }
+        Some(left)
     }
 
     /// Returns what the engine gets of a cell; `None` if the session has something to do for it first.

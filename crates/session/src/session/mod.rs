@@ -59,7 +59,7 @@ use serde_json::Map;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use taper_evaluator::commands::Cell;
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
@@ -85,6 +85,8 @@ pub struct Session {
     cell: Option<CellName>,
     /// The sources of the cells that have run to their end, by their ids, as digests.
     done: HashMap<String, u64>,
+    /// When the last cell ended, until memory was given back after it.
+    last_cell: Option<Instant>,
     /// How long the last cell took.
     times: Option<Times>,
     /// Whether the lines of the cell are measured, and what the last measured ones took.
@@ -120,6 +122,7 @@ impl Session {
             ahead: ahead::Ahead::new(|name| std::env::var_os(name)),
             cell: None,
             done: HashMap::new(),
+            last_cell: Some(Instant::now()),
             times: None,
             is_profiled: false,
             profile: None,
@@ -326,6 +329,7 @@ impl Evaluator for Session {
         self.cell = None;
         let result = self.end_request(result, front);
         self.engine.end_outputs();
+        self.last_cell = Some(Instant::now());
         if let Some(id) = cell.and_then(|cell| cell.id.as_deref()) {
             self.note_run(id, code, result.is_ok());
         }

@@ -175,6 +175,9 @@ pub(crate) trait Engine: Send {
         false
     }
 
+    /// Gives back memory, because no request has come for a while.
+    fn rest(&mut self) {}
+
     /// Returns the type of an expression, with `{unknown}` in place of what is not known.
     fn type_of(&mut self, expression: &str) -> Option<String>;
 

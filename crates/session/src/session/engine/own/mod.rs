@@ -355,6 +355,10 @@ impl Engine for Own {
         !self.is_settled
     }
 
+    fn rest(&mut self) {
+        self.engine.rest();
+    }
+
     fn type_of(&mut self, expression: &str) -> Option<String> {
         let mut variables = self.engine.variables();
         let known = variables.find(|variable| variable.name == expression);
