@@ -246,3 +246,11 @@ fn a_process_that_was_killed_while_idle_is_named_once() {
     );
     cells.check("f()", "= 2");
 }
+
+#[test]
+fn a_cell_runs_after_the_waiting_compiler_was_ended() {
+    let mut cells = Cells::start();
+    assert_eq!(cells.run("let rested = 1; rested + 1"), "= 2");
+    cells.engine.rest();
+    assert_eq!(cells.run("rested + 2"), "= 3");
+}

@@ -1,7 +1,7 @@
 //! What a session does while there is no request: it lets the engine compile the next cell.
 
-use crate::analysis::FORGETS_AFTER;
 use super::{Session, commands, diagnostics, limits};
+use crate::analysis::FORGETS_AFTER;
 use std::time::Duration;
 use taper_evaluator::commands::Cell;
 
