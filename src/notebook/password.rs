@@ -1,4 +1,4 @@
-//! Reads a line that nobody must see.
+//! Reads a line that is hidden while the user types it.
 
 use super::record::Host;
 use std::io::{self, Write};

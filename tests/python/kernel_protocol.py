@@ -131,11 +131,11 @@ class Questions(WithKernel):
 
     def test_completion_while_a_cell_runs(self):
         self.kernel.run("let lengthy_name = vec![1, 2];")
-        wait_until(lambda: "lengthy_name" in self.kernel.ask("complete", "lengt", 5).reply["matches"], 60)
+        wait_until(lambda: "lengthy_name" in self.kernel.ask("complete", "lengthy_n", 9).reply["matches"], 60)
         code = 'let until = std::time::Instant::now();\nwhile until.elapsed().as_secs() < 5 { check_interrupt()?; }'
         running = self.kernel.client.execute(code)
         asked = time.monotonic()
-        found = self.kernel.ask("complete", "lengt", 5).reply
+        found = self.kernel.ask("complete", "lengthy_n", 9).reply
         self.assertLess(time.monotonic() - asked, 4)
         self.assertIn("lengthy_name", found["matches"])
         self.assertEqual(self.kernel.finish(running).reply["status"], "ok")

@@ -86,8 +86,8 @@ fn advice_is_about_the_library_that_is_missing() {
         shown.contains("use std::mem;") && !shown.contains(":dep"),
         "{shown}"
     );
-    let ran = session.run("extern crate gtk;");
-    assert!(message(&ran).contains("`gtk`"), "{ran:?}");
+    let shown = traceback(&session.run("use gtk::Widget;"));
+    assert!(shown.contains(":dep gtk"), "{shown}");
     session.run("async fn split_g() -> std::io::Result<i32> { Ok(4) }");
     let ran = session.run("let split_x = split_g().await?;");
     assert_eq!(ran, [] as [Value; 0]);

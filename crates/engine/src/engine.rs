@@ -346,7 +346,7 @@ impl Engine {
         });
     }
 
-    /// Gives back memory that only makes the next cell a little faster, because none has come for a while.
+    /// Frees memory that only makes the next cell a little faster, because none has come for a while.
     pub fn rest(&mut self) {
         self.compiler.rest();
     }

@@ -87,7 +87,7 @@ pub(crate) fn short_names(kind: &str) -> HashSet<&str> {
     names.filter(|name| !ALWAYS.contains(name)).collect()
 }
 
-/// Stands for all types that can contain a value of any type, in a set of names of types.
+/// Represents all types that can contain a value of any type, in a set of names of types.
 pub(crate) const ERASED: &str = "dyn Any";
 
 /// The traits by which a value is found again by its type.

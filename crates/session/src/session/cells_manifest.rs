@@ -68,8 +68,21 @@ fn packages(work: &Path) -> toml::Table {
 }
 
 /// Returns whether the cells' crate depends on the package that code calls by this name.
-pub(super) fn declares(work: &Path, name: &str) -> bool {
+fn declares(work: &Path, name: &str) -> bool {
     packages(work).keys().any(|it| it.replace('-', "_") == name)
+}
+
+/// Returns the packages that a cell asks for with `extern crate`, as cells for evcxr do, and that no `:dep` has added:
+/// each in its newest version.
+pub(super) fn extern_crates<'a>(code: &'a str, work: &Path) -> Vec<(&'a str, &'static str)> {
+    const BUILT_IN: [&str; 6] = ["std", "core", "alloc", "proc_macro", "self", "taper"];
+    let name = |line: &'a str| {
+        let rest = line.strip_prefix("extern crate ")?.trim_end();
+        rest.strip_suffix(';')?.split_whitespace().next()
+    };
+    let names = code.lines().filter_map(name);
+    let is_new = |name: &&str| !BUILT_IN.contains(name) && !declares(work, name);
+    names.filter(is_new).map(|name| (name, "\"*\"")).collect()
 }
 
 /// Returns the packages that the cells' crate depends on, one a line.
@@ -98,5 +111,22 @@ fn make_path_absolute(dependency: &mut toml::Value) {
         && let Some(absolute) = absolute.to_str()
     {
         *path = absolute.to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extern_crate_asks_for_packages_that_were_not_added() {
+        let work = tempfile::tempdir().expect("a folder");
+        let manifest = "[dependencies]\nonce-cell = \"1\"\n";
+        std::fs::write(work.path().join("Cargo.toml"), manifest).expect("it is written");
+        let code = "extern crate rand;\nextern crate itoa as it ; // it\nextern crate once_cell;\nextern crate std;\n\
+                    mod a {\n    extern crate inner;\n}\nextern crate half";
+        assert_eq!(extern_crates(code, work.path()), [("rand", "\"*\"")]);
+        let renamed = extern_crates("extern crate itoa as it;", work.path());
+        assert_eq!(renamed, [("itoa", "\"*\"")]);
     }
 }

@@ -1,10 +1,9 @@
 //! Compiles the packages of `:dep` lines with progress.
 
 use super::interrupt::Interrupter;
-use super::{Session, cells_manifest, diagnostics};
+use super::{Session, diagnostics};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::{Duration, Instant};
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_evaluator::{CellError, Front};
@@ -19,19 +18,6 @@ fn refusal(value: Option<OsString>) -> Option<CellError> {
     let message = "`:dep` is switched off here (TAPER_DEP=0). Use what `taper` has, or ask for the package to be allowed.";
     let refused = || super::cell_error("DependencyRefused", message, None);
     (value? == "0").then(refused)
-}
-
-/// Returns the packages that a cell asks for with `extern crate`, as cells for evcxr do, and that no `:dep` has added:
-/// each in its newest version.
-pub(super) fn extern_crates<'a>(code: &'a str, work: &Path) -> Vec<(&'a str, &'static str)> {
-    const BUILT_IN: [&str; 6] = ["std", "core", "alloc", "proc_macro", "self", "taper"];
-    let name = |line: &'a str| {
-        let rest = line.strip_prefix("extern crate ")?.trim_end();
-        rest.strip_suffix(';')?.split_whitespace().next()
-    };
-    let names = code.lines().filter_map(name);
-    let is_new = |name: &&str| !BUILT_IN.contains(name) && !cells_manifest::declares(work, name);
-    names.filter(is_new).map(|name| (name, "\"*\"")).collect()
 }
 
 impl Session {
@@ -178,22 +164,5 @@ impl Progress for LiveLine<'_> {
     fn is_stopped(&self) -> bool {
         let interrupter = self.interrupter.iter();
         interrupter.copied().any(Interrupter::is_asked_to_stop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extern_crate_asks_for_packages_that_were_not_added() {
-        let work = tempfile::tempdir().expect("a folder");
-        let manifest = "[dependencies]\nonce-cell = \"1\"\n";
-        std::fs::write(work.path().join("Cargo.toml"), manifest).expect("it is written");
-        let code = "extern crate rand;\nextern crate itoa as it ; // it\nextern crate once_cell;\nextern crate std;\n\
-                    mod a {\n    extern crate inner;\n}\nextern crate half";
-        assert_eq!(extern_crates(code, work.path()), [("rand", "\"*\"")]);
-        let renamed = extern_crates("extern crate itoa as it;", work.path());
-        assert_eq!(renamed, [("itoa", "\"*\"")]);
     }
 }

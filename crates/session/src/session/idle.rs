@@ -23,7 +23,7 @@ impl Session {
         pause.or_else(|| self.rest())
     }
 
-    /// Gives back memory if no cell has run for a while, once. Returns when that is.
+    /// Frees memory if no cell has run for a while, once. Returns when that is.
     fn rest(&mut self) -> Option<Duration> {
         let left = FORGETS_AFTER.saturating_sub(self.last_cell?.elapsed());
         if left.is_zero() {

@@ -85,7 +85,7 @@ pub struct Session {
     cell: Option<CellName>,
     /// The sources of the cells that have run to their end, by their ids, as digests.
     done: HashMap<String, u64>,
-    /// When the last cell ended, until memory was given back after it.
+    /// When the last cell ended, until memory was freed after it.
     last_cell: Option<Instant>,
     /// How long the last cell took.
     times: Option<Times>,
@@ -282,7 +282,7 @@ impl Session {
             self.replace_cells_process("", front);
         }
         let mut packages = cell.dependencies.clone();
-        packages.extend(dependencies::extern_crates(&cell.rest, &self.folder));
+        packages.extend(cells_manifest::extern_crates(&cell.rest, &self.folder));
         if !packages.is_empty() {
             self.add_packages(&packages, front)?;
             if self.interrupter.is_asked_to_stop() {

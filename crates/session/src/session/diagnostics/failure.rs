@@ -101,7 +101,7 @@ fn without_a_terminal(message: &str) -> &'static str {
     match NO_TERMINAL.iter().any(|text| message.contains(text)) {
         true => {
             "\nA notebook has no terminal. `std::io::stdin().read_line(&mut line)?` asks in a box below the cell, \
-             `taper::notebook::read_password(\"Password: \")?` in one that hides the text."
+             and `taper::notebook::read_password(\"Password: \")?` hides what is typed."
         }
         false => "",
     }

@@ -175,7 +175,7 @@ pub(crate) trait Engine: Send {
         false
     }
 
-    /// Gives back memory, because no request has come for a while.
+    /// Frees memory, because no request has come for a while.
     fn rest(&mut self) {}
 
     /// Returns the type of an expression, with `{unknown}` in place of what is not known.

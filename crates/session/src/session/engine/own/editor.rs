@@ -1,6 +1,5 @@
 //! Completes names and shows documentation, as the session presents them.
 
-use super::is_option;
 use crate::analysis::{Analysis, Hover, Source};
 use crate::image::libraries;
 use crate::session::{completions, documentation};
@@ -11,6 +10,12 @@ use taper_evaluator::commands::blank_out;
 use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::MimeBundle;
 use taper_host::mutex::lock;
+
+/// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
+pub(super) fn is_option(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(':') && !line.starts_with("::")
+}
 
 /// Completes and documents with what the cells so far have defined.
 pub(super) struct OwnEditor {

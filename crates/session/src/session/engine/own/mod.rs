@@ -28,7 +28,7 @@ use crate::session::diagnostics::rustc::Reader;
 use crate::session::interrupt::Cells;
 use crate::session::names::Changes;
 use configuration::Answers;
-use editor::OwnEditor;
+use editor::{OwnEditor, is_option};
 use late::LateOutput;
 use stale::CellGraph;
 use std::path::PathBuf;
@@ -385,12 +385,6 @@ impl Cells for taper_engine::Interrupter {
     fn stop_ahead(&self) {
         taper_engine::Interrupter::interrupt(self);
     }
-}
-
-/// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
-pub(super) fn is_option(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(':') && !line.starts_with("::")
 }
 
 /// Passes on what the cell has printed so far.
