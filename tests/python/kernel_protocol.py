@@ -139,6 +139,8 @@ class Questions(WithKernel):
         self.assertLess(time.monotonic() - asked, 4)
         self.assertIn("lengthy_name", found["matches"])
         self.assertEqual(self.kernel.finish(running).reply["status"], "ok")
+        self.kernel.run(":restart")
+        self.assertNotIn("lengthy_name", self.kernel.ask("complete", "lengthy_n", 9).reply["matches"])
 
     def test_inspection(self):
         self.kernel.run("/// Twice as *much*.\nfn twice(number: i32) -> i32 { 2 * number }")

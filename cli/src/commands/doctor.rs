@@ -109,7 +109,7 @@ fn image_state() -> Result<State> {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),
         Condition::Missing => match Image::other_release(&key) {
             Some(release) => State::Bad(format!(
-                "those for Rust {release} are there, and this is Rust {}; {SET_UP}: it compiles them for minutes",
+                "those for Rust {release} are there, and this is Rust {}; {SET_UP}, which compiles them again and takes minutes",
                 toolchain::release()?
             )),
             None => State::Bad(format!("not built yet; {SET_UP}")),

@@ -1,4 +1,5 @@
-//! A ROUTER socket: receives messages of all peers, and sends each reply to the peer that it names. It takes no more memory than a [`Budget`] for messages that are not verified.
+//! A ROUTER socket: receives messages of all peers, and sends each reply to the peer that it names. It takes no more memory than
+//! a [`Budget`] for messages that are not verified.
 
 use super::budget::{Budget, Share};
 use super::listener::{self, Listener, Stream};

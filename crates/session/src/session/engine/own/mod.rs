@@ -110,7 +110,9 @@ impl Own {
         self.cells.clear();
         let environment = configuration::environment(&self.answers, &self.secret, &self.library);
         self.engine.set_cell_environment(environment);
-        self.engine.restart_process().map(drop)
+        let restarted = self.engine.restart_process().map(drop);
+        self.editor.set_scope(self.engine.scope());
+        restarted
     }
 
     /// Finds the line of an earlier cell, where an item of that cell has failed.
