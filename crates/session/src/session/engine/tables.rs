@@ -70,7 +70,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     Some(inner.split(['┆', '│']).map(str::trim).collect())
 }
 
-/// Returns whether a column of this type contains numbers.
+/// Returns whether a column with this type is numeric.
 fn is_number(kind: &str) -> bool {
     let digits = kind.strip_prefix(['i', 'u', 'f']);
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()))
