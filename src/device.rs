@@ -16,14 +16,15 @@ mod transfer;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
+#[cfg(feature = "cuda")]
+pub(crate) use kernels::Keep;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) use kernels::optimizer_step;
 #[cfg(test)]
 pub(crate) use kernels::testing;
-#[cfg(feature = "cuda")]
-pub(crate) use kernels::{Keep, affine_on_gpu};
 pub(crate) use kernels::{
-    Sums, Windows, add_bias, affine, affine_on_cpu, combined, maxima, of_patches, patches,
+    Windows, add_bias, affine, combined, indices_of_maxima, of_patches, of_picked, of_sums,
+    patches, picked, sums,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;

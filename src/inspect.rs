@@ -5,8 +5,8 @@ mod text;
 use crate::device::DeviceExt;
 use crate::nn::{Parameters, ParametersExt, state_of};
 use crate::notebook::{MimeBundle, Show, Table};
-use crate::ops::{Graph, graph_of};
-use crate::tensor::{Raw, Tensor};
+use crate::tape::{Graph, graph_of};
+use crate::tensor::{Candle, Raw, Tensor};
 use candle_core::Var;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -183,15 +183,15 @@ impl Content for Tensor {
     }
 }
 
-impl Content for Raw {
+impl Content for Candle {
     fn content(&self) -> Description {
-        Tensor::from_raw_ref(self).content()
+        Tensor::from(Raw::constant(self)).content()
     }
 }
 
 impl Content for Var {
     fn content(&self) -> Description {
-        Tensor::from_raw_ref(self).content()
+        self.as_tensor().content()
     }
 }
 

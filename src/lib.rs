@@ -97,6 +97,7 @@ extern crate self as taper;
 
 #[macro_use]
 mod tables;
+mod tape;
 
 pub use candle_core;
 pub use candle_nn;

@@ -77,7 +77,7 @@ mod select;
 mod softmax;
 mod taps;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod upsample;
 
 pub use activation::{
@@ -88,7 +88,9 @@ pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, 
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{Heads, attention, attention_of_heads, valid_steps};
 pub(crate) use autograd::retain_grad;
-pub use autograd::{backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad};
+pub use autograd::{
+    backward, backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad,
+};
 pub(crate) use batch_norm::{BatchNormOutput, Fixed, batch_norm};
 pub use cat::cat;
 pub(crate) use cat::cat_as;
@@ -105,8 +107,9 @@ pub use elementwise::{
 };
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
-pub use engine::autograd::backward;
-pub(crate) use engine::autograd::{Graph, graph_of, mark_output};
+pub(crate) use engine::autograd::has_kernel;
+pub(crate) use engine::strided::{add_strided, elements, in_order, in_order_of, sum_in_order};
+pub(crate) use engine::zeros;
 pub(crate) use finite::all_finite;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};
@@ -139,11 +142,11 @@ pub use pool::{
 };
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
 pub(crate) use quantized::{Quantized, linear_quantized};
-pub(crate) use reduce::sum_as;
 pub use reduce::{
     argmax, argmin, cumsum, max, max_all, max_keepdim, mean, mean_all, mean_keepdim, min, min_all,
     min_keepdim, norm, std, sum, sum_all, sum_keepdim, var,
 };
+pub(crate) use reduce::{sum_as, sum_over};
 pub use resample::{grid_sample, interpolate};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use rotate::{Angles, rotate_as};

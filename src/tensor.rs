@@ -17,12 +17,13 @@ mod index;
 mod memory;
 mod number;
 mod operand;
+mod operations;
 mod part;
 mod random;
+mod raw;
 mod remember;
 mod size;
 mod value;
-mod versions;
 
 pub(crate) use across::with_across;
 pub use axis::{Axes, Axis};
@@ -37,10 +38,10 @@ pub use create::{
 pub use default_device::{default_device, set_default_device, with_device};
 pub use draw::{random, random_integer};
 pub(crate) use ext::{copied, moved};
-pub(crate) use grad::recorded;
+pub(crate) use grad::with_recording;
 pub use grad::{GradStore, is_grad_enabled, no_grad};
 pub use index::{Ellipsis, Index, Indices, NewAxis};
-pub(crate) use memory::{base_of, mark_base, storage_address, unmark_base};
+pub(crate) use memory::storage_address;
 pub use number::Number;
 pub use operand::Operand;
 pub(crate) use part::{keep_by_example, with_part};
@@ -48,8 +49,8 @@ pub(crate) use random::{
     draw_seed, generator_state, permutation, random_beta, random_unit, restore_generator,
 };
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
+pub(crate) use raw::Raw;
 pub(crate) use remember::{has_cache, past_steps, refuse_cache, remember, with_cache};
 pub(crate) use size::{check_size, fits_memory};
-pub(crate) use value::Raw;
+pub(crate) use value::Candle;
 pub use value::Tensor;
-pub(crate) use versions::{changed_after, changed_since, changes, mark_changed, path_of_changed};

@@ -14,12 +14,12 @@ pub(crate) mod optimizer_step;
 pub(crate) mod testing;
 mod windows;
 
-#[cfg(feature = "cuda")]
-pub(crate) use channels::affine_on_gpu;
-pub(crate) use channels::{affine, affine_on_cpu, combined};
+pub(crate) use channels::{affine, combined};
 #[cfg(feature = "cuda")]
 pub(crate) use keep::Keep;
-pub(crate) use windows::{Sums, Windows, maxima, of_patches, patches};
+pub(crate) use windows::{
+    Windows, indices_of_maxima, of_patches, of_picked, of_sums, patches, picked, sums,
+};
 
 #[cfg(any(feature = "cuda", test))]
 const PTX: &str = include_str!("kernels/kernels.ptx");

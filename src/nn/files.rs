@@ -4,7 +4,7 @@ use crate::error::{Error, Result, explain};
 use crate::input;
 use crate::nn::prefix::Prefixes;
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Candle, Tensor};
 use candle_core::{Device, safetensors};
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -13,10 +13,10 @@ use std::path::Path;
 /// Writes the tensors to a temporary file in the same folder and renames it, so that no reader sees half a
 /// file.
 pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
-    let tensors: HashMap<&str, Raw> = tensors
+    let tensors: HashMap<&str, Candle> = tensors
         .iter()
         .map(|(name, tensor)| {
-            let values = tensor.raw().to_device(&Device::Cpu)?;
+            let values = tensor.as_candle().to_device(&Device::Cpu)?;
             Ok((name.as_str(), values.contiguous()?))
         })
         .collect::<Result<_>>()?;

@@ -10,7 +10,8 @@ mod substitute;
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::ops::Quantized;
-use crate::tensor::{Raw, Tensor, mark_changed, moved, recorded, with_device};
+use crate::tape::Version;
+use crate::tensor::{Raw, Tensor, is_grad_enabled, moved, with_device};
 use candle_core::{Device, Var};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -43,6 +44,7 @@ struct Shared {
     low_rank: RwLock<Option<LowRank>>,
     /// The path in a model, for messages.
     path: OnceLock<Arc<str>>,
+    version: Arc<Version>,
 }
 
 /// The change `scale · b · a` of a matrix.
@@ -196,9 +198,9 @@ impl Parameter {
             return self.base_values().or_raise().into();
         }
         let var = self.var();
-        match self.is_frozen() {
+        match self.is_frozen() || !is_grad_enabled() {
             true => var.as_detached_tensor().into(),
-            false => recorded(var),
+            false => Raw::leaf(&var, self.shared.version.clone()).into(),
         }
     }
 
@@ -216,7 +218,7 @@ impl Parameter {
     /// let vars = net.parameters().iter().map(Parameter::var).collect();
     /// let mut optimizer = SGD::new(vars, 0.1)?;
     /// let loss = net.forward(&ones((8, 4))).sqr().mean_all();
-    /// optimizer.backward_step(loss.as_candle())?;
+    /// optimizer.step(&loss.backward().into())?;
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
@@ -267,14 +269,14 @@ impl Parameter {
         self.fill(values.device(), |device| Ok(moved(values, device)?))?;
         let var = self.try_var()?;
         // Candle refuses values that share memory with the variable, so they are copied first.
-        var.set(&moved(values, var.device())?.force_contiguous()?)?;
-        self.mark_changed(&var);
+        var.set(moved(values, var.device())?.force_contiguous()?.values())?;
+        self.mark_changed();
         Ok(())
     }
 
     /// Notes that the values have been changed in place.
-    pub(crate) fn mark_changed(&self, var: &Var) {
-        mark_changed(var, self.shared.path.get().cloned());
+    pub(crate) fn mark_changed(&self) {
+        self.shared.version.change(self.shared.path.get());
     }
 
     /// Notes the path in a model; the first one counts.
@@ -297,6 +299,7 @@ impl Parameter {
             frozen: AtomicBool::new(false),
             low_rank: RwLock::new(None),
             path: OnceLock::new(),
+            version: Arc::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -320,7 +323,7 @@ impl Parameter {
 
 /// Returns a variable with memory of its own, even if the values are a variable themselves.
 fn variable(values: &Raw) -> Result<Var> {
-    Ok(Var::from_tensor(&values.detach())?)
+    Ok(Var::from_tensor(values.values())?)
 }
 
 fn is_quantized() -> Error {

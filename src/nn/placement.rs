@@ -3,7 +3,7 @@
 use crate::error::{self, Result};
 use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
-use crate::tensor::{self, Raw};
+use crate::tensor::{self, Candle, Raw};
 use candle_core::{DType, Device, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -51,7 +51,7 @@ pub(super) fn convert(dtype: DType, walk: Walk<'_>) -> Result<()> {
 /// Converts each tensor once, so that tied parameters stay tied.
 struct Converter {
     dtype: DType,
-    tensors: HashMap<TensorId, Raw>,
+    tensors: HashMap<TensorId, Candle>,
 }
 
 impl VisitorMut for Converter {
@@ -59,7 +59,7 @@ impl VisitorMut for Converter {
         parameter.convert(self.dtype)
     }
 
-    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
+    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
         if !tensor.dtype().is_float() || tensor.dtype() == self.dtype {
             return Ok(tensor.clone());
         }
@@ -72,7 +72,7 @@ impl VisitorMut for Converter {
 /// Moves each tensor once, so that tied parameters stay tied.
 struct Mover {
     device: Device,
-    tensors: HashMap<TensorId, Raw>,
+    tensors: HashMap<TensorId, Candle>,
 }
 
 impl VisitorMut for Mover {
@@ -80,7 +80,7 @@ impl VisitorMut for Mover {
         parameter.move_to(&self.device)
     }
 
-    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
+    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
         if tensor.device().same_device(&self.device) {
             return Ok(tensor.clone());
         }
@@ -95,7 +95,7 @@ struct Copier {
     device: Device,
     /// The copies, by the address of the parameter that was copied.
     parameters: HashMap<usize, Parameter>,
-    tensors: HashMap<TensorId, Raw>,
+    tensors: HashMap<TensorId, Candle>,
 }
 
 impl VisitorMut for Copier {
@@ -105,7 +105,7 @@ impl VisitorMut for Copier {
         Ok(())
     }
 
-    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
+    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
         once(&mut self.tensors, tensor.id(), || {
             copied(tensor, &self.device)
         })
@@ -113,12 +113,17 @@ impl VisitorMut for Copier {
 }
 
 /// Returns a copy in memory of its own, which is a variable if the tensor is one.
-fn copied(tensor: &Raw, device: &Device) -> Result<Raw> {
-    in_place_of(tensor, tensor::copied(&tensor.detach(), device)?)
+fn copied(tensor: &Candle, device: &Device) -> Result<Candle> {
+    in_place_of(
+        tensor,
+        tensor::copied(&Raw::constant(tensor), device)?
+            .values()
+            .clone(),
+    )
 }
 
 /// Returns the values, as a variable if the tensor that they replace is one.
-fn in_place_of(tensor: &Raw, values: Raw) -> Result<Raw> {
+fn in_place_of(tensor: &Candle, values: Candle) -> Result<Candle> {
     match tensor.is_variable() {
         true => Ok(Var::from_tensor(&values)?.as_tensor().clone()),
         false => Ok(values),

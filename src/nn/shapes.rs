@@ -7,7 +7,7 @@ use crate::nn::visitor::VisitorMut;
 use crate::nn::{Layer, Parameter, state_of};
 use crate::notebook::{MimeBundle, Show, display};
 use crate::plot::{Chain, Outcome, Step};
-use crate::tensor::{Raw, generator_state, restore_generator};
+use crate::tensor::{Candle, generator_state, restore_generator};
 use candle_core::Shape;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -223,7 +223,7 @@ impl VisitorMut for Own {
         Ok(())
     }
 
-    fn tensor(&mut self, tensor: &Raw) -> Result<Raw> {
+    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
         Ok(tensor.clone())
     }
 }

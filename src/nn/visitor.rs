@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::nn::{Buffer, Mode, Parameter};
-use crate::tensor::Raw;
+use crate::tensor::Candle;
 use std::fmt;
 
 /// Receives the fields of a model, in order, from [`Parameters::visit`](crate::nn::Parameters::visit).
@@ -72,5 +72,5 @@ pub trait VisitorMut {
     ///
     /// # Errors
     /// Any error ends the walk.
-    fn tensor(&mut self, tensor: &Raw) -> Result<Raw>;
+    fn tensor(&mut self, tensor: &Candle) -> Result<Candle>;
 }

@@ -29,7 +29,7 @@ define_functions! {
     ///
     /// assert_eq!(sigmoid(&tensor(0.0)).item(), 0.5);
     /// ```
-    sigmoid sigmoid_as(): Sigmoid, candle_nn::ops::sigmoid;
+    sigmoid sigmoid_as(): Sigmoid, sigmoid_with_candle;
 
     /// Returns the hyperbolic tangent, from -1 to 1.
     ///
@@ -69,7 +69,7 @@ define_functions! {
     ///
     /// assert_eq!(silu(&tensor(0.0)).item(), 0.0);
     /// ```
-    silu silu_as(): Silu, Raw::silu;
+    silu silu_as(): Silu, |x| x * sigmoid_with_candle(x)?;
 
     /// Returns `x` times a line that rises from 0 at -3 to 1 at 3: [`silu`] without an exponential. From Howard et al.,
     /// 2019.
@@ -138,6 +138,10 @@ fn relu_with_candle(x: &Raw) -> Result<Raw> {
     x.le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
+fn sigmoid_with_candle(x: &Raw) -> Result<Raw> {
+    (x.neg()?.exp()? + 1.0)?.recip()
+}
+
 /// Returns GELU by its definition. The gradient of Candle's `x.gelu_erf()` is exact to six digits only.
 fn gelu_with_candle(x: &Raw) -> Result<Raw> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
@@ -146,7 +150,7 @@ fn gelu_with_candle(x: &Raw) -> Result<Raw> {
 
 fn gelu_tanh_with_candle(x: &Raw) -> Result<Raw> {
     let inner = (x * ((x.sqr()? * GeluTanh::CUBIC)? + 1.0)?)?;
-    x * candle_nn::ops::sigmoid(&(inner * GeluTanh::SLOPE)?)?
+    x * sigmoid_with_candle(&(inner * GeluTanh::SLOPE)?)?
 }
 
 fn hardswish_with_candle(x: &Raw) -> Result<Raw> {

@@ -28,7 +28,8 @@ functions! {
 pub(crate) fn contiguous_raw(x: &Raw) -> Result<Raw> {
     match !x.is_contiguous() && x.elem_count() > 0 && has_kernel(&[x]) {
         true => copied_in_order(x),
-        false => x.contiguous(),
+        false if x.is_contiguous() => Ok(x.clone()),
+        false => x.force_contiguous(),
     }
 }
 

@@ -36,6 +36,7 @@ use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
 use crate::device::Windows;
 use crate::error::OrRaise;
+use crate::tape::foreign;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use cpu::{finished, forward};
@@ -155,11 +156,16 @@ fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpe
     let (weight, spec) = with_equal_dilations(weight, spec)?;
     let x = padded_and_cropped(x, &weight, spec)?;
     let (stride, dilation) = (spec.stride, spec.dilation.height);
+    let convolve = |stride: usize| {
+        foreign(&[&x, &weight], |x| {
+            x[0].conv2d(&x[1], 0, stride, dilation, spec.groups)
+        })
+    };
     let y = match stride.height == stride.width {
-        true => x.conv2d(&weight, 0, stride.height, dilation, spec.groups)?,
+        true => convolve(stride.height)?,
         // Candle has one stride for height and width.
         false => {
-            let y = x.conv2d(&weight, 0, 1, dilation, spec.groups)?;
+            let y = convolve(1)?;
             every(&every(&y, 2, stride.height)?, 3, stride.width)?
         }
     };

@@ -11,8 +11,7 @@
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
 //!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
 //!    [`sums`] adds values in an order that keeps their digits.
-//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass into Candle's
-//!    graph.
+//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass on the [tape](crate::tape).
 //!
 //! Work is split by the shapes alone, never by the number of threads, so the results do not depend
 //! on the number of threads.
@@ -117,7 +116,7 @@ pub(super) unsafe fn vec_by_chunks<T: Send>(
 }
 
 /// Returns a vector of zeros, written on all cores.
-pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
+pub(crate) fn zeros<T: Element>(count: usize) -> Vec<T> {
     // SAFETY: each chunk is filled.
     unsafe { vec_by_chunks(count, 1 << 15, |_, out| out.fill(MaybeUninit::new(T::ZERO))) }
 }

@@ -233,6 +233,7 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::ops::testing::compare;
+    use crate::tape::foreign;
     use crate::tensor::{randn, zeros};
 
     const LEADING: [(&[usize], &[usize]); 3] = [(&[], &[]), (&[5], &[5]), (&[2, 3], &[2, 3])];
@@ -246,7 +247,11 @@ mod tests {
             let b = randn([right, &[depth, columns]].concat());
             let inputs = vec![case.input(a), case.input(b)];
             let kernel = |x: &[Raw]| matmul_as(&"", &x[0], &x[1]);
-            let candle = |x: &[Raw]| x[0].contiguous()?.broadcast_matmul(&x[1].contiguous()?);
+            let candle = |x: &[Raw]| {
+                foreign(&[&x[0].contiguous()?, &x[1].contiguous()?], |x| {
+                    x[0].broadcast_matmul(&x[1])
+                })
+            };
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }

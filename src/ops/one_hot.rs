@@ -49,8 +49,8 @@ fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
         return on_cpu(&y, shape, num_classes);
     }
     let classes = Raw::arange(0, num_classes as i64, y.device())?; // (num_classes,)
-    let equal = y.unsqueeze(y.rank())?.broadcast_eq(&classes)?;
-    equal.to_dtype(DType::I64)
+    let equal = y.unsqueeze(y.rank())?.values().broadcast_eq(&classes)?;
+    equal.to_dtype(DType::I64).map(Raw::from)
 }
 
 fn on_cpu(y: &Raw, shape: Vec<usize>, num_classes: usize) -> Result<Raw> {

@@ -10,7 +10,7 @@ pub(crate) struct Counters {
     pub(crate) multiply_adds: u64,
     /// When the last operation began.
     pub(crate) began: Option<Instant>,
-    /// When backward passes came to outputs with a [mark](super::mark_output), and when they ended, with mark 0.
+    /// When backward passes came to outputs with a [mark](crate::tape::Node::mark), and when they ended, with mark 0.
     pub(crate) backward: Vec<(u64, Instant)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn count(multiply_adds: usize) {
 }
 
 /// Notes that a backward pass has come to the output with a mark, or has ended, with mark 0.
-pub(super) fn came_to(mark: u64) {
+pub(crate) fn came_to(mark: u64) {
     with_counters(|it| it.backward.push((mark, Instant::now())));
 }
 

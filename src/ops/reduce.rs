@@ -14,7 +14,7 @@ pub(super) use kernel::sums_along;
 pub use moments::{norm, std, var};
 pub(super) use sums::mean_as;
 pub(crate) use sums::sum_as;
-pub(super) use sums::sum_over;
+pub(crate) use sums::sum_over;
 pub use sums::{mean, mean_all, mean_keepdim, sum, sum_all, sum_keepdim};
 
 /// The elements that one task writes.

@@ -1,8 +1,7 @@
 //! Compares kernels with Candle's operations, for random shapes.
 
-use super::engine::autograd::is_from_kernel;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Result, Var};
+use candle_core::{DType, Result};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -46,7 +45,9 @@ impl Case {
 
 /// Returns a tensor of these values to which gradients flow.
 pub(crate) fn variable(values: &Tensor) -> Tensor {
-    Tensor::from(&Var::from_tensor(values.raw()).expect("a variable"))
+    Raw::variable(values.as_candle())
+        .expect("a variable")
+        .into()
 }
 
 /// Compares `count` cases in each type, forward and backward. A case is skipped if `setup` returns `None`.
@@ -62,7 +63,7 @@ pub(crate) fn compare(name: &str, count: u64, mut setup: impl FnMut(&mut Case) -
                 continue;
             };
             compared += 1;
-            let dims: Vec<_> = inputs.iter().map(Raw::dims).collect();
+            let dims: Vec<_> = inputs.iter().map(|x| x.dims()).collect();
             let what = format!("{name} in {dtype:?}, case {seed}, inputs {dims:?}");
             compare_one(&what, dtype, &inputs, &kernel, &candle);
         }
@@ -83,7 +84,11 @@ fn compare_one(what: &str, dtype: DType, inputs: &[Raw], kernel: &Operation, can
     for (i, (got, want)) in got[1..].iter().zip(&want[1..]).enumerate() {
         assert_close(&format!("{what}: gradient {i}"), got, want, tolerances[1]);
     }
-    assert!(is_from_kernel(&got[0]), "{what}: the kernel was not used");
+    let node = got[0].node();
+    assert!(
+        node.is_some_and(|node| node.is_of_kernel()),
+        "{what}: the kernel was not used"
+    );
     // One thread computes the same bits.
     let one = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
@@ -101,9 +106,9 @@ fn compare_one(what: &str, dtype: DType, inputs: &[Raw], kernel: &Operation, can
 
 /// Returns the output, and the gradient of each input.
 fn run(inputs: &[Raw], operation: &Operation) -> Vec<Raw> {
-    let vars: Vec<Var> = inputs
+    let vars: Vec<Raw> = inputs
         .iter()
-        .map(|x| Var::from_tensor(&x.contiguous().unwrap()).unwrap())
+        .map(|x| Raw::variable(x.contiguous().unwrap().values()).unwrap())
         .collect();
     // Views of variables have the strides of the inputs.
     let views: Vec<Raw> = vars
@@ -111,7 +116,7 @@ fn run(inputs: &[Raw], operation: &Operation) -> Vec<Raw> {
         .zip(inputs)
         .map(
             |(var, input)| match input.is_contiguous() || input.rank() < 2 {
-                true => var.as_tensor().clone(),
+                true => var.clone(),
                 false => {
                     let last = input.rank() - 1;
                     let transposed = var.transpose(last - 1, last).unwrap().contiguous().unwrap();
@@ -127,13 +132,8 @@ fn run(inputs: &[Raw], operation: &Operation) -> Vec<Raw> {
     let weights = Raw::from_vec(weights, output.shape(), output.device()).unwrap();
     let weights = weights.to_dtype(output.dtype()).unwrap();
     let loss = (&output * weights).unwrap().sum_all().unwrap();
-    let gradients = loss.backward().unwrap();
-    let of = |var: &Var| {
-        gradients
-            .get(var)
-            .cloned()
-            .unwrap_or_else(|| var.zeros_like().unwrap())
-    };
+    let gradients = Tensor::from(loss).backward();
+    let of = |var: &Raw| Raw::from(gradients.of(&var.into()));
     std::iter::once(output.clone())
         .chain(vars.iter().map(of))
         .collect()

@@ -233,9 +233,8 @@ fn step(
     }
     for (i, plan) in plans {
         let member = &mut members[i];
-        let var = plan.var.clone();
         member.kept = plan.apply(groups[member.group])?;
-        member.parameter.mark_changed(&var);
+        member.parameter.mark_changed();
     }
     Ok(())
 }
@@ -267,11 +266,12 @@ impl Plan {
                 let (value, gradient, state) = self.raw();
                 ops::step_in_place(value, gradient, &state, rule)?;
                 if is_copy {
-                    self.var.set(&value.to_dtype(self.var.dtype())?)?;
+                    self.var.set(value.to_dtype(self.var.dtype())?.values())?;
                 }
             }
             Some((value, state)) => {
-                self.var.set(&value.raw().to_dtype(self.var.dtype())?)?;
+                self.var
+                    .set(value.raw().to_dtype(self.var.dtype())?.values())?;
                 self.state = state;
             }
         }

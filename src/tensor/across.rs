@@ -1,6 +1,7 @@
 //! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
 
 use super::context::{Across, Field, Scope};
+use crate::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape};
 
@@ -16,7 +17,9 @@ impl Across {
     pub(crate) fn sum(&self, x: &Raw) -> Result<Raw> {
         let own = x.to_dtype(DType::F32)?;
         let own = own.to_device(&Device::Cpu)?.contiguous()?;
-        let sums = own.apply_op1(self.clone())?;
+        let sums = own.values().apply_op1_no_bwd(self)?;
+        let back = || Back(self.clone());
+        let sums = tape::record(sums, &[&own], back);
         sums.to_device(x.device())?.to_dtype(x.dtype())
     }
 }
@@ -38,16 +41,20 @@ impl CustomOp1 for Across {
         (self.sum)(&mut values)?;
         Ok((CpuStorage::F32(values), layout.shape().clone()))
     }
+}
 
-    // The loss of a process is the mean over its own examples, and its gradients are weighted by the
-    // number of these examples later. So each process weights the gradient that it adds to this sum, and
-    // divides the sum by its own weight.
-    fn bwd(&self, _: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
-        let weighted = match self.own {
+/// The loss of a process is the mean over its own examples, and its gradients are weighted by the number of these
+/// examples later. So each process weights the gradient that it adds to this sum, and divides the sum by its own weight.
+struct Back(Across);
+
+impl Backward for Back {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+        let weighted = match self.0.own {
             0 => gradient.zeros_like()?,
-            own => (gradient * own as f64)?.contiguous()?,
+            own => (gradient * own as f64)?,
         };
-        let sums = weighted.detach().apply_op1(self.clone())?;
-        Ok(Some((sums / self.own.max(1) as f64)?))
+        let sums = weighted.values().apply_op1_no_bwd(&self.0)?;
+        let of_x = (sums / self.0.own.max(1) as f64)?;
+        Ok([Some(of_x.into()), None, None])
     }
 }

@@ -1,6 +1,6 @@
 //! What layers with attention keep between the calls of a model: keys and values.
 
-use super::value::Raw;
+use super::raw::Raw;
 use crate::error::explain;
 use candle_core::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,7 +147,7 @@ impl Cache {
         }
         let buffers = &self.entries[index].buffers;
         for (buffer, new) in buffers.iter().zip(new) {
-            buffer.slice_set(&new.contiguous()?, dim, past)?;
+            buffer.slice_set(new.contiguous()?.values(), dim, past)?;
         }
         Ok(Remembered {
             buffers: buffers.clone(),
@@ -179,7 +179,7 @@ impl Entry {
             if buffer.dim(dim)? < len {
                 let larger = room(new, dim, len)?;
                 let kept = buffer.narrow(dim, 0, past)?.contiguous()?;
-                larger.slice_set(&kept, dim, 0)?;
+                larger.slice_set(kept.values(), dim, 0)?;
                 *buffer = larger;
             }
         }

@@ -1,6 +1,6 @@
 //! The tensors in a value that can be formatted.
 
-use candle_core::Tensor as Raw;
+use super::raw::Raw;
 use std::cell::RefCell;
 
 thread_local! {

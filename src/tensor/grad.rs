@@ -2,15 +2,16 @@
 
 use super::context::{self, Field, Scope};
 use crate::error::{OrRaise, explain};
-use crate::tensor::{Raw, Tensor};
-use candle_core::{Result, TensorId, Var};
+use crate::tape::{Gradients, Key};
+use crate::tensor::Tensor;
+use candle_core::Result;
+use std::collections::HashMap;
 
 /// Runs `compute` without recording the operations for gradients, which saves memory and some time: for
 /// validation and inference, and for changing parameters by hand.
 ///
 /// Within `compute`, on this thread, the parameters of a model are constants, so nothing that is computed
-/// from them has gradients. A [`Var`](candle_core::Var) used directly is still recorded by Candle's own
-/// operations; compute with `var.as_detached_tensor()` there.
+/// from them has gradients.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -23,6 +24,12 @@ use candle_core::{Result, TensorId, Var};
 /// ```
 pub fn no_grad<T>(compute: impl FnOnce() -> T) -> T {
     let _scope = Scope::new(Field::IsRecorded(false));
+    compute()
+}
+
+/// Runs `compute` with or without recording.
+pub(crate) fn with_recording<T>(is_recorded: bool, compute: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::IsRecorded(is_recorded));
     compute()
 }
 
@@ -47,23 +54,22 @@ pub fn is_grad_enabled() -> bool {
 /// let gradients = x.sqr().sum_all().backward();
 /// assert_eq!(gradients.of(&x).to_vec1::<f32>(), [2.0, 4.0]);
 /// ```
-pub struct GradStore(candle_core::backprop::GradStore);
+pub struct GradStore(HashMap<Key, Tensor>);
 
 impl GradStore {
     /// Returns a store without gradients.
     pub(crate) fn empty() -> Self {
-        Self(candle_core::backprop::GradStore::default())
+        Self(HashMap::new())
     }
 
-    pub(crate) fn from_raw(gradients: candle_core::backprop::GradStore) -> Self {
-        Self(gradients)
+    pub(crate) fn from_all(gradients: Gradients) -> Self {
+        let gradients = gradients.into_iter();
+        Self(gradients.map(|(key, x)| (key, x.into())).collect())
     }
 
     /// Returns the gradient of a tensor, if the loss depends on it.
-    ///
-    /// It returns `None` also for `x * 0.0`: Candle records nothing for a factor of 0.
     pub fn get(&self, x: &Tensor) -> Option<&Tensor> {
-        self.0.get(x.raw()).map(Tensor::from_raw_ref)
+        self.0.get(&x.raw().node()?.key)
     }
 
     /// Returns the gradient of a parameter, or zeros if the loss does not depend on it; so too of a constant.
@@ -93,35 +99,32 @@ impl GradStore {
         }
     }
 
-    /// Sets the gradient of a tensor. Returns the one before, if there was one.
+    /// Sets the gradient of a tensor. Returns the one before, if there was one; a constant has no gradient.
     pub fn insert(&mut self, x: &Tensor, gradient: Tensor) -> Option<Tensor> {
-        self.0
-            .insert(x.raw(), gradient.into())
-            .map(Tensor::from_raw)
+        self.0.insert(x.raw().node()?.key, gradient)
     }
 
     /// Removes the gradient of a tensor, and returns it.
     pub fn remove(&mut self, x: &Tensor) -> Option<Tensor> {
-        self.0.remove(x.raw()).map(Tensor::from_raw)
+        self.0.remove(&x.raw().node()?.key)
     }
 
     /// Returns all gradients.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Tensor> {
-        let ids = self.0.get_ids();
-        ids.filter_map(|id| self.0.get_id(*id).map(Tensor::from_raw_ref))
-    }
-
-    /// Sets the gradient of the tensor with an id.
-    pub(crate) fn insert_id(&mut self, id: TensorId, gradient: Raw) {
-        self.0.insert_id(id, gradient);
+        self.0.values()
     }
 }
 
-/// Returns the values of a variable. Gradients flow to it only outside of [`no_grad`].
-pub(crate) fn recorded(var: Var) -> Tensor {
-    match is_grad_enabled() {
-        true => Tensor::from(&var),
-        false => var.as_detached_tensor().into(),
+/// The gradients of variables, for Candle's own optimisers.
+impl From<GradStore> for candle_core::backprop::GradStore {
+    fn from(gradients: GradStore) -> Self {
+        let mut all = Self::default();
+        for (key, gradient) in gradients.0 {
+            if let Key::Variable(id) = key {
+                all.insert_id(id, gradient.into());
+            }
+        }
+        all
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::cache::{Cache, Remembered, SharedCache, lock};
 use super::context::{self, Field, Scope};
-use super::value::Raw;
+use super::raw::Raw;
 use candle_core::Result;
 
 /// Runs `work` with a cache for the layers that it calls.

@@ -1,14 +1,15 @@
 //! The type [`Tensor`].
 
 use super::collect::formatted;
-use super::memory::mark_base;
+use super::raw::Raw;
+use crate::tape;
 use candle_core::Var;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
+use std::sync::Arc;
 
-/// Candle's tensor, with which the kernels and their fallbacks compute.
-pub(crate) type Raw = candle_core::Tensor;
+/// Candle's tensor, which holds the values.
+pub(crate) type Candle = candle_core::Tensor;
 
 /// An array of elements of one type, with any number of dimensions, on one device.
 ///
@@ -30,8 +31,10 @@ pub(crate) type Raw = candle_core::Tensor;
 ///
 /// # Candle
 ///
-/// It is a [Candle tensor](candle_core::Tensor) behind a type of its own: [`From`] converts in both
-/// directions, and [`as_candle`](Tensor::as_candle) borrows. Neither copies elements.
+/// The values are a [Candle tensor](candle_core::Tensor): [`From`] converts in both directions, and
+/// [`as_candle`](Tensor::as_candle) borrows. Neither copies elements. What Candle has computed from its variables brings
+/// its gradients along; in the other direction, the values go without what they were computed from. To compute with a
+/// layer of Candle's, use [`apply`](Tensor::apply).
 #[repr(transparent)]
 pub struct Tensor(ManuallyDrop<Raw>);
 
@@ -82,7 +85,7 @@ impl Tensor {
         unsafe { &*std::ptr::from_ref(raw).cast::<Self>() }
     }
 
-    /// Borrows the Candle tensor behind this one, for functions of Candle's crates.
+    /// Borrows the values, for functions of Candle's crates. No gradients flow through them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -93,21 +96,47 @@ impl Tensor {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn as_candle(&self) -> &candle_core::Tensor {
-        self.raw()
+        self.raw().values()
     }
 }
 
 impl From<Raw> for Tensor {
-    #[inline(never)]
     fn from(raw: Raw) -> Self {
         Self::from_raw(raw)
     }
 }
 
 impl From<&Raw> for Tensor {
-    #[inline(never)]
     fn from(raw: &Raw) -> Self {
         Self::from_raw(raw.clone())
+    }
+}
+
+impl From<Tensor> for Raw {
+    fn from(tensor: Tensor) -> Self {
+        tensor.raw().clone()
+    }
+}
+
+impl From<&Tensor> for Raw {
+    fn from(tensor: &Tensor) -> Self {
+        tensor.raw().clone()
+    }
+}
+
+/// Gradients flow through what Candle has computed to its variables.
+impl From<Candle> for Tensor {
+    #[inline(never)]
+    fn from(tensor: Candle) -> Self {
+        Self::from_raw(tape::from_candle(tensor))
+    }
+}
+
+/// Gradients flow through what Candle has computed to its variables.
+impl From<&Candle> for Tensor {
+    #[inline(never)]
+    fn from(tensor: &Candle) -> Self {
+        Self::from(tensor.clone())
     }
 }
 
@@ -115,22 +144,23 @@ impl From<&Raw> for Tensor {
 impl From<&Var> for Tensor {
     #[inline(never)]
     fn from(var: &Var) -> Self {
-        mark_base(var);
-        Self::from_raw(var.deref().clone())
+        Self::from_raw(Raw::leaf(var, Arc::default()))
     }
 }
 
-impl From<Tensor> for Raw {
+/// The values.
+impl From<Tensor> for Candle {
     #[inline(never)]
     fn from(tensor: Tensor) -> Self {
-        tensor.raw().clone()
+        tensor.as_candle().clone()
     }
 }
 
-impl From<&Tensor> for Raw {
+/// The values.
+impl From<&Tensor> for Candle {
     #[inline(never)]
     fn from(tensor: &Tensor) -> Self {
-        tensor.raw().clone()
+        tensor.as_candle().clone()
     }
 }
 

@@ -5,38 +5,13 @@ use super::operation::{Input, Launch, of_type, range};
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
 use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, DType, Layout, Result, Shape, Storage, Tensor, WithDType, bail};
+use candle_core::{DType, Layout, Result, Tensor, WithDType, bail};
 
 /// Returns `x · a + b`. `x` is `(batch, channels, area)`; the rows of `table`, `(2, channels)`, are `a` and `b`.
 pub(crate) fn affine(x: &Tensor, table: &Tensor) -> Result<Tensor> {
     let (x, table) = (x.contiguous()?, table.contiguous()?);
     let run = |launch: &Launch<'_>| x.apply_op2_no_bwd(&table, launch);
     launch("affine", x.layout(), x.dtype(), run)
-}
-
-/// Returns the storage of [`affine`] of contiguous tensors on the CPU.
-pub(crate) fn affine_on_cpu(x: &Tensor, table: &Tensor) -> Result<(CpuStorage, Shape)> {
-    let ((x, of_x), (table, of_table)) = (x.storage_and_layout(), table.storage_and_layout());
-    match (&*x, &*table) {
-        (Storage::Cpu(x), Storage::Cpu(table)) => {
-            let run = |launch: &Launch<'_>| launch.cpu(&[(x, of_x), (table, of_table)]);
-            launch("affine", of_x, x.dtype(), run)
-        }
-        _ => bail!("expected tensors on the CPU"),
-    }
-}
-
-/// Returns the storage of [`affine`] of contiguous tensors on a GPU.
-#[cfg(feature = "cuda")]
-pub(crate) fn affine_on_gpu(x: &Tensor, table: &Tensor) -> Result<(CudaStorage, Shape)> {
-    let ((x, of_x), (table, of_table)) = (x.storage_and_layout(), table.storage_and_layout());
-    match (&*x, &*table) {
-        (Storage::Cuda(x), Storage::Cuda(table)) => {
-            let run = |launch: &Launch<'_>| launch.cuda(&[(x, of_x), (table, of_table)]);
-            launch("affine", of_x, x.dtype(), run)
-        }
-        _ => bail!("expected tensors on a GPU"),
-    }
 }
 
 /// Returns `x · a + other · b + c`. `x` and `other` are `(batch, channels, area)`; the rows of `table`, `(3, channels)`,

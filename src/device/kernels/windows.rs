@@ -5,9 +5,7 @@ use super::operation::{Input, Launch, of_type, range};
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
 use candle_core::backend::BackendStorage;
-use candle_core::{
-    CpuStorage, CustomOp1, CustomOp2, DType, Layout, Result, Shape, Tensor, WithDType, bail,
-};
+use candle_core::{CpuStorage, DType, Layout, Result, Shape, Tensor, WithDType, bail};
 
 /// The windows that a convolution or pooling moves over each of `planes` planes. Behind the border there are zeros; for
 /// maxima, nothing.
@@ -203,45 +201,25 @@ impl Windows {
     }
 }
 
-/// The sums of windows, with a gradient.
-pub(crate) struct Sums(pub(crate) Windows);
-
-impl Sums {
-    pub(crate) fn of(self, x: &Tensor) -> Result<Tensor> {
-        x.contiguous()?.apply_op1(self)
-    }
-}
-
-impl CustomOp1 for Sums {
-    fn name(&self) -> &'static str {
-        "sums of windows"
-    }
-
-    fn cpu_fwd(&self, from: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let run = |launch: &Launch<'_>| launch.cpu(&[(from, layout)]);
-        Kernel::Sums.launch(&self.0, from.dtype(), self.0.output_shape(layout), run)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda_fwd(&self, from: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
-        let run = |launch: &Launch<'_>| launch.cuda(&[(from, layout)]);
-        Kernel::Sums.launch(&self.0, from.dtype(), self.0.output_shape(layout), run)
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let gradient = gradient.contiguous()?;
-        let run = |launch: &Launch<'_>| gradient.apply_op1_no_bwd(launch);
-        Kernel::OfSums
-            .launch(&self.0, x.dtype(), x.dims(), run)
-            .map(Some)
-    }
-}
-
-/// Returns the maxima of windows, with a gradient, which the first of equal elements gets. NaN counts as larger than all
-/// other values.
-pub(crate) fn maxima(windows: &Windows, x: &Tensor) -> Result<Tensor> {
+/// Returns the sums of windows.
+pub(crate) fn sums(windows: &Windows, x: &Tensor) -> Result<Tensor> {
     let x = x.contiguous()?;
-    let indices = x.detach().apply_op1_no_bwd(&Launch {
+    let run = |launch: &Launch<'_>| x.apply_op1_no_bwd(launch);
+    Kernel::Sums.launch(windows, x.dtype(), windows.output_shape(x.layout()), run)
+}
+
+/// Returns the sums of the windows' values for each pixel of images of this shape: the adjoint of [`sums`].
+pub(crate) fn of_sums(windows: &Windows, values: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let values = values.contiguous()?;
+    let run = |launch: &Launch<'_>| values.apply_op1_no_bwd(launch);
+    Kernel::OfSums.launch(windows, values.dtype(), shape, run)
+}
+
+/// Returns the index in its plane of each window's maximum: the first of equal elements. NaN counts as larger than all
+/// other values.
+pub(crate) fn indices_of_maxima(windows: &Windows, x: &Tensor) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    x.apply_op1_no_bwd(&Launch {
         kernel: "maxima",
         shape: windows.output_shape(x.layout()).into(),
         dtype: DType::U32,
@@ -256,8 +234,7 @@ pub(crate) fn maxima(windows: &Windows, x: &Tensor) -> Result<Tensor> {
                 other => bail!("expected f32 or f64, found {:?}", other.dtype()),
             }))
         },
-    })?;
-    x.apply_op2(&indices, Pick(*windows))
+    })
 }
 
 /// Returns the index in its plane of each window's maximum; the largest `u32` for a window without pixels.
@@ -279,51 +256,23 @@ fn max_indices<T: WithDType>(windows: &Windows, from: &[T]) -> Vec<u32> {
     (0..windows.planes * windows.outputs()).map(index).collect()
 }
 
-/// The elements with these indices, with a gradient.
-struct Pick(Windows);
+/// Returns the elements with these indices, one for each window.
+pub(crate) fn picked(windows: &Windows, x: &Tensor, indices: &Tensor) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    let run = |launch: &Launch<'_>| x.apply_op2_no_bwd(indices, launch);
+    Kernel::Pick.launch(windows, x.dtype(), indices.dims(), run)
+}
 
-impl CustomOp2 for Pick {
-    fn name(&self) -> &'static str {
-        "maxima of windows"
-    }
-
-    fn cpu_fwd(
-        &self,
-        from: &CpuStorage,
-        layout: &Layout,
-        indices: &CpuStorage,
-        of_indices: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let run = |launch: &Launch<'_>| launch.cpu(&[(from, layout), (indices, of_indices)]);
-        Kernel::Pick.launch(&self.0, from.dtype(), of_indices.dims(), run)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda_fwd(
-        &self,
-        from: &CudaStorage,
-        layout: &Layout,
-        indices: &CudaStorage,
-        of_indices: &Layout,
-    ) -> Result<(CudaStorage, Shape)> {
-        let run = |launch: &Launch<'_>| launch.cuda(&[(from, layout), (indices, of_indices)]);
-        Kernel::Pick.launch(&self.0, from.dtype(), of_indices.dims(), run)
-    }
-
-    fn bwd(
-        &self,
-        x: &Tensor,
-        indices: &Tensor,
-        _: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let gradient = gradient.contiguous()?;
-        let run = |launch: &Launch<'_>| gradient.apply_op2_no_bwd(indices, launch);
-        Ok((
-            Some(Kernel::OfPick.launch(&self.0, x.dtype(), x.dims(), run)?),
-            None,
-        ))
-    }
+/// Returns the sums of the values that have the index of a pixel: the adjoint of [`picked`].
+pub(crate) fn of_picked(
+    windows: &Windows,
+    values: &Tensor,
+    indices: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor> {
+    let values = values.contiguous()?;
+    let run = |launch: &Launch<'_>| values.apply_op2_no_bwd(indices, launch);
+    Kernel::OfPick.launch(windows, values.dtype(), shape, run)
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@
 
 use crate::error::Result;
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
-use crate::tensor::Raw;
+use crate::tensor::Candle;
 use candle_core::Var;
 
 /// Visits a tensor if it is a variable: as a buffer, or else as a parameter.
-fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Raw>, is_buffer: bool) {
+fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Candle>, is_buffer: bool) {
     let Some(tensor) = tensor.filter(|tensor| tensor.is_variable()) else {
         return;
     };
@@ -67,7 +67,7 @@ macro_rules! candle_layer {
 
             fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
                 let $this = &*self;
-                let mut $replaced = |tensor: &Raw| visitor.tensor(tensor);
+                let mut $replaced = |tensor: &Candle| visitor.tensor(tensor);
                 *self = $rebuild;
                 Ok(())
             }

@@ -2,6 +2,7 @@
 
 use crate::error::{OrRaise, Result};
 use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
+use crate::tape;
 use crate::tensor::Tensor;
 use candle_core::ModuleT;
 
@@ -53,7 +54,8 @@ struct Adapter<M> {
 
 impl<M: Parameters + ModuleT + Send + Sync + 'static> Layer for Adapter<M> {
     fn forward(&self, input: &Tensor) -> Tensor {
-        let y = self.layer.forward_t(input.raw(), self.mode.is_training());
+        let is_training = self.mode.is_training();
+        let y = tape::foreign(&[input.raw()], |x| self.layer.forward_t(&x[0], is_training));
         y.or_raise().into()
     }
 }

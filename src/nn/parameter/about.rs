@@ -3,7 +3,7 @@
 use super::{Parameter, State};
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::Tensor;
+use crate::tensor::Raw;
 use candle_core::{DType, Device, Shape};
 use std::fmt;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Parameter {
     /// Returns the shape and type of the values, as far as they are known; `None` if nothing is known.
     pub(crate) fn spec(&self) -> Option<Spec> {
         match &*self.read() {
-            State::Ready(var) => Some(Spec::of(Tensor::from_raw_ref(var))),
+            State::Ready(var) => Some(Spec::of(&Raw::constant(var).into())),
             State::Quantized(values) => Some(Spec::f32(&values.dims().map(Some))),
             State::Lazy { spec, .. } => spec.clone(),
         }

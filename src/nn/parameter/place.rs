@@ -2,7 +2,7 @@
 
 use super::{LowRank, Parameter, State, is_quantized, variable};
 use crate::error::Result;
-use crate::tensor::{copied, moved};
+use crate::tensor::{Raw, copied, moved};
 use candle_core::{DType, Device};
 
 impl Parameter {
@@ -17,7 +17,7 @@ impl Parameter {
             State::Ready(var) if var.device().same_device(device) => {}
             State::Quantized(_) if device.is_cpu() => {}
             State::Quantized(_) => return Err(is_quantized()),
-            State::Ready(var) => *var = variable(&moved(var, device)?)?,
+            State::Ready(var) => *var = variable(&moved(&Raw::constant(var), device)?)?,
         }
         Ok(())
     }
@@ -25,7 +25,7 @@ impl Parameter {
     /// Returns a parameter on the device that shares nothing with this one.
     pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
         let copy = match &*self.read() {
-            State::Ready(var) => Self::of_var(variable(&copied(var, device)?)?),
+            State::Ready(var) => Self::of_var(variable(&copied(&Raw::constant(var), device)?)?),
             State::Lazy { spec, .. } => Self::waiting(Some(device.clone()), spec.clone()),
             State::Quantized(_) if !device.is_cpu() => return Err(is_quantized()),
             State::Quantized(values) => Self::from_state(State::Quantized(values.clone())),
@@ -54,7 +54,7 @@ impl Parameter {
         let mut state = self.write();
         match &mut *state {
             State::Ready(var) if var.dtype().is_float() => {
-                *var = variable(&var.to_dtype(dtype)?)?;
+                *var = variable(&Raw::constant(var).to_dtype(dtype)?)?;
             }
             State::Lazy {
                 spec: Some(spec), ..

@@ -21,10 +21,10 @@ impl Parameter {
     }
 
     /// Returns the values as a constant, also if they are quantized.
-    pub(in crate::nn) fn base_values(&self) -> Result<Raw> {
+    pub(crate) fn base_values(&self) -> Result<Raw> {
         match self.quantized() {
             Some(values) => Ok(values.tensor()?),
-            None => Ok(self.try_var()?.as_detached_tensor()),
+            None => Ok(self.try_var()?.as_detached_tensor().into()),
         }
     }
 }

@@ -2,13 +2,12 @@
 //!
 //! A layer reports its output with [`passed`]. The time and the memory since the previous report count for this
 //! layer. So what a model's own `forward` computes between two layers counts for the second one. The output is
-//! [marked](mark_output): a backward pass notes when it comes to a mark, and what follows until the next mark
+//! [marked](crate::tape::Node::mark): a backward pass notes when it comes to a mark, and what follows until the next mark
 //! counts for the layer.
 
 use super::row::{Cost, Layers, Row};
 use crate::nn::{Parameter, Parameters, state_of};
 use crate::notebook::{Show, at_end_of_cell, display, is_profiled};
-use crate::ops::mark_output;
 use crate::ops::profile::{self, Counters};
 use crate::tensor::Tensor;
 use std::cell::RefCell;
@@ -154,7 +153,9 @@ impl Clock {
         let measured = &mut self.layers[index];
         measured.row = Row::of(layer, output.dims());
         measured.cost.calls += 1;
-        mark_output(output.raw(), self.number + index as u64);
+        if let Some(node) = output.raw().node() {
+            node.mark(self.number + index as u64);
+        }
         self.previous = Some(index);
         self.go_on();
     }

@@ -2,7 +2,7 @@
 
 use super::Show;
 use crate::device::DeviceExt;
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Candle, Raw, Tensor};
 use candle_core::Var;
 
 impl Show for Tensor {
@@ -19,15 +19,15 @@ impl Show for Tensor {
 }
 
 /// A Candle tensor is shown as one of Taper's.
-impl Show for Raw {
+impl Show for Candle {
     fn show_text(&self) -> String {
-        Tensor::from_raw_ref(self).show_text()
+        Tensor::from(Raw::constant(self)).show_text()
     }
 }
 
 impl Show for Var {
     fn show_text(&self) -> String {
-        Tensor::from_raw_ref(self).show_text()
+        self.as_tensor().show_text()
     }
 }
 

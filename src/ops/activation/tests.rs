@@ -1,5 +1,6 @@
 use super::*;
 use crate::ops::testing::{Operation, compare, variable};
+use crate::tape::foreign;
 use crate::tensor::{randn, tensor};
 
 /// Values and derivatives at ±1.5, against the formulas in double precision.
@@ -67,11 +68,13 @@ fn the_kernels_agree_with_candle() {
     let softplus = |x: &Raw| softplus_with_candle(x, 2.0, 1.0);
     let functions: [(&str, As, WithCandle); 9] = [
         ("relu", relu_as, relu_with_candle),
-        ("sigmoid", sigmoid_as, candle_nn::ops::sigmoid),
+        ("sigmoid", sigmoid_as, |x| {
+            foreign(&[x], |x| candle_nn::ops::sigmoid(&x[0]))
+        }),
         ("tanh", tanh_as, Raw::tanh),
         ("gelu", gelu_as, gelu_with_candle),
         ("gelu_tanh", gelu_tanh_as, gelu_tanh_with_candle),
-        ("silu", silu_as, Raw::silu),
+        ("silu", silu_as, |x| foreign(&[x], |x| x[0].silu())),
         ("hardswish", hardswish_as, hardswish_with_candle),
         ("mish", mish_as, mish_with_candle),
         (

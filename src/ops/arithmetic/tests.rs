@@ -131,7 +131,7 @@ fn comparisons_agree_with_candle() {
         let want = a.raw().cmp(b.broadcast_as((30, 70)).raw(), op).unwrap();
         assert_eq!(got.to_vec2::<u8>().unwrap(), want.to_vec2::<u8>().unwrap());
         let got = compare_number(op, a.raw(), 1.into()).unwrap();
-        let want = a.raw().cmp(1f32, op).unwrap();
+        let want = a.as_candle().cmp(1f32, op).unwrap();
         assert_eq!(got.to_vec2::<u8>().unwrap(), want.to_vec2::<u8>().unwrap());
     }
     let x = tensor(&[1_i64 << 53, 1, 2]);

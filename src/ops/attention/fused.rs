@@ -7,7 +7,6 @@
 
 use super::mask::{AttentionMask, Reach};
 use super::pairs::attention;
-use crate::ops::autograd::gradients_of_composed;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Held, Places, Recorded, Upstream, record,
 };
@@ -21,6 +20,7 @@ use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::finite::{all_finite, is_finite};
 use crate::ops::profile;
 use crate::ops::softmax::softmax_in_place;
+use crate::tape::gradients_of_composed;
 use crate::tensor::Raw;
 use candle_core::{Result, Shape};
 use std::mem::MaybeUninit;

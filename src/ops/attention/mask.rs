@@ -365,5 +365,5 @@ pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Raw, steps: usize) -> 
     }
     let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
     let steps = Raw::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
-    steps.broadcast_lt(&lengths)
+    steps.values().broadcast_lt(&lengths).map(Raw::from)
 }

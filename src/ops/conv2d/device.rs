@@ -6,14 +6,14 @@
 //! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
 
 use crate::device::{Windows, add_bias, of_patches, patches};
-use crate::ops::engine::autograd::second_derivatives;
-use crate::tensor::Raw;
+use crate::tape::{self, Backward, Downstream, Upstream};
+use crate::tensor::{Candle, Raw};
 use candle_core::backend::{BackendDevice, BackendStorage};
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape};
 
 /// Returns whether [`convolve`] can compute the convolution of `x`.
 pub(super) fn suits(x: &Raw) -> bool {
-    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal() && !second_derivatives()
+    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal()
 }
 
 /// Returns the convolution of `x` `(batch, channels, height, width)` with `weight` and `bias`. The windows are those of
@@ -27,12 +27,25 @@ pub(super) fn convolve(
 ) -> Result<Raw> {
     let (x, weight) = (x.contiguous()?, weight.contiguous()?);
     let convolution = Convolution { windows, groups };
-    match bias {
-        Some(bias) => x.apply_op3(&weight, &bias.contiguous()?, convolution),
-        None => x.apply_op2(&weight, convolution),
-    }
+    let back = || Back {
+        convolution,
+        x: x.values().clone(),
+        weight: weight.values().clone(),
+    };
+    Ok(match bias {
+        Some(bias) => {
+            let bias = bias.contiguous()?;
+            let y = x.apply_op3_no_bwd(&weight, &bias, &convolution)?;
+            tape::record(y.values().clone(), &[&x, &weight, &bias], back)
+        }
+        None => {
+            let y = x.apply_op2_no_bwd(&weight, &convolution)?;
+            tape::record(y.values().clone(), &[&x, &weight], back)
+        }
+    })
 }
 
+#[derive(Clone, Copy)]
 struct Convolution {
     windows: Windows,
     groups: usize,
@@ -104,12 +117,18 @@ impl Convolution {
         Ok((y, self.shape(of_x.dims(), of_weight.dims())))
     }
 
-    fn gradients(&self, x: &Raw, weight: &Raw, gradient: &Raw) -> Result<[Option<Raw>; 2]> {
+    fn gradients(
+        &self,
+        x: &Candle,
+        weight: &Candle,
+        gradient: &Candle,
+        wanted: [bool; 3],
+    ) -> Result<[Option<Candle>; 2]> {
         let [batch, rows, depth] = self.sizes(x.dims(), weight.dims());
         let (groups, outputs) = (self.groups, self.windows.outputs());
         let g = (gradient.contiguous()?).reshape((batch * groups, rows, outputs))?;
         let of_x = || {
-            let weight = weight.detach().reshape((1, groups, rows, depth))?;
+            let weight = weight.reshape((1, groups, rows, depth))?;
             let weight = weight.broadcast_as((batch, groups, rows, depth))?;
             let weight = match groups {
                 1 => weight.squeeze(1)?,
@@ -121,27 +140,47 @@ impl Convolution {
             of_patches(&self.windows, &columns, x.dims())
         };
         let of_weight = || {
-            let columns = patches(&self.windows, &x.detach())?;
+            let columns = patches(&self.windows, x)?;
             let columns = columns.reshape((batch * groups, depth, outputs))?;
             let products = g.matmul(&columns.transpose(1, 2)?)?;
             let products = products.reshape((batch, groups * rows * depth))?;
             products.sum(0)?.reshape(weight.dims())
         };
-        let of_x = x.track_op().then(of_x).transpose()?;
-        let of_weight = weight.track_op().then(of_weight).transpose()?;
+        let of_x = wanted[0].then(of_x).transpose()?;
+        let of_weight = wanted[1].then(of_weight).transpose()?;
         Ok([of_x, of_weight])
     }
 
     /// Returns the sums over the pixels, as a product with ones: Candle's sum over several dimensions has a block of
     /// threads for each channel only.
-    fn of_bias(&self, gradient: &Raw) -> Result<Raw> {
+    fn of_bias(&self, gradient: &Candle) -> Result<Candle> {
         let (batch, channels, ..) = gradient.dims4()?;
         let outputs = self.windows.outputs();
         let g = gradient
             .contiguous()?
             .reshape((batch * channels, outputs))?;
-        let ones = Raw::ones((outputs, 1), g.dtype(), g.device())?;
+        let ones = Candle::ones((outputs, 1), g.dtype(), g.device())?;
         g.matmul(&ones)?.reshape((batch, channels))?.sum(0)
+    }
+}
+
+struct Back {
+    convolution: Convolution,
+    x: Candle,
+    weight: Candle,
+}
+
+impl Backward for Back {
+    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
+        [wanted[1], wanted[0], false]
+    }
+
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (g, wanted) = (upstream.gradient, upstream.wanted);
+        let of = &self.convolution;
+        let [of_x, of_weight] = of.gradients(&self.x, &self.weight, g, wanted)?;
+        let of_bias = wanted[2].then(|| of.of_bias(g)).transpose()?;
+        Ok([of_x, of_weight, of_bias].map(|gradient| gradient.map(Raw::from)))
     }
 }
 
@@ -169,17 +208,6 @@ impl CustomOp2 for Convolution {
         of_weight: &Layout,
     ) -> Result<(candle_core::CudaStorage, Shape)> {
         self.on_gpu(x, of_x, weight, of_weight)
-    }
-
-    fn bwd(
-        &self,
-        x: &Raw,
-        weight: &Raw,
-        _: &Raw,
-        gradient: &Raw,
-    ) -> Result<(Option<Raw>, Option<Raw>)> {
-        let [of_x, of_weight] = self.gradients(x, weight, gradient)?;
-        Ok((of_x, of_weight))
     }
 }
 
@@ -215,21 +243,5 @@ impl CustomOp3 for Convolution {
         let (mut y, shape) = self.on_gpu(x, of_x, weight, of_weight)?;
         add_bias::on_gpu(&mut y, self.windows.outputs(), bias, of_bias)?;
         Ok((y, shape))
-    }
-
-    fn bwd(
-        &self,
-        x: &Raw,
-        weight: &Raw,
-        bias: &Raw,
-        _: &Raw,
-        gradient: &Raw,
-    ) -> Result<(Option<Raw>, Option<Raw>, Option<Raw>)> {
-        let [of_x, of_weight] = self.gradients(x, weight, gradient)?;
-        let of_bias = bias
-            .track_op()
-            .then(|| self.of_bias(gradient))
-            .transpose()?;
-        Ok((of_x, of_weight, of_bias))
     }
 }

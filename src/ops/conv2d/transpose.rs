@@ -10,6 +10,7 @@ use crate::error::explain;
 use crate::ops::dispatch::run;
 use crate::ops::engine::dispatch_dtype;
 use crate::ops::{Pair, check, profile};
+use crate::tape::foreign;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
@@ -130,7 +131,9 @@ fn with_candle(
     let (xs, weights) = (x.chunk(spec.groups, 1)?, weight.chunk(spec.groups, 0)?);
     let parts = xs.iter().zip(&weights).map(|(x, weight)| {
         let (x, weight) = (x.contiguous()?, weight.contiguous()?);
-        x.conv_transpose2d(&weight, padding, added, stride, dilation)
+        foreign(&[&x, &weight], |x| {
+            x[0].conv_transpose2d(&x[1], padding, added, stride, dilation)
+        })
     });
     let y = Raw::cat(&parts.collect::<Result<Vec<_>>>()?, 1)?;
     plus_bias(y, bias)

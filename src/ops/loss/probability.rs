@@ -121,9 +121,10 @@ impl ElementLoss for Probability {
     }
 
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let log = y_hat.log()?.maximum(-100f64)?;
-        let rest = (1.0 - y_hat)?.log()?.maximum(-100f64)?;
-        ((y * log)? + ((1.0 - y)? * rest)?)?.neg()
+        let at_least = |x: &Raw| x.maximum(&(x.zeros_like()? - 100.0)?);
+        let log = at_least(&y_hat.log()?)?;
+        let rest = at_least(&y_hat.affine(-1.0, 1.0)?.log()?)?;
+        ((y * log)? + (y.affine(-1.0, 1.0)? * rest)?)?.neg()
     }
 
     fn recorded(self, x: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {

@@ -160,7 +160,7 @@ fn cholesky(x: &Tensor) -> Tensor {
         let values = Tensor::from_raw(values)
             .to_dtype(x.dtype())
             .to_device(x.device());
-        customized(x, &values, Box::new(gradient_of_cholesky))
+        Ok(customized(x, &values, Box::new(gradient_of_cholesky)))
     })
 }
 

@@ -97,7 +97,8 @@ impl Tensor {
         /// Returns values of the standard normal distribution, of the same shape and type, on the same device.
         pub fn randn_like(&self) -> Tensor = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
         /// Applies one of Candle's modules.
-        pub fn apply(&self, module: &impl candle_core::Module) -> Tensor = module.forward(self.raw()).or_raise().into();
+        pub fn apply(&self, module: &impl candle_core::Module) -> Tensor =
+            crate::tape::foreign(&[self.raw()], |x| module.forward(&x[0])).or_raise().into();
 
         /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
         /// does.

@@ -7,9 +7,9 @@
 //! would be uploaded in every step.
 
 use super::plane::Pool2dSpec;
-use crate::device::{Sums, Windows, maxima};
-use crate::ops::engine::autograd::second_derivatives;
+use crate::device::{Windows, indices_of_maxima, of_picked, of_sums, picked, sums};
 use crate::ops::pair::Pair;
+use crate::tape::first_order;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
 
@@ -17,7 +17,13 @@ use candle_core::{DType, Result};
 /// other values.
 pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     if suits_windows(x) {
-        return maxima(&windows(x, spec)?, x);
+        let windows = windows(x, spec)?;
+        let indices = indices_of_maxima(&windows, x)?;
+        let y = picked(&windows, x, &indices)?;
+        let shape = x.dims().to_vec();
+        return Ok(first_order(y, &[x], "max_pool2d", move |g| {
+            of_picked(&windows, g, &indices, &shape)
+        }));
     }
     reduce(&views(x, spec, f64::NEG_INFINITY)?, |max, x| {
         let (new, old) = (x.detach(), max.detach());
@@ -28,7 +34,12 @@ pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
 
 pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     if suits_windows(x) {
-        return Sums(windows(x, spec)?).of(x)? / spec.kernel.product() as f64;
+        let windows = windows(x, spec)?;
+        let shape = x.dims().to_vec();
+        let y = (sums(&windows, x)? / spec.kernel.product() as f64)?;
+        return Ok(first_order(y, &[x], "avg_pool2d", move |g| {
+            of_sums(&windows, &(g / spec.kernel.product() as f64)?, &shape)
+        }));
     }
     let views = views(x, spec, 0.0)?;
     reduce(&views, |sum, x| sum + x)? / views.len() as f64
@@ -36,7 +47,7 @@ pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
 
 /// Returns whether Taper's kernels for GPUs can compute with the images. They write an index as `u32`.
 fn suits_windows(x: &Raw) -> bool {
-    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal() && !second_derivatives()
+    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal()
 }
 
 fn windows(x: &Raw, spec: Pool2dSpec) -> Result<Windows> {

@@ -11,6 +11,7 @@ use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::tape::foreign;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::marker::PhantomData;
@@ -52,14 +53,14 @@ fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {
         |x| {
             let last = x[0].rank() - 1;
             let lines = x[0].transpose(dim, last)?.contiguous()?;
-            lines.cumsum(last)?.transpose(dim, last)
+            foreign(&[&lines], |x| x[0].cumsum(last))?.transpose(dim, last)
         },
     )
 }
 
 fn of_integers(x: &Raw, dim: usize) -> Result<Raw> {
     if !x.device().is_cpu() {
-        return x.cumsum(dim);
+        return x.values().cumsum(dim).map(Raw::from);
     }
     let columns = x.dims()[dim + 1..].iter().product::<usize>();
     let mut sums: Vec<i64> = x.flatten_all()?.to_vec1()?;
@@ -177,7 +178,8 @@ mod tests {
             let kernel = move |x: &[Raw]| cumulative(&x[0], dim.into());
             let candle = move |x: &[Raw]| {
                 let lines = x[0].transpose(dim, 2)?.contiguous()?;
-                lines.cumsum(2)?.transpose(dim, 2)?.contiguous()
+                let sums = foreign(&[&lines], |x| x[0].cumsum(2))?;
+                sums.transpose(dim, 2)?.contiguous()
             };
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });

@@ -124,12 +124,7 @@ pub(super) fn reduced_shape(x: &Raw, dims: &[usize], keepdim: bool) -> Vec<usize
 }
 
 /// Returns the sums along dimensions, divided by a number.
-pub(in crate::ops) fn sum_over(
-    x: &Raw,
-    dims: &[usize],
-    keepdim: bool,
-    divisor: f64,
-) -> Result<Raw> {
+pub(crate) fn sum_over(x: &Raw, dims: &[usize], keepdim: bool, divisor: f64) -> Result<Raw> {
     let shape = reduced_shape(x, dims, keepdim);
     if x.elem_count() == 0 {
         let zeros = Raw::zeros(shape, x.dtype(), x.device())?;

@@ -3,7 +3,6 @@
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
 use super::steps;
-use crate::ops::autograd::gradients_of_composed;
 use crate::ops::engine::autograd::{Backward, Downstream, Held, Recorded, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -11,6 +10,7 @@ use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, zeros};
+use crate::tape::gradients_of_composed;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::take;

@@ -7,6 +7,7 @@ use crate::ops::engine::autograd::{
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use crate::tape::foreign;
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
 use std::marker::PhantomData;
@@ -28,7 +29,7 @@ fn flipped(x: &Raw, dims: &Axes) -> Result<Raw> {
     let dims = dims.of(&"flip", x)?;
     match has_kernel(&[x]) && x.elem_count() > 0 && !dims.is_empty() {
         true => dispatch_dtype!(x, forward(x, &Rows::of(x.dims(), &dims))),
-        false => x.contiguous()?.flip(&dims),
+        false => foreign(&[&x.contiguous()?], |x| x[0].flip(&dims)),
     }
 }
 

@@ -154,7 +154,7 @@ pub(super) fn added(values: &Raw, indices: &Raw, shape: &[usize], dim: usize) ->
     }
     let rule = move |_: &Tensor, g: &Tensor| g.gather(Tensor::from_raw_ref(&indices), dim);
     let (values, sums) = (Tensor::from_raw(values), Tensor::from_raw(sums));
-    customized(&values, &sums, Box::new(rule)).map(Raw::from)
+    Ok(customized(&values, &sums, Box::new(rule)).into())
 }
 
 fn added_on_cpu<T: Element>(

@@ -4,6 +4,7 @@ use crate::error::attempt;
 use crate::ops::broadcast::broadcast_shape;
 use crate::ops::testing::{compare, variable};
 use crate::ops::{embedding, flip, gather, index_select, where_cond};
+use crate::tape::foreign;
 use crate::tensor::{Tensor, arange, ones, rand, randint, randn, tensor, zeros};
 use candle_core::DType;
 
@@ -82,7 +83,7 @@ fn the_kernels_of_indices_agree_with_candle() {
             };
             let candle = move |x: &[Raw]| match name {
                 "gather" => x[0].contiguous()?.gather(&raw, dim),
-                "flip" => x[0].contiguous()?.flip(&[0, dim.max(1)]),
+                "flip" => foreign(&[&x[0].contiguous()?], |x| x[0].flip(&[0, dim.max(1)])),
                 _ => x[0].contiguous()?.index_select(&raw, dim),
             };
             Some((inputs, Box::new(kernel), Box::new(candle)))

@@ -152,7 +152,7 @@ impl Fit<'_> {
             return Ok(cause);
         }
         for entry in state_of(self.model) {
-            if !all_finite(entry.parameter.try_var()?.as_tensor())? {
+            if !all_finite(&entry.parameter.base_values()?)? {
                 return Ok(Cause::Parameter(entry.name));
             }
         }

@@ -1,25 +1,13 @@
 //! Elements at chosen positions of a tensor, and those added there, recorded: each is the backward pass of the other.
 
-use super::views::View;
 use super::{Backward, Downstream, Recorded, Upstream, record};
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::strided::{in_order, in_order_of};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{Result, Shape};
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// Computes the base's gradient from a view's gradient, recorded.
-pub(in crate::ops) fn gradient_of_base(view: &View, gradient: &Raw) -> Result<Raw> {
-    let is_whole =
-        view.count() == view.base.elem_count() && view.strides == in_order_of(&view.dims);
-    if is_whole && gradient.is_contiguous() {
-        return gradient.reshape(&view.base);
-    }
-    let positions = view.positions().collect();
-    Places::new(positions, &view.dims, view.base.dims()).add(gradient)
-}
 
 /// The positions of the elements of a tensor, such as a view, in another one.
 #[derive(Clone)]

@@ -1,16 +1,15 @@
-//! The memory that the graphs of tensors hold until they are dropped.
+//! How much memory the graph of a tensor holds.
 
-use super::held::Held;
-use super::node::{LINKS, Link, Node, Source, link_of, lock};
-use crate::tensor::{Raw, storage_address};
-use candle_core::{CpuStorage, Storage, TensorId};
-use std::cell::OnceCell;
+use super::{Node, Rule, address};
+use crate::tensor::{Candle, Raw, storage_address};
+use candle_core::{CpuStorage, Storage};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// The most nodes that are visited.
+/// The most nodes that are visited. A graph that is larger is counted in part, so that the answer comes soon.
 const MOST: usize = 50_000;
 
-/// The memory that graphs hold.
+/// What the graphs of tensors hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     pub(crate) bytes: usize,
@@ -20,105 +19,65 @@ pub(crate) struct Graph {
     pub(crate) is_part: bool,
 }
 
-/// Returns the memory that the graphs of some tensors hold together, besides the values of these tensors and of
-/// parameters. Memory that several nodes share counts once. On a GPU, constants that a node saves do not count.
+/// Returns what the graphs of tensors hold, without the memory of these tensors and of variables.
 pub(crate) fn graph_of(tensors: &[Raw]) -> Graph {
-    let mut walk = Walk::default();
-    let own: HashSet<usize> = tensors.iter().map(storage_address).collect();
     let with_graph = |x: &&Raw| x.track_op() && !x.is_variable();
-    for x in tensors.iter().filter(with_graph) {
-        walk.tensor(x);
-    }
-    while walk.visited < MOST
-        && let Some(link) = walk.open.pop()
+    let mut own: HashSet<usize> = tensors.iter().map(|x| storage_address(x)).collect();
+    let mut held = Held::default();
+    let mut seen = HashSet::new();
+    let roots = tensors.iter().filter(with_graph);
+    let mut open: Vec<&Arc<Node>> = roots.filter_map(Raw::node).collect();
+    while seen.len() < MOST
+        && let Some(node) = open.pop()
     {
-        if walk.seen.insert(link.address()) {
-            walk.visited += 1;
-            walk.node(&link.node);
+        if !seen.insert(address(node)) {
+            continue;
+        }
+        for input in &node.inputs {
+            input.values.iter().for_each(|x| held.values(x));
+            match &input.node {
+                Some(node) if node.is_variable() => {
+                    own.extend(input.values.iter().map(storage_address))
+                }
+                node => open.extend(node),
+            }
+        }
+        node.output.iter().for_each(|y| held.values(y));
+        if let Rule::Operation(backward) = &node.rule {
+            backward.hold(&mut held);
         }
     }
-    let counts = |address: &usize| !own.contains(address) && !walk.variables.contains(address);
-    let storages = walk.storages.iter();
-    let storages = storages.filter(|(address, _)| counts(address));
+    let storages = held.storages.iter();
+    let counted = storages.filter(|(address, _)| !own.contains(address));
     Graph {
-        bytes: walk.held.bytes + storages.map(|(_, size)| size).sum::<usize>(),
+        bytes: held.bytes + counted.map(|(_, size)| size).sum::<usize>(),
         tensors: tensors.iter().filter(with_graph).count(),
-        is_part: !walk.open.is_empty(),
+        is_part: !open.is_empty(),
     }
 }
 
-/// A walk through the nodes of graphs.
+/// The memory that operations hold.
 #[derive(Default)]
-struct Walk {
+pub(crate) struct Held {
     /// The bytes of each storage, by its address.
     storages: HashMap<usize, usize>,
-    /// The storages of variables.
-    variables: HashSet<usize>,
-    held: Held,
-    seen: HashSet<usize>,
-    open: Vec<Link>,
-    visited: usize,
-    /// The results of Candle's operations that were visited.
-    of_candle: HashSet<TensorId>,
-    /// The kernels by the memory of their outputs, which views share.
-    owners: OnceCell<HashMap<usize, Link>>,
+    /// The bytes outside of tensors.
+    bytes: usize,
 }
 
-impl Walk {
-    fn node(&mut self, node: &Node) {
-        for source in &node.sources {
-            match source {
-                Source::Constant => {}
-                Source::Kernel(link, _) => self.open.push(link.clone()),
-                Source::Tensor(x, _) => self.tensor(x),
-            }
-        }
-        node.inputs.iter().flatten().for_each(|x| self.tensor(x));
-        if let Some(output) = node.saved_output() {
-            self.tensor(&output);
-        }
-        node.op.hold(&mut self.held);
-        for x in std::mem::take(&mut self.held.tensors) {
-            self.tensor(&x);
-        }
+impl Held {
+    /// Adds a tensor.
+    pub(crate) fn tensor(&mut self, x: &Raw) {
+        self.values(x.values());
     }
 
-    /// Adds the values of a tensor, and goes on to what computed it.
-    fn tensor(&mut self, x: &Raw) {
-        self.values(x);
-        if !x.track_op() || x.is_variable() {
-            return;
-        }
-        let owner = link_of(x).or_else(|| self.owner(x));
-        if owner.is_some() {
-            self.open.extend(owner);
-        } else if self.visited < MOST && self.of_candle.insert(x.id()) {
-            // An operation of Candle's.
-            let nodes = x.sorted_nodes();
-            self.visited += nodes.len();
-            for x in nodes {
-                self.values(x);
-                self.open.extend(link_of(x));
-            }
-        }
+    /// Adds values that are not in a tensor.
+    pub(crate) fn slice<T>(&mut self, values: &[T]) {
+        self.bytes += size_of_val(values);
     }
 
-    /// Returns the kernel whose output a view shows.
-    fn owner(&self, view: &Raw) -> Option<Link> {
-        let owners = self.owners.get_or_init(|| {
-            let links = lock(&LINKS);
-            let owners = links.values();
-            let owners = owners.map(|(link, values)| (storage_address(values), link.clone()));
-            owners.collect()
-        });
-        owners.get(&storage_address(view)).cloned()
-    }
-
-    fn values(&mut self, x: &Raw) {
+    pub(super) fn values(&mut self, x: &Candle) {
         let (storage, _) = x.storage_and_layout();
-        if x.is_variable() {
-            self.variables.insert(std::ptr::from_ref(&*storage).addr());
-        }
         let count = match &*storage {
             Storage::Cpu(values) => count_of(values),
             _ => x.elem_count(),
@@ -141,7 +100,6 @@ fn count_of(values: &CpuStorage) -> usize {
         _ => 0,
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +143,8 @@ mod tests {
         let before = bytes(&[&x]);
         let y = GELU.forward(&x);
         // The derivative, and the input for second derivatives.
-        assert!(bytes(&[&y]) - before >= 2 * 100 * 1000 * 4);
+        let held = bytes(&[&y]) - before;
+        assert!(held >= 2 * 100 * 1000 * 4, "{held}, {before}");
         let lstm = LSTM::new(8, 50);
         let (y, _) = lstm.forward(&randn((30, 4, 8)), None);
         assert!(bytes(&[&y]) > 30 * 4 * 50 * 4 * 6, "{}", bytes(&[&y]));

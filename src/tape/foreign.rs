@@ -1,0 +1,85 @@
+//! What code for Candle computes: its layers, and tensors with a graph of Candle's.
+
+use super::{Backward, Downstream, Held, Key, Recorded, Upstream, are_tracked, operation};
+use crate::error::explain;
+use crate::tensor::{Candle, Raw, is_grad_enabled};
+use candle_core::{Result, Var};
+use std::sync::Arc;
+
+/// Returns what `compute` computes from the inputs with Candle. Gradients flow to the inputs and to variables of Candle's.
+pub(crate) fn foreign(
+    inputs: &[&Raw],
+    compute: impl FnOnce(&[Candle]) -> Result<Candle>,
+) -> Result<Raw> {
+    let leaf = |x: &&Raw| match are_tracked(&[x]) {
+        true => Ok(Var::from_tensor(x.values())?.into_inner()),
+        false => Ok(x.values().clone()),
+    };
+    let leaves = inputs.iter().map(leaf).collect::<Result<Vec<Candle>>>()?;
+    let y = compute(&leaves)?;
+    Ok(of_candle(y, inputs, leaves))
+}
+
+/// Returns a tensor with the graph of Candle's that it has, if any.
+pub(crate) fn from_candle(y: Candle) -> Raw {
+    match y.is_variable() {
+        true => Raw::leaf(&y, Arc::default()),
+        false => of_candle(y, &[], vec![]),
+    }
+}
+
+fn of_candle(y: Candle, inputs: &[&Raw], leaves: Vec<Candle>) -> Raw {
+    match is_grad_enabled() && y.track_op() {
+        true => operation(y.detach(), inputs, Box::new(Foreign { y, leaves })),
+        false => y.detach().into(),
+    }
+}
+
+/// The backward pass of Candle's graph.
+struct Foreign {
+    y: Candle,
+    /// What stands for the inputs in the graph.
+    leaves: Vec<Candle>,
+}
+
+impl Backward for Foreign {
+    fn takes_views(&self) -> bool {
+        true
+    }
+
+    fn hold(&self, held: &mut Held) {
+        for x in self.y.sorted_nodes() {
+            held.values(x);
+        }
+    }
+
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let mut gradients = (&self.y * upstream.gradient.values())?
+            .sum_all()?
+            .backward()?;
+        let mut of_inputs = [None, None, None];
+        for (of_input, leaf) in of_inputs.iter_mut().zip(&self.leaves) {
+            *of_input = gradients.remove(leaf).map(|x| x.detach().into());
+        }
+        let ids: Vec<_> = gradients.get_ids().copied().collect();
+        for id in ids {
+            if let Some(gradient) = gradients.get_id(id) {
+                let gradient = gradient.detach().into();
+                upstream.pass()?.add_to_leaf(Key::Variable(id), gradient)?;
+            }
+        }
+        Ok(of_inputs)
+    }
+
+    fn recorded(&self, _: &Recorded<'_>) -> Result<Downstream> {
+        Err(explain(
+            format_args!(
+                "second derivatives do not flow through an operation of Candle's, whose output has the shape {:?} and the type {}",
+                self.y.dims(),
+                self.y.dtype().as_str()
+            ),
+            "They flow through Taper's operations",
+        )
+        .into())
+    }
+}

@@ -1,0 +1,191 @@
+//! The backward pass of an operation: constants, or recorded operations.
+
+use super::{Held, Pass};
+use crate::error::explain;
+use crate::tensor::{Raw, Tensor};
+use candle_core::{Error, Result, bail};
+use std::cell::OnceCell;
+
+/// The backward pass of an operation.
+pub(crate) trait Backward: Send + Sync + 'static {
+    /// Returns whether the rule needs the output, which is kept only then.
+    fn needs_output(&self) -> bool {
+        false
+    }
+
+    /// Returns whether [`backward`](Backward::backward) takes a gradient that is not contiguous, such as that of a
+    /// sum: one value again and again.
+    fn takes_views(&self) -> bool {
+        false
+    }
+
+    /// Adds the memory that the operation holds for the backward pass, besides the inputs that it
+    /// [keeps](Backward::keeps) and its output.
+    fn hold(&self, _held: &mut Held) {}
+
+    /// Returns whether the rule is composed of other operations.
+    fn is_composed(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the operation is the sigmoid function.
+    fn is_sigmoid(&self) -> bool {
+        false
+    }
+
+    /// Returns the gradients of the inputs that are [wanted](Upstream::wanted), as constants. An operation whose rule
+    /// has no kernel computes them as [`recorded`](Backward::recorded) does.
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        self.recorded(&upstream.with_operations())
+    }
+
+    /// Returns which inputs the rule needs besides what the operation has saved itself. They are kept. If it names only
+    /// inputs that the operation saves as well, this needs no memory.
+    fn keeps(&self) -> [bool; 3] {
+        [false; 3]
+    }
+
+    /// Returns on the values of which inputs the gradients that are wanted depend: those that it
+    /// [keeps](Backward::keeps), unless it has another way to save them. If one of them has changed since, the
+    /// gradients would be wrong.
+    fn reads(&self, _wanted: [bool; 3]) -> [bool; 3] {
+        self.keeps()
+    }
+
+    /// Returns the gradients that are wanted, computed with operations that are recorded themselves, so that the
+    /// gradients have gradients.
+    fn recorded(&self, _: &Recorded<'_>) -> Result<Downstream> {
+        Err(no_second_derivative(std::any::type_name::<Self>()))
+    }
+}
+
+/// Returns an error that names the operation, from the name of its type.
+pub(crate) fn no_second_derivative(of: &str) -> Error {
+    let path = of.split('<').next().unwrap_or(of);
+    let path = path.strip_prefix("taper::ops::").unwrap_or(path);
+    let operation = path.rsplit_once("::").map_or(path, |(module, _)| module);
+    explain(
+        format_args!("{operation}: this operation has no second derivatives"),
+        "Compute it with operations that have them: + - * /, functions of each element, sums, matmul, linear, softmax, conv2d",
+    ).into()
+}
+
+/// The gradients of the inputs: those that are wanted. With further inputs, the rule adds them by [`Upstream::add`].
+pub(crate) type Downstream = [Option<Raw>; 3];
+
+/// What a rule computes constants from.
+pub(crate) struct Upstream<'a> {
+    /// The gradient of the output, contiguous unless [`takes_views`](Backward::takes_views).
+    pub(crate) gradient: &'a Raw,
+    /// Whether the gradient of each input is needed.
+    pub(crate) wanted: [bool; 3],
+    /// The inputs that the operation [keeps](Backward::keeps).
+    pub(super) inputs: &'a [Option<Raw>; 3],
+    pub(super) output: Option<&'a Raw>,
+    pub(super) pass: Option<&'a Pass>,
+}
+
+static NOTHING: [Option<Raw>; 3] = [None, None, None];
+
+impl<'a> Upstream<'a> {
+    /// Returns the arguments for a rule that needs neither inputs nor the output.
+    pub(crate) fn of(gradient: &'a Raw, wanted: [bool; 3]) -> Self {
+        Upstream {
+            gradient,
+            wanted,
+            inputs: &NOTHING,
+            output: None,
+            pass: None,
+        }
+    }
+
+    /// Returns the output, which is saved if [`needs_output`](Backward::needs_output).
+    pub(crate) fn output(&self) -> Result<&'a Raw> {
+        match self.output {
+            Some(output) => Ok(output),
+            None => bail!("kernel: the output was not saved"),
+        }
+    }
+
+    /// The backward pass, to which a rule adds the gradients of variables that are not its inputs.
+    pub(crate) fn pass(&self) -> Result<&'a Pass> {
+        match self.pass {
+            Some(pass) => Ok(pass),
+            None => bail!("expected a backward pass"),
+        }
+    }
+
+    fn with_operations(self) -> Recorded<'a> {
+        Recorded {
+            gradient: self.gradient,
+            wanted: self.wanted,
+            inputs: self.inputs,
+            saved_output: self.output,
+            tracked_output: &|| None,
+            output: OnceCell::new(),
+        }
+    }
+}
+
+/// What a rule computes gradients from with operations.
+pub(crate) struct Recorded<'a> {
+    /// The gradient of the output, which may have a graph; contiguous unless
+    /// [`takes_views`](Backward::takes_views).
+    pub(crate) gradient: &'a Raw,
+    /// Whether the gradient of each input is needed.
+    pub(crate) wanted: [bool; 3],
+    /// The inputs that the operation [keeps](Backward::keeps), with their graphs.
+    pub(crate) inputs: &'a [Option<Raw>; 3],
+    pub(crate) saved_output: Option<&'a Raw>,
+    /// Returns the output with its graph.
+    pub(super) tracked_output: &'a dyn Fn() -> Option<Raw>,
+    pub(super) output: OnceCell<Raw>,
+}
+
+impl<'a> Recorded<'a> {
+    /// Returns the gradient of the output, to compute with.
+    pub(crate) fn g(&self) -> &'a Tensor {
+        Tensor::from_raw_ref(self.gradient)
+    }
+
+    /// Returns an input that the operation keeps, with its graph.
+    pub(crate) fn input(&self, i: usize) -> Result<&'a Raw> {
+        match &self.inputs[i] {
+            Some(input) => Ok(input),
+            None => bail!("kernel: the input {i} was not kept"),
+        }
+    }
+
+    /// Returns an input as [`input`](Self::input) does, to compute with.
+    pub(crate) fn x(&self, i: usize) -> Result<&'a Tensor> {
+        self.input(i).map(Tensor::from_raw_ref)
+    }
+
+    /// Returns the output, with its graph, to compute with.
+    pub(crate) fn output(&self) -> Result<&Tensor> {
+        let output = match (self.output.get(), self.saved_output) {
+            (Some(output), _) => output,
+            (None, Some(saved)) => {
+                let tracked = (self.tracked_output)().unwrap_or_else(|| saved.clone());
+                self.output.get_or_init(|| tracked)
+            }
+            (None, None) => bail!("kernel: the output was not saved"),
+        };
+        Ok(Tensor::from_raw_ref(output))
+    }
+
+    /// Returns the gradients that the kernel computes, as constants.
+    pub(crate) fn constants(&self, back: &dyn Backward) -> Result<Downstream> {
+        let gradient = match back.takes_views() {
+            true => self.gradient.detach(),
+            false => self.gradient.detach().contiguous()?,
+        };
+        back.backward(Upstream {
+            gradient: &gradient,
+            wanted: self.wanted,
+            inputs: self.inputs,
+            output: self.saved_output,
+            pass: None,
+        })
+    }
+}

@@ -1,0 +1,470 @@
+//! Candle's operations, each with the rule of its gradient, for what has no kernel: other devices, 16 bits, integers.
+
+use super::raw::Raw;
+use super::value::Candle;
+use crate::ops::{contiguous_raw, sum_over};
+use crate::tape::{Downstream, Recorded, composed, linear};
+use candle_core::op::CmpOp;
+use candle_core::scalar::{TensorOrScalar, TensorScalar};
+use candle_core::shape::{Dim, Dims};
+use candle_core::{CustomOp1, CustomOp2, CustomOp3, DType, Device, Result};
+use std::ops::{Add, Div, Mul, Sub};
+
+impl Raw {
+    /// Returns values that were computed from this tensor, with the rule for its gradient.
+    fn computed(
+        &self,
+        values: Candle,
+        rule: impl Fn(&Raw, &Recorded<'_>) -> Result<Raw> + Send + Sync + 'static,
+    ) -> Raw {
+        composed(values, &[self], move |up| {
+            Ok([Some(rule(up.gradient, up)?), None, None])
+        })
+    }
+
+    /// Returns what a linear operation has computed from this tensor, with its adjoint.
+    fn mapped(
+        &self,
+        values: Candle,
+        adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
+    ) -> Raw {
+        linear(values, &[self], move |g, _| {
+            Ok([Some(adjoint(g)?), None, None])
+        })
+    }
+}
+
+/// Computes the gradients that are wanted.
+fn of_two(
+    [a, b, _]: [bool; 3],
+    first: impl FnOnce() -> Result<Raw>,
+    second: impl FnOnce() -> Result<Raw>,
+) -> Result<Downstream> {
+    Ok([
+        a.then(first).transpose()?,
+        b.then(second).transpose()?,
+        None,
+    ])
+}
+
+/// Functions of each element.
+macro_rules! of_each {
+    ($($name:ident |$g:ident, $x:ident, $y:ident| $rule:expr;)*) => {
+        impl Raw {$(
+            pub(crate) fn $name(&self) -> Result<Raw> {
+                Ok(self.computed(self.values().$name()?, |$g, up| {
+                    let ($x, $y) = (up.input(0)?, up.output()?.raw());
+                    let _ = ($x, $y);
+                    $rule
+                }))
+            }
+        )*}
+    };
+}
+
+of_each! {
+    exp |g, x, y| g * y;
+    log |g, x, y| g / x;
+    sin |g, x, y| g * x.cos()?;
+    cos |g, x, y| (g * x.sin()?)?.neg();
+    sqr |g, x, y| g * (x * 2.0)?;
+    sqrt |g, x, y| (g / y)? * 0.5;
+    recip |g, x, y| (g * y.sqr()?)?.neg();
+    neg |g, x, y| g.neg();
+    abs |g, x, y| g * x.sign()?;
+    tanh |g, x, y| g - (g * y.sqr()?)?;
+    relu |g, x, y| x.gt(&x.zeros_like()?)?.where_cond(g, &g.zeros_like()?);
+    erf |g, x, y| g * ((x.sqr()?.neg()?.exp()?) * std::f64::consts::FRAC_2_SQRT_PI)?;
+    floor |g, x, y| g.zeros_like();
+    ceil |g, x, y| g.zeros_like();
+    round |g, x, y| g.zeros_like();
+    sign |g, x, y| g.zeros_like();
+}
+
+/// Operations on two tensors of one shape.
+macro_rules! of_pairs {
+    ($($name:ident |$g:ident, $a:ident, $b:ident| $of_a:expr, $of_b:expr;)*) => {
+        impl Raw {$(
+            pub(crate) fn $name(&self, other: &Raw) -> Result<Raw> {
+                let values = self.values().$name(other.values())?;
+                Ok(composed(values, &[self, other], |up| {
+                    let ($g, $a, $b) = (up.gradient, up.input(0)?, up.input(1)?);
+                    let _ = ($a, $b);
+                    of_two(up.wanted, || $of_a, || $of_b)
+                }))
+            }
+        )*}
+    };
+}
+
+of_pairs! {
+    add |g, a, b| Ok(g.clone()), Ok(g.clone());
+    sub |g, a, b| Ok(g.clone()), g.neg();
+    mul |g, a, b| g * b, g * a;
+    div |g, a, b| g / b, ((g * a)? / b.sqr()?)?.neg();
+    maximum |g, a, b| share(g, a, b), share(g, b, a);
+    minimum |g, a, b| share(g, b, a), share(g, a, b);
+    matmul |g, a, b| g.matmul(&b.t()?), a.t()?.matmul(g);
+}
+
+/// Equal values share the gradient.
+fn share(g: &Raw, a: &Raw, b: &Raw) -> Result<Raw> {
+    let half = a.eq(b)?.where_cond(&(g * 0.5)?, g)?;
+    a.lt(b)?.where_cond(&g.zeros_like()?, &half)
+}
+
+macro_rules! broadcast {
+    ($($name:ident $op:ident;)*) => {
+        impl Raw {$(
+            pub(crate) fn $name(&self, other: &Raw) -> Result<Raw> {
+                let shape = self.shape().broadcast_shape_binary_op(other.shape(), stringify!($name))?;
+                self.broadcast_as(&shape)?.$op(&other.broadcast_as(&shape)?)
+            }
+        )*}
+    };
+}
+
+broadcast! {
+    broadcast_add add;
+    broadcast_sub sub;
+    broadcast_mul mul;
+    broadcast_div div;
+    broadcast_maximum maximum;
+    broadcast_minimum minimum;
+}
+
+macro_rules! operator {
+    ($($trait:ident $name:ident |$n:ident| $mul:expr, $add:expr;)*) => {$(
+        operator!(impl $trait $name: &Raw, &Raw);
+        operator!(impl $trait $name: &Raw, Raw);
+        operator!(impl $trait $name: Raw, &Raw);
+        operator!(impl $trait $name: Raw, Raw);
+
+        impl $trait<f64> for &Raw {
+            type Output = Result<Raw>;
+
+            fn $name(self, $n: f64) -> Result<Raw> {
+                self.affine($mul, $add)
+            }
+        }
+
+        impl $trait<f64> for Raw {
+            type Output = Result<Raw>;
+
+            fn $name(self, $n: f64) -> Result<Raw> {
+                self.affine($mul, $add)
+            }
+        }
+    )*};
+    (impl $trait:ident $name:ident: $a:ty, $b:ty) => {
+        impl $trait<$b> for $a {
+            type Output = Result<Raw>;
+
+            fn $name(self, other: $b) -> Result<Raw> {
+                Raw::$name(&self, &other)
+            }
+        }
+    };
+}
+
+operator! {
+    Add add |n| 1.0, n;
+    Sub sub |n| 1.0, -n;
+    Mul mul |n| n, 0.0;
+    Div div |n| 1.0 / n, 0.0;
+}
+
+/// What has no gradient.
+macro_rules! constants {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+        impl Raw {$(
+            pub(crate) fn $name(&self, $($argument: $type),*) -> Result<Raw> {
+                self.values().$name($($argument),*).map(Raw::from)
+            }
+        )*}
+    };
+}
+
+constants! {
+    zeros_like();
+    ones_like();
+    argmax(dim: usize);
+    argmin(dim: usize);
+    arg_sort_last_dim(ascending: bool);
+}
+
+impl TensorOrScalar for &Raw {
+    fn to_tensor_scalar(self) -> Result<TensorScalar> {
+        self.values().to_tensor_scalar()
+    }
+}
+
+/// Comparisons with a tensor of the same shape, or with a number.
+macro_rules! comparisons {
+    ($($name:ident)*) => {
+        impl Raw {$(
+            pub(crate) fn $name(&self, other: impl TensorOrScalar) -> Result<Raw> {
+                self.values().$name(other).map(Raw::from)
+            }
+        )*}
+    };
+}
+
+comparisons!(eq ne lt le gt ge);
+
+impl Raw {
+    pub(crate) fn cmp(&self, other: &Raw, op: CmpOp) -> Result<Raw> {
+        self.values().cmp(other.values(), op).map(Raw::from)
+    }
+
+    pub(crate) fn affine(&self, mul: f64, add: f64) -> Result<Raw> {
+        let values = self.values().affine(mul, add)?;
+        Ok(self.mapped(values, move |g| g.affine(mul, 0.0)))
+    }
+
+    pub(crate) fn powf(&self, exponent: f64) -> Result<Raw> {
+        let values = self.values().powf(exponent)?;
+        Ok(self.computed(values, move |g, up| {
+            g * (up.input(0)?.powf(exponent - 1.0)? * exponent)?
+        }))
+    }
+
+    /// Returns a copy with the elements one after the other in memory.
+    pub(crate) fn contiguous(&self) -> Result<Raw> {
+        contiguous_raw(self)
+    }
+
+    /// Returns a copy in memory of its own.
+    pub(crate) fn force_contiguous(&self) -> Result<Raw> {
+        Ok(self.mapped(self.values().force_contiguous()?, |g| Ok(g.clone())))
+    }
+
+    pub(crate) fn to_dtype(&self, dtype: DType) -> Result<Raw> {
+        let own = self.dtype();
+        if own == dtype {
+            return Ok(self.clone());
+        }
+        let values = self.values().to_dtype(dtype)?;
+        match own.is_float() && dtype.is_float() {
+            true => Ok(self.mapped(values, move |g| g.to_dtype(own))),
+            false => Ok(values.into()),
+        }
+    }
+
+    pub(crate) fn to_device(&self, device: &Device) -> Result<Raw> {
+        if self.device().same_device(device) {
+            return Ok(self.clone());
+        }
+        let values = self.values().to_device(device)?;
+        let own = self.device().clone();
+        Ok(self.mapped(values, move |g| g.to_device(&own)))
+    }
+
+    pub(crate) fn sum_keepdim<D: Dims>(&self, dims: D) -> Result<Raw> {
+        let dims = dims.to_indexes(self.shape(), "sum")?;
+        let values = self.values().sum_keepdim(&dims[..])?;
+        let shape = self.shape().clone();
+        Ok(self.mapped(values, move |g| g.broadcast_as(&shape)))
+    }
+
+    pub(crate) fn sum<D: Dims>(&self, dims: D) -> Result<Raw> {
+        let dims = dims.to_indexes(self.shape(), "sum")?;
+        self.sum_keepdim(&dims[..])?.without(&dims)
+    }
+
+    pub(crate) fn sum_all(&self) -> Result<Raw> {
+        let dims: Vec<usize> = (0..self.rank()).collect();
+        self.sum(dims)
+    }
+
+    pub(crate) fn mean_keepdim<D: Dims>(&self, dims: D) -> Result<Raw> {
+        let dims = dims.to_indexes(self.shape(), "mean")?;
+        let count: usize = dims.iter().map(|dim| self.dims()[*dim]).product();
+        self.sum_keepdim(&dims[..])? / count as f64
+    }
+
+    pub(crate) fn mean<D: Dims>(&self, dims: D) -> Result<Raw> {
+        let dims = dims.to_indexes(self.shape(), "mean")?;
+        self.mean_keepdim(&dims[..])?.without(&dims)
+    }
+
+    pub(crate) fn mean_all(&self) -> Result<Raw> {
+        self.sum_all()? / self.elem_count() as f64
+    }
+
+    fn without(&self, dims: &[usize]) -> Result<Raw> {
+        let sizes = self.dims().iter().enumerate();
+        let kept = sizes.filter(|(dim, _)| !dims.contains(dim));
+        let shape: Vec<usize> = kept.map(|(_, size)| *size).collect();
+        self.reshape(shape)
+    }
+
+    /// Returns the sums over the dimensions along which `shape` was broadcast to the shape of this tensor.
+    pub(crate) fn sum_to(&self, shape: &[usize]) -> Result<Raw> {
+        let new = self.rank() - shape.len();
+        let is_summed = |dim: &usize| *dim < new || shape[*dim - new] != self.dims()[*dim];
+        let dims: Vec<usize> = (0..self.rank()).filter(is_summed).collect();
+        match dims.is_empty() {
+            true => Ok(self.clone()),
+            false => sum_over(self, &dims, false, 1.0)?.reshape(shape),
+        }
+    }
+
+    pub(crate) fn max_keepdim<D: Dim>(&self, dim: D) -> Result<Raw> {
+        self.extreme(self.values().max_keepdim(dim)?)
+    }
+
+    pub(crate) fn min_keepdim<D: Dim>(&self, dim: D) -> Result<Raw> {
+        self.extreme(self.values().min_keepdim(dim)?)
+    }
+
+    pub(crate) fn max<D: Dim>(&self, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "max")?;
+        self.max_keepdim(dim)?.squeeze(dim)
+    }
+
+    pub(crate) fn min<D: Dim>(&self, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "min")?;
+        self.min_keepdim(dim)?.squeeze(dim)
+    }
+
+    /// The gradient goes to each element that is the extreme.
+    fn extreme(&self, values: Candle) -> Result<Raw> {
+        Ok(self.computed(values, |g, up| {
+            let (x, y) = (up.input(0)?, up.output()?.raw());
+            let is_extreme = x.eq(&y.detach().broadcast_as(x.shape())?)?;
+            let g = g.broadcast_as(x.shape())?;
+            is_extreme.where_cond(&g, &g.zeros_like()?)
+        }))
+    }
+
+    /// Returns elements of `a` where this mask is not 0, and of `b` elsewhere.
+    pub(crate) fn where_cond(&self, a: &Raw, b: &Raw) -> Result<Raw> {
+        let values = self.values().where_cond(a.values(), b.values())?;
+        let mask = self.detach();
+        Ok(linear(values, &[a, b], move |g, wanted| {
+            let zero = g.zeros_like()?;
+            of_two(
+                wanted,
+                || mask.where_cond(g, &zero),
+                || mask.where_cond(&zero, g),
+            )
+        }))
+    }
+
+    pub(crate) fn index_select<D: Dim>(&self, indices: &Raw, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "index_select")?;
+        let values = self.values().index_select(indices.values(), dim)?;
+        let (indices, shape) = (indices.detach(), self.shape().clone());
+        Ok(self.mapped(values, move |g| {
+            let zeros = Raw::zeros(&shape, g.dtype(), g.device())?;
+            zeros.index_add(&indices, &g.contiguous()?, dim)
+        }))
+    }
+
+    pub(crate) fn index_add<D: Dim>(&self, indices: &Raw, source: &Raw, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "index_add")?;
+        let values = self.values();
+        let values = values.index_add(indices.values(), source.values(), dim)?;
+        let indices = indices.detach();
+        Ok(linear(values, &[self, source], move |g, wanted| {
+            of_two(
+                wanted,
+                || Ok(g.clone()),
+                || g.contiguous()?.index_select(&indices, dim),
+            )
+        }))
+    }
+
+    pub(crate) fn gather<D: Dim>(&self, indices: &Raw, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "gather")?;
+        let values = self.values().gather(indices.values(), dim)?;
+        let (indices, shape) = (indices.detach(), self.shape().clone());
+        Ok(self.mapped(values, move |g| {
+            let zeros = Raw::zeros(&shape, g.dtype(), g.device())?;
+            zeros.scatter_add(&indices, &g.contiguous()?, dim)
+        }))
+    }
+
+    pub(crate) fn scatter_add<D: Dim>(&self, indices: &Raw, source: &Raw, dim: D) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "scatter_add")?;
+        let values = self.values();
+        let values = values.scatter_add(indices.values(), source.values(), dim)?;
+        let indices = indices.detach();
+        Ok(linear(values, &[self, source], move |g, wanted| {
+            of_two(
+                wanted,
+                || Ok(g.clone()),
+                || g.contiguous()?.gather(&indices, dim),
+            )
+        }))
+    }
+
+    pub(crate) fn pad_with_zeros<D: Dim>(
+        &self,
+        dim: D,
+        before: usize,
+        after: usize,
+    ) -> Result<Raw> {
+        let dim = dim.to_index(self.shape(), "pad_with_zeros")?;
+        let values = self.values().pad_with_zeros(dim, before, after)?;
+        let len = self.dim(dim)?;
+        Ok(self.mapped(values, move |g| g.narrow(dim, before, len)))
+    }
+
+    pub(crate) fn cat<A: AsRef<Raw>, D: Dim>(parts: &[A], dim: D) -> Result<Raw> {
+        let values: Vec<&Candle> = parts.iter().map(|x| x.as_ref().values()).collect();
+        let dim = match values.first() {
+            Some(first) => dim.to_index(first.shape(), "cat")?,
+            None => 0,
+        };
+        let mut joined = Raw::from(Candle::cat(&values, dim)?);
+        // Each part adds a node, because an operation has up to three inputs.
+        let mut start = 0;
+        for part in parts.iter().map(AsRef::as_ref) {
+            let (from, len) = (start, part.dim(dim)?);
+            start += len;
+            joined = linear(
+                joined.values().clone(),
+                &[&joined, part],
+                move |g, wanted| of_two(wanted, || Ok(g.clone()), || g.narrow(dim, from, len)),
+            );
+        }
+        Ok(joined)
+    }
+
+    pub(crate) fn stack<A: AsRef<Raw>, D: Dim>(parts: &[A], dim: D) -> Result<Raw> {
+        let dim = match parts.first() {
+            Some(first) => dim.to_index_plus_one(first.as_ref().shape(), "stack")?,
+            None => 0,
+        };
+        let parts = parts.iter().map(|x| x.as_ref().unsqueeze(dim));
+        Raw::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
+    }
+
+    pub(crate) fn apply_op1_no_bwd<C: CustomOp1>(&self, operation: &C) -> Result<Raw> {
+        self.values().apply_op1_no_bwd(operation).map(Raw::from)
+    }
+
+    pub(crate) fn apply_op2_no_bwd<C: CustomOp2>(&self, b: &Raw, operation: &C) -> Result<Raw> {
+        let values = self.values().apply_op2_no_bwd(b.values(), operation)?;
+        Ok(values.into())
+    }
+
+    pub(crate) fn apply_op3_no_bwd<C: CustomOp3>(
+        &self,
+        b: &Raw,
+        c: &Raw,
+        operation: &C,
+    ) -> Result<Raw> {
+        let values = self.values();
+        let values = values.apply_op3_no_bwd(b.values(), c.values(), operation)?;
+        Ok(values.into())
+    }
+}
+
+impl AsRef<Raw> for Raw {
+    fn as_ref(&self) -> &Raw {
+        self
+    }
+}
