@@ -12,24 +12,29 @@
 mod composed;
 mod foreign;
 mod graph;
+mod node;
 mod rule;
 mod sum;
+#[cfg(test)]
+mod tests;
+mod version;
 mod view;
 
 pub(crate) use composed::{composed, first_order, gradients_of_composed, linear};
 pub(crate) use foreign::{foreign, from_candle};
 pub(crate) use graph::{Graph, Held, graph_of};
-pub(crate) use rule::{Backward, Downstream, Recorded, Upstream, no_second_derivative};
+pub(crate) use rule::{Backward, Downstream, Upstream, no_second_derivative};
+pub(crate) use version::{Version, check_unchanged, now};
 pub(crate) use view::View;
 
 use crate::error::explain;
-use crate::ops::{in_order, profile};
+use crate::ops::profile;
 use crate::tensor::{Candle, Raw, is_grad_enabled, with_recording};
-use candle_core::{Error, Result, TensorId};
-use std::cell::{OnceCell, RefCell};
+use candle_core::{Result, TensorId};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 use sum::Sum;
 use view::Place;
 
@@ -77,33 +82,6 @@ enum Rule {
     Leaf(Arc<Version>),
     View(View, Option<Place>),
     Operation(Box<dyn Backward>),
-}
-
-/// When the values of a variable have changed in place. A backward pass must not compute with newer values than the loss.
-#[derive(Default)]
-pub(crate) struct Version {
-    changed_at: AtomicU64,
-    /// The path in the model, if it is known.
-    path: OnceLock<Arc<str>>,
-}
-
-/// How many changes of variables there have been.
-static CHANGES: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the time, counted in changes of variables.
-pub(crate) fn now() -> u64 {
-    CHANGES.load(Relaxed)
-}
-
-impl Version {
-    /// Notes that the values of the variable with this path have changed.
-    pub(crate) fn change(&self, path: Option<&Arc<str>>) {
-        if let Some(path) = path {
-            self.path.get_or_init(|| path.clone());
-        }
-        self.changed_at
-            .store(CHANGES.fetch_add(1, Relaxed) + 1, Relaxed);
-    }
 }
 
 /// Returns a tensor with a node if gradients flow to one of the inputs, which are recorded with it.
@@ -169,31 +147,6 @@ impl Node {
         matches!(self.rule, Rule::Leaf(_))
     }
 
-    /// Returns whether a kernel has computed the output.
-    #[cfg(test)]
-    pub(crate) fn is_of_kernel(&self) -> bool {
-        matches!(&self.rule, Rule::Operation(backward) if !backward.is_composed())
-    }
-
-    /// Returns whether a tensor, or what it is a view of, is the output of the sigmoid function.
-    pub(crate) fn is_sigmoid(&self) -> bool {
-        match &self.rule {
-            Rule::Leaf(_) => false,
-            Rule::View(..) => self.input(0).is_some_and(|input| input.is_sigmoid()),
-            Rule::Operation(backward) => backward.is_sigmoid(),
-        }
-    }
-
-    /// Keeps the gradient in each backward pass.
-    pub(crate) fn retain(&self) {
-        self.is_retained.store(true, Relaxed);
-    }
-
-    /// Marks the output: [`came_to`](profile::came_to) gets the mark when a backward pass comes to it.
-    pub(crate) fn mark(&self, mark: u64) {
-        self.mark.store(mark, Relaxed);
-    }
-
     fn input(&self, i: usize) -> Option<&Arc<Node>> {
         self.inputs.get(i)?.node.as_ref()
     }
@@ -201,66 +154,6 @@ impl Node {
     fn wanted(&self) -> [bool; 3] {
         [0, 1, 2].map(|i| self.input(i).is_some())
     }
-
-    /// Returns whether the tensor shares the memory of a variable.
-    fn is_variable(&self) -> bool {
-        self.variable().is_some()
-    }
-
-    /// Returns the variable whose memory the tensor shares, and its version.
-    fn variable(&self) -> Option<(&Node, &Version)> {
-        match &self.rule {
-            Rule::Leaf(version) => Some((self, version)),
-            Rule::View(..) => self.input(0)?.variable(),
-            Rule::Operation(_) => None,
-        }
-    }
-
-    /// Returns an error if a variable that the rule reads has changed since.
-    fn check_versions(&self, backward: &dyn Backward) -> Result<()> {
-        if self.recorded_at == now() {
-            return Ok(());
-        }
-        let reads = backward.reads(self.wanted());
-        for (i, _) in reads.into_iter().enumerate().filter(|(_, reads)| *reads) {
-            if let Some((leaf, version)) = self.input(i).and_then(|input| input.variable())
-                && version.changed_at.load(Relaxed) > self.recorded_at
-            {
-                return Err(changed_variable(leaf, version));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns an error if a variable from which `loss` is computed has changed after this time.
-pub(crate) fn check_unchanged(loss: &Raw, since: u64) -> Result<()> {
-    let Some(root) = loss.node() else {
-        return Ok(());
-    };
-    for node in sorted(root, &HashSet::new()) {
-        if let Rule::Leaf(version) = &node.rule
-            && version.changed_at.load(Relaxed) > since
-        {
-            return Err(changed_variable(&node, version));
-        }
-    }
-    Ok(())
-}
-
-fn changed_variable(leaf: &Node, version: &Version) -> Error {
-    let name = match version.path.get() {
-        Some(path) => format!("the parameter {path}"),
-        None => "a parameter".to_owned(),
-    };
-    explain(
-        format_args!(
-            "backward: {name} of shape {:?} has changed since the loss was computed with it",
-            leaf.shape
-        ),
-        "Compute the loss again after a step of the optimiser or a call of set(…), or call backward() before it",
-    )
-    .into()
 }
 
 /// The gradients of the leaves, and of the tensors whose gradients are kept.
@@ -321,15 +214,7 @@ fn walk(root: &Arc<Node>, of_loss: Raw, options: &Options) -> Result<Gradients> 
     }
     profile::came_to(0);
     for (key, sum) in pass.leaves.into_inner() {
-        let sum = sum.into_raw();
-        kept.insert(
-            key,
-            if options.with_graph {
-                sum
-            } else {
-                in_order(&sum)?
-            },
-        );
+        kept.insert(key, sum.into_raw().contiguous()?);
     }
     Ok(kept)
 }
@@ -424,54 +309,28 @@ impl Pass {
         backward: &dyn Backward,
         gradient: &Raw,
     ) -> Result<Downstream> {
-        let values = |i: usize| node.inputs.get(i)?.values.clone();
-        if !self.with_graph {
-            return backward.backward(Upstream {
-                gradient,
-                wanted: node.wanted(),
-                inputs: &[0, 1, 2].map(|i| values(i).map(Raw::from)),
-                output: node.output.clone().map(Raw::from).as_ref(),
-                pass: Some(self),
-            });
-        }
-        let input = |i| Some(Raw::of(values(i)?, node.input(i).cloned()));
-        let output = node.output.clone();
-        backward.recorded(&Recorded {
+        let with_node = |node: Option<&Arc<Node>>| node.filter(|_| self.with_graph).cloned();
+        let input = |i: usize| {
+            let input = node.inputs.get(i)?;
+            Some(Raw::of(
+                input.values.clone()?,
+                with_node(input.node.as_ref()),
+            ))
+        };
+        let output = node
+            .output
+            .clone()
+            .map(|y| Raw::of(y, with_node(Some(node))));
+        let upstream = Upstream {
             gradient,
             wanted: node.wanted(),
             inputs: &[0, 1, 2].map(input),
-            saved_output: node.output.clone().map(Raw::from).as_ref(),
-            tracked_output: &|| output.clone().map(|y| Raw::with_node(y, node.clone())),
-            output: OnceCell::new(),
-        })
-    }
-}
-
-thread_local! {
-    /// What was in the nodes that are being dropped on this thread.
-    static DROPPED: RefCell<Option<Vec<(Inputs, Rule)>>> = const { RefCell::new(None) };
-}
-
-/// Drops the nodes of the inputs after this one, not within it: a long graph would need too much stack.
-impl Drop for Node {
-    fn drop(&mut self) {
-        let rule = std::mem::replace(&mut self.rule, Rule::Leaf(Arc::default()));
-        let content = (std::mem::take(&mut self.inputs), rule);
-        let is_first = DROPPED.try_with(|all| match &mut *all.borrow_mut() {
-            Some(all) => {
-                all.push(content);
-                false
-            }
-            all => {
-                *all = Some(vec![content]);
-                true
-            }
-        });
-        if is_first == Ok(true) {
-            while let Some(next) = DROPPED.with_borrow_mut(|all| all.as_mut().and_then(Vec::pop)) {
-                drop(next);
-            }
-            DROPPED.set(None);
+            output: output.as_ref(),
+            pass: Some(self),
+        };
+        match self.with_graph {
+            true => backward.recorded(&upstream),
+            false => backward.backward(&upstream),
         }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) use fixed::Fixed;
 pub(super) use planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
@@ -236,7 +236,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
@@ -274,7 +274,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let Layout {
             batch,
             channels,

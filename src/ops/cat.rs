@@ -1,9 +1,7 @@
 //! Tensors joined along a dimension.
 
 use super::check;
-use super::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, record,
-};
+use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -176,7 +174,7 @@ impl Backward for Back {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (mut parts, mut start) = ([None, None, None], 0);
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
@@ -191,7 +189,7 @@ impl Backward for Back {
         Ok(parts)
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (mut parts, mut start) = ([None, None, None], 0);
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
             if upstream.wanted[i] {

@@ -1,6 +1,6 @@
 //! A tensor with its elements one after the other in memory.
 
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::dispatch_dtype;
 use super::engine::simd::Element;
 use super::engine::strided::elements;
@@ -49,11 +49,7 @@ impl Backward for Back {
         true
     }
 
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
-        Ok([Some(gradient.clone()), None, None])
-    }
-
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         Ok([Some(upstream.gradient.clone()), None, None])
     }
 }

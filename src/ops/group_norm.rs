@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::batch_norm::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -222,7 +222,7 @@ impl<T: Element> Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let gradient = upstream.gradient;
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
@@ -254,7 +254,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let Sizes { channels, area, .. } = self.sizes;
         let (x, g) = (upstream.x(0)?, upstream.g());
         let rows = |x: &Tensor| x.reshape((self.statistics.len(), ()));

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -232,7 +232,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
             (upstream.gradient, upstream.wanted);
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
@@ -263,7 +263,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, weight, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
         let normal = Normal::of(x, -1, self.rule.centre, self.rule.eps.to_f64());
         let features = weight.dims1();

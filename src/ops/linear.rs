@@ -2,7 +2,7 @@
 
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -121,7 +121,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
             (upstream.gradient, upstream.wanted);
         let (outs, ins) = self.weight.dims2()?;
@@ -158,7 +158,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, weight) = (upstream.x(0)?, upstream.x(1)?);
         let (outs, ins) = weight.dims2();
         let g = upstream.g().reshape(((), outs)); // (rows, outs)

@@ -3,7 +3,7 @@
 use super::broadcast::common_shape;
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -167,7 +167,7 @@ impl<T> Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [a_wanted, b_wanted, _]) = (upstream.gradient, upstream.wanted);
         let views = (
             CpuView::of(&self.a.tensor)?,
@@ -219,7 +219,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (a, b, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
         let [a_wanted, b_wanted, _] = upstream.wanted;
         let of_a = a_wanted.then(|| g.matmul(&b.t()).into());

@@ -240,7 +240,7 @@ struct Back {
 }
 
 impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let [outputs, inputs] = self.weight.dims();
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<f32>()?;

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, of_first, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -126,14 +126,14 @@ struct Back {
 }
 
 impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         fn back<T: Element>(gradient: &Raw, angles: &Angles) -> Result<Downstream> {
             of_first(rotated::<T>(gradient, angles)?, gradient.shape())
         }
         dispatch_dtype!(gradient, back(gradient, &self.angles.opposite()))
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let angles = self.angles.clone();
         linear(self, upstream, move |x| rotate_as(&"rotate", x, &angles))
     }

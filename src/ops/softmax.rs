@@ -3,9 +3,7 @@
 mod columns;
 
 use super::check;
-use super::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
-};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
@@ -207,8 +205,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
-        let (gradient, output) = (upstream.gradient, upstream.output()?);
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?.raw());
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
         let count = row_length(output);
@@ -221,7 +219,7 @@ impl<T: Element> Backward for Back<T> {
         of_first(of_x, gradient.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let of_x = columns::recorded_gradient(upstream.g(), upstream.output()?, -1, self.log);
         Ok([Some(of_x.into()), None, None])
     }

@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, of_first, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
 use super::engine::scratch::with_scratch;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -149,14 +149,14 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let count = self.shape.iter().product();
         let of_x = Resampling::<T>::of(&self.taps).adjoint(view.as_slice::<T>()?, count);
         of_first(of_x, &self.shape[..])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let taps = self.taps.clone();
         linear(self, upstream, move |x| forward::<T>(x, taps.clone()))
     }

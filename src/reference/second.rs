@@ -5,7 +5,7 @@ use crate::error::attempt;
 use crate::nn::{BatchNorm2d, GroupNorm, Layer, ParametersExt, evaluating};
 use crate::ops::*;
 use crate::tensor::{Tensor, tensor};
-use candle_core::{DType, Device};
+use candle_core::Device;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const CPU: Device = Device::Cpu;

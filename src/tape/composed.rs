@@ -1,7 +1,7 @@
 //! Rules that are composed of operations.
 
 use super::{
-    Backward, Downstream, Input, Key, Node, Options, Recorded, Rule, Upstream, View, gradients,
+    Backward, Downstream, Input, Key, Node, Options, Rule, Upstream, View, gradients,
     no_second_derivative,
 };
 use crate::tensor::{Candle, Raw};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) fn composed(
     values: Candle,
     inputs: &[&Raw],
-    rule: impl Fn(&Recorded<'_>) -> Result<Downstream> + Send + Sync + 'static,
+    rule: impl Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
 ) -> Raw {
     super::record(values, inputs, || Composed(Box::new(rule)))
 }
@@ -38,7 +38,7 @@ impl Backward for Linear {
         true
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         (self.0)(upstream.gradient, upstream.wanted)
     }
 }
@@ -62,17 +62,17 @@ struct FirstOrder {
 }
 
 impl Backward for FirstOrder {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let of_x = (self.adjoint)(upstream.gradient.values())?;
         Ok([Some(of_x.into()), None, None])
     }
 
-    fn recorded(&self, _: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, _: &Upstream<'_>) -> Result<Downstream> {
         Err(no_second_derivative(self.name))
     }
 }
 
-type Compute = dyn Fn(&Recorded<'_>) -> Result<Downstream> + Send + Sync;
+type Compute = dyn Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync;
 
 struct Composed(Box<Compute>);
 
@@ -93,7 +93,7 @@ impl Backward for Composed {
         [true; 3]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         (self.0)(upstream)
     }
 }
@@ -102,7 +102,7 @@ impl Backward for Composed {
 /// second derivatives. It must not use other tensors that have gradients. The operation must
 /// [keep](Backward::keeps) its inputs.
 pub(crate) fn gradients_of_composed(
-    upstream: &Recorded<'_>,
+    upstream: &Upstream<'_>,
     compute: impl FnOnce(&[Raw]) -> Result<Raw>,
 ) -> Result<Downstream> {
     let mut inputs = vec![];

@@ -1,6 +1,6 @@
 //! What code for Candle computes: its layers, and tensors with a graph of Candle's.
 
-use super::{Backward, Downstream, Held, Key, Recorded, Upstream, are_tracked, operation};
+use super::{Backward, Downstream, Held, Key, Upstream, are_tracked, operation};
 use crate::error::explain;
 use crate::tensor::{Candle, Raw, is_grad_enabled};
 use candle_core::{Result, Var};
@@ -53,7 +53,7 @@ impl Backward for Foreign {
         }
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let mut gradients = (&self.y * upstream.gradient.values())?
             .sum_all()?
             .backward()?;
@@ -65,13 +65,13 @@ impl Backward for Foreign {
         for id in ids {
             if let Some(gradient) = gradients.get_id(id) {
                 let gradient = gradient.detach().into();
-                upstream.pass()?.add_to_leaf(Key::Variable(id), gradient)?;
+                upstream.add_to_leaf(Key::Variable(id), gradient)?;
             }
         }
         Ok(of_inputs)
     }
 
-    fn recorded(&self, _: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, _: &Upstream<'_>) -> Result<Downstream> {
         Err(explain(
             format_args!(
                 "second derivatives do not flow through an operation of Candle's, whose output has the shape {:?} and the type {}",

@@ -1,10 +1,9 @@
 //! The backward pass of an operation: constants, or recorded operations.
 
-use super::{Held, Pass};
+use super::{Held, Key, Pass};
 use crate::error::explain;
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{Error, Result, bail};
-use std::cell::OnceCell;
 
 /// The backward pass of an operation.
 pub(crate) trait Backward: Send + Sync + 'static {
@@ -35,8 +34,8 @@ pub(crate) trait Backward: Send + Sync + 'static {
 
     /// Returns the gradients of the inputs that are [wanted](Upstream::wanted), as constants. An operation whose rule
     /// has no kernel computes them as [`recorded`](Backward::recorded) does.
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
-        self.recorded(&upstream.with_operations())
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        self.recorded(upstream)
     }
 
     /// Returns which inputs the rule needs besides what the operation has saved itself. They are kept. If it names only
@@ -54,7 +53,7 @@ pub(crate) trait Backward: Send + Sync + 'static {
 
     /// Returns the gradients that are wanted, computed with operations that are recorded themselves, so that the
     /// gradients have gradients.
-    fn recorded(&self, _: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, _: &Upstream<'_>) -> Result<Downstream> {
         Err(no_second_derivative(std::any::type_name::<Self>()))
     }
 }
@@ -70,17 +69,18 @@ pub(crate) fn no_second_derivative(of: &str) -> Error {
     ).into()
 }
 
-/// The gradients of the inputs: those that are wanted. With further inputs, the rule adds them by [`Upstream::add`].
+/// The gradients of the inputs: those that are wanted. An operation has up to three.
 pub(crate) type Downstream = [Option<Raw>; 3];
 
-/// What a rule computes constants from.
+/// What a rule computes the gradients from.
 pub(crate) struct Upstream<'a> {
     /// The gradient of the output, contiguous unless [`takes_views`](Backward::takes_views).
     pub(crate) gradient: &'a Raw,
     /// Whether the gradient of each input is needed.
     pub(crate) wanted: [bool; 3],
     /// The inputs that the operation [keeps](Backward::keeps).
-    pub(super) inputs: &'a [Option<Raw>; 3],
+    pub(crate) inputs: &'a [Option<Raw>; 3],
+    /// The output, if the operation [needs](Backward::needs_output) it.
     pub(super) output: Option<&'a Raw>,
     pub(super) pass: Option<&'a Pass>,
 }
@@ -99,56 +99,12 @@ impl<'a> Upstream<'a> {
         }
     }
 
-    /// Returns the output, which is saved if [`needs_output`](Backward::needs_output).
-    pub(crate) fn output(&self) -> Result<&'a Raw> {
-        match self.output {
-            Some(output) => Ok(output),
-            None => bail!("kernel: the output was not saved"),
-        }
-    }
-
-    /// The backward pass, to which a rule adds the gradients of variables that are not its inputs.
-    pub(crate) fn pass(&self) -> Result<&'a Pass> {
-        match self.pass {
-            Some(pass) => Ok(pass),
-            None => bail!("expected a backward pass"),
-        }
-    }
-
-    fn with_operations(self) -> Recorded<'a> {
-        Recorded {
-            gradient: self.gradient,
-            wanted: self.wanted,
-            inputs: self.inputs,
-            saved_output: self.output,
-            tracked_output: &|| None,
-            output: OnceCell::new(),
-        }
-    }
-}
-
-/// What a rule computes gradients from with operations.
-pub(crate) struct Recorded<'a> {
-    /// The gradient of the output, which may have a graph; contiguous unless
-    /// [`takes_views`](Backward::takes_views).
-    pub(crate) gradient: &'a Raw,
-    /// Whether the gradient of each input is needed.
-    pub(crate) wanted: [bool; 3],
-    /// The inputs that the operation [keeps](Backward::keeps), with their graphs.
-    pub(crate) inputs: &'a [Option<Raw>; 3],
-    pub(crate) saved_output: Option<&'a Raw>,
-    /// Returns the output with its graph.
-    pub(super) tracked_output: &'a dyn Fn() -> Option<Raw>,
-    pub(super) output: OnceCell<Raw>,
-}
-
-impl<'a> Recorded<'a> {
     /// Returns the gradient of the output, to compute with.
     pub(crate) fn g(&self) -> &'a Tensor {
         Tensor::from_raw_ref(self.gradient)
     }
 
-    /// Returns an input that the operation keeps, with its graph.
+    /// Returns an input that the operation keeps.
     pub(crate) fn input(&self, i: usize) -> Result<&'a Raw> {
         match &self.inputs[i] {
             Some(input) => Ok(input),
@@ -161,17 +117,20 @@ impl<'a> Recorded<'a> {
         self.input(i).map(Tensor::from_raw_ref)
     }
 
-    /// Returns the output, with its graph, to compute with.
-    pub(crate) fn output(&self) -> Result<&Tensor> {
-        let output = match (self.output.get(), self.saved_output) {
-            (Some(output), _) => output,
-            (None, Some(saved)) => {
-                let tracked = (self.tracked_output)().unwrap_or_else(|| saved.clone());
-                self.output.get_or_init(|| tracked)
-            }
-            (None, None) => bail!("kernel: the output was not saved"),
-        };
-        Ok(Tensor::from_raw_ref(output))
+    /// Returns the output.
+    pub(crate) fn output(&self) -> Result<&'a Tensor> {
+        match self.output {
+            Some(output) => Ok(Tensor::from_raw_ref(output)),
+            None => bail!("kernel: the output was not saved"),
+        }
+    }
+
+    /// Adds the gradient of a variable that is not an input.
+    pub(crate) fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()> {
+        match self.pass {
+            Some(pass) => pass.add_to_leaf(key, gradient),
+            None => bail!("expected a backward pass"),
+        }
     }
 
     /// Returns the gradients that the kernel computes, as constants.
@@ -180,12 +139,11 @@ impl<'a> Recorded<'a> {
             true => self.gradient.detach(),
             false => self.gradient.detach().contiguous()?,
         };
-        back.backward(Upstream {
-            gradient: &gradient,
-            wanted: self.wanted,
-            inputs: self.inputs,
-            output: self.saved_output,
-            pass: None,
+        no_grad(|| {
+            back.backward(&Upstream {
+                gradient: &gradient,
+                ..*self
+            })
         })
     }
 }

@@ -48,10 +48,10 @@ impl CustomOp1 for Across {
 struct Back(Across);
 
 impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let weighted = match self.0.own {
-            0 => gradient.zeros_like()?,
-            own => (gradient * own as f64)?,
+            0 => upstream.gradient.zeros_like()?,
+            own => (upstream.gradient * own as f64)?,
         };
         let sums = weighted.values().apply_op1_no_bwd(&self.0)?;
         let of_x = (sums / self.0.own.max(1) as f64)?;

@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::value::Candle;
 use crate::ops::{contiguous_raw, sum_over};
-use crate::tape::{Downstream, Recorded, composed, linear};
+use crate::tape::{Downstream, Upstream, composed, linear};
 use candle_core::op::CmpOp;
 use candle_core::scalar::{TensorOrScalar, TensorScalar};
 use candle_core::shape::{Dim, Dims};
@@ -15,7 +15,7 @@ impl Raw {
     fn computed(
         &self,
         values: Candle,
-        rule: impl Fn(&Raw, &Recorded<'_>) -> Result<Raw> + Send + Sync + 'static,
+        rule: impl Fn(&Raw, &Upstream<'_>) -> Result<Raw> + Send + Sync + 'static,
     ) -> Raw {
         composed(values, &[self], move |up| {
             Ok([Some(rule(up.gradient, up)?), None, None])

@@ -2,7 +2,7 @@
 
 use crate::ops::broadcast::{Piece, Plan, RUN};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::reduce::sums_along;
 use crate::tensor::{Raw, Tensor};
@@ -80,7 +80,7 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let mut gradients = [None, None, None];
         if upstream.wanted[0] {
             gradients[0] = Some(self.gradient_of::<false>(upstream.gradient)?);
@@ -95,7 +95,7 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         [self.saved[0].is_some(), self.saved[1].is_some(), false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let mut gradients = [None, None, None];
         for i in (0..2).filter(|i| upstream.wanted[*i]) {
             // An operand that is not saved is not used.

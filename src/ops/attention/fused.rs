@@ -7,9 +7,7 @@
 
 use super::mask::{AttentionMask, Reach};
 use super::pairs::attention;
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Places, Recorded, Upstream, record,
-};
+use crate::ops::engine::autograd::{Backward, Downstream, Held, Places, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
@@ -282,7 +280,7 @@ impl<T: Element> Backward for Back<T> {
     }
 
     /// Computes with the weights of all pairs in memory.
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (sizes, shape) = (&self.sizes, upstream.gradient.dims());
         let mut mask = AttentionMask::none();
         mask.reach = sizes.reach;
@@ -306,7 +304,7 @@ impl<T: Element> Backward for Back<T> {
         })
     }
 
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let views = { self.tensors.iter().map(CpuView::of) }.collect::<Result<Vec<_>>>()?;

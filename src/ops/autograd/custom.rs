@@ -1,7 +1,7 @@
 //! Functions with their own backward pass, and those that are computed again in it.
 
 use crate::error::{OrRaise, attempt, explain};
-use crate::tape::{self, Backward, Downstream, Options, Recorded, Upstream, check_unchanged, now};
+use crate::tape::{self, Backward, Downstream, Options, Upstream, check_unchanged, now};
 use crate::tensor::{
     Candle, Raw, Tensor, generator_state, no_grad, restore_generator, with_recording,
 };
@@ -52,7 +52,7 @@ impl Backward for Custom {
         [true, false, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, gradient) = (upstream.x(0)?, upstream.g());
         let of_x = attempt(|| (self.rule)(x, gradient))?;
         match of_x.dims() == x.dims() {
@@ -131,13 +131,13 @@ impl Recompute {
 }
 
 impl Backward for Recompute {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let x = Raw::variable(&self.x)?;
         let y = self.output(x.clone())?;
         let mut found = tape::gradients(&y, upstream.gradient.clone(), &Options::default())?;
         let of_x = x.node().and_then(|node| found.remove(&node.key));
         for (key, gradient) in found {
-            upstream.pass()?.add_to_leaf(key, gradient)?;
+            upstream.add_to_leaf(key, gradient)?;
         }
         Ok([of_x, None, None])
     }

@@ -83,7 +83,7 @@ struct Back {
 }
 
 impl Backward for Back {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let gradient = upstream.gradient.values();
         let sum = sums(gradient)?;
         let products = (sums(&(gradient * &self.centred)?)? - (&self.rest * &sum)?)?;

@@ -8,7 +8,7 @@ use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
 use crate::ops::batch_norm::Fixed;
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Form, Recorded, Third, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Form, Third, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_all};
@@ -103,7 +103,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
             (upstream.gradient, upstream.wanted);
         let (geometry, transposed) = (&self.geometry, self.transposed);
@@ -148,7 +148,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, weight, g) = (upstream.input(0)?, upstream.input(1)?, upstream.gradient);
         let form: Arc<dyn Form> = Arc::new(Convolution::<T> {
             geometry: self.geometry,
@@ -199,7 +199,7 @@ impl<T: Element> Form for Convolution<T> {
             transposed: self.transposed,
             element: PhantomData,
         };
-        let gradients = back.backward(Upstream::of(&in_order(g)?, [by == 0, by == 1, false]))?;
+        let gradients = back.backward(&Upstream::of(&in_order(g)?, [by == 0, by == 1, false]))?;
         let gradient = gradients.into_iter().nth(by).flatten();
         gradient.ok_or_else(|| candle_core::Error::Msg("conv2d: no gradient".into()))
     }

@@ -175,7 +175,7 @@ impl Backward for Back {
         [wanted[1], wanted[0], false]
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (g, wanted) = (upstream.gradient, upstream.wanted);
         let of = &self.convolution;
         let [of_x, of_weight] = of.gradients(&self.x, &self.weight, g, wanted)?;

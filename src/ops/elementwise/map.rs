@@ -4,8 +4,7 @@ use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Recorded, Upstream, are_tracked, no_second_derivative, of_first,
-    record,
+    Backward, Downstream, Held, Upstream, are_tracked, no_second_derivative, of_first, record,
 };
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -221,7 +220,7 @@ impl<T: Element> Backward for Back<T> {
         [self.saved == Saved::Input, false, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let saved = match self.saved {
             Saved::Input => upstream.x(0)?,
             Saved::Output => upstream.output()?,
@@ -237,14 +236,14 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let gradient = upstream.gradient;
         if self.saved == Saved::Identity {
             return Ok([Some(gradient.clone()), None, None]);
         }
         let saved = match (&self.input, self.saved) {
             (Some(input), _) => input,
-            (None, Saved::Output) => upstream.output()?,
+            (None, Saved::Output) => upstream.output()?.raw(),
             (None, _) => gradient,
         };
         let (plan, [g, saved]) = Plan::of(gradient.dims(), [gradient, saved])?;

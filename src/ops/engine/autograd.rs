@@ -9,7 +9,7 @@ pub(in crate::ops) use places::Places;
 pub(crate) use support::has_kernel;
 
 pub(in crate::ops) use crate::tape::{
-    Backward, Downstream, Held, Recorded, Upstream, are_tracked, no_second_derivative,
+    Backward, Downstream, Held, Upstream, are_tracked, no_second_derivative,
 };
 
 use super::memory::keep_freed_memory;

@@ -4,7 +4,7 @@ use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::ops::check;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Recorded, Upstream, has_kernel, no_second_derivative, record,
+    Backward, Downstream, Held, Upstream, has_kernel, no_second_derivative, record,
 };
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -122,7 +122,7 @@ impl<T: Element> Backward for Back<T> {
         held.tensor(&self.y);
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (a, b) = (CpuView::of(&self.y_hat)?, CpuView::of(&self.y)?);
         let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
@@ -148,7 +148,7 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let Some(slopes) = (self.recorded)(upstream.x(0)?, upstream.x(1)?) else {
             return Err(no_second_derivative("loss::elementwise::Back"));
         };

@@ -1,7 +1,7 @@
 //! The loss of each row of logits or log-probabilities, from its class.
 
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Recorded, Upstream, has_kernel, of_first, record,
+    Backward, Downstream, Held, Upstream, has_kernel, of_first, record,
 };
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -230,7 +230,7 @@ impl<T: Element> Backward for Rule<T> {
         held.slice(&self.normalizers);
     }
 
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let logits = self.logits.as_ref().map(CpuView::of).transpose()?;
@@ -264,7 +264,7 @@ impl<T: Element> Backward for Rule<T> {
         [self.logits.is_some(), false, false]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let mut targets = vec![T::ZERO; self.classes.len() * self.count];
         for (class, row) in self
             .classes

@@ -5,7 +5,7 @@ use crate::error::{self, composed, explain};
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, recorded_as};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, recorded_as};
 use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{DType, Device, Result};
 
@@ -125,12 +125,12 @@ impl Backward for Back {
         [true, true, false]
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let [a, x, g] = [&self.a, &self.x, upstream.gradient].map(Tensor::from_raw_ref);
         Ok(no_grad(|| gradients(a, x, g)))
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (a, b) = (upstream.x(0)?, upstream.x(1)?);
         Ok(gradients(a, &solve(a, b), upstream.g()))
     }

@@ -5,7 +5,7 @@
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, linear, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, linear, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -99,7 +99,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         plane_gradients(
             self.plane,
             &self.x,
@@ -110,7 +110,7 @@ impl<T: Element> Backward for Back<T> {
         )
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let plane = self.plane;
         linear(self, upstream, move |x| avg_pool::<T>(x, plane))
     }

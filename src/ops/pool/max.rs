@@ -6,7 +6,7 @@
 
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Places, Recorded, Upstream, are_tracked, record,
+    Backward, Downstream, Held, Places, Upstream, are_tracked, record,
 };
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -232,7 +232,7 @@ impl<T: Element> Backward for Back<T> {
         held.slice(&self.indices);
     }
 
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
             for (g, index) in g.iter().zip(&self.indices[range]) {
                 out[*index as usize] += *g;
@@ -240,7 +240,7 @@ impl<T: Element> Backward for Back<T> {
         })
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let count = self.plane.out_elements();
         let place = |(i, index): (usize, &u32)| i / count * self.plane.elements() + *index as usize;
         let positions = self.indices.iter().enumerate().map(place).collect();

@@ -3,9 +3,7 @@
 use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, linear, of_first, record,
-};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -87,12 +85,12 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let of_x = sums::<T>(gradient, self.dim, true)?;
         of_first(of_x, gradient.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let dim = self.dim;
         linear(self, upstream, move |x| forward::<T>(x, dim))
     }

@@ -9,7 +9,7 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Places, Recorded, Upstream, are_tracked, has_kernel, of_first, record,
+    Backward, Downstream, Places, Upstream, are_tracked, has_kernel, of_first, record,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -339,7 +339,7 @@ impl<T: Element> Backward for BackOfAll<T> {
         [true; 3]
     }
 
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(&self.x)?;
         let values = view.as_slice::<T>()?;
         let counts = map_chunks(values, CHUNK, |values| count(values, self.value));
@@ -353,7 +353,7 @@ impl<T: Element> Backward for BackOfAll<T> {
         of_first(of_x, self.x.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let x: Tensor = self.x.detach().into();
         let value = self.value.to_f64();
         let at = if value.is_nan() {
@@ -385,8 +385,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
-        let (gradient, output) = (upstream.gradient, upstream.output()?);
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?.raw());
         let &Lines { rows, columns, .. } = &self.lines;
         let (g, x, y) = (
             CpuView::of(gradient)?,
@@ -418,7 +418,7 @@ impl<T: Element> Backward for Back<T> {
         of_first(of_x, self.x.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let &Lines { rows, columns, .. } = &self.lines;
         let (x, y) = (CpuView::of(&self.x)?, in_order(upstream.output()?.raw())?);
         let y = CpuView::of(&y)?;

@@ -5,7 +5,7 @@ use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::check::{self, too_large};
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype};
@@ -171,7 +171,7 @@ struct Back {
 
 impl Backward for Back {
     /// Returns a view, in which the gradients are not copied.
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let gradient = gradient.reshape(&self.kept[..])?;
         let of_x = match self.divisor {
             1.0 => gradient,
@@ -180,7 +180,7 @@ impl Backward for Back {
         Ok([Some(of_x.broadcast_as(&self.shape[..])?), None, None])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let of_x = upstream.g().reshape(&self.kept[..]) / self.divisor;
         Ok([Some(of_x.broadcast_as(&self.shape[..]).into()), None, None])
     }

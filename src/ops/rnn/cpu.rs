@@ -3,7 +3,7 @@
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
 use super::steps;
-use crate::ops::engine::autograd::{Backward, Downstream, Held, Recorded, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Held, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
@@ -310,13 +310,13 @@ impl<T: Element> Backward for Run<T> {
         [true; 3]
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         gradients_of_composed(upstream, |inputs| {
             steps::run([&inputs[0], &inputs[1], &inputs[2]], &self.recurrence)
         })
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [_, weight_wanted, state_wanted]) = (upstream.gradient, upstream.wanted);
         let Sizes {
             cell,

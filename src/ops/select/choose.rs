@@ -3,7 +3,7 @@
 use crate::ops::arithmetic::{operands, recorded_sum, sum_to_shape};
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Recorded, Upstream, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Operand, Raw, Tensor};
@@ -93,12 +93,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(
-        &self,
-        Upstream {
-            gradient, wanted, ..
-        }: Upstream<'_>,
-    ) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
         let shape = gradient.dims();
         let of = |i: usize| -> Result<Option<Raw>> {
@@ -116,7 +112,7 @@ impl<T: Element> Backward for Back<T> {
         Ok([of(0)?, of(1)?, None])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let mask = Tensor::from_raw_ref(&self.mask);
         let of = |i: usize| {
             let terms = match i {

@@ -1,9 +1,7 @@
 //! The elements in reverse order.
 
 use super::CHUNK;
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
-};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -108,12 +106,12 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         let of_x = self.rows.flipped::<T>(gradient)?;
         of_first(of_x, gradient.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let of_x = forward::<T>(upstream.gradient, &self.rows)?;
         Ok([Some(of_x), None, None])
     }

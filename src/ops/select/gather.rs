@@ -6,7 +6,7 @@ use crate::ops::autograd::customized;
 use crate::ops::broadcast::Runs;
 use crate::ops::check::{in_single, is_half};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, linear, of_first, record,
+    Backward, Downstream, Upstream, are_tracked, has_kernel, linear, of_first, record,
     recorded_linear,
 };
 use crate::ops::engine::simd::Element;
@@ -294,11 +294,11 @@ impl<T: Element> Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         of_first(self.sums(gradient)?, &self.places.shape[..])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (indices, dim) = (self.places.indices.clone(), self.places.dim);
         linear(self, upstream, move |x| forward::<T>(x, &indices, dim))
     }

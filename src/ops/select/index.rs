@@ -4,7 +4,7 @@ use super::{CHUNK, check_indices, positions};
 use crate::error;
 use crate::ops::check::{self, in_single, is_half};
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, are_tracked, has_kernel, linear, of_first, record,
+    Backward, Downstream, Upstream, are_tracked, has_kernel, linear, of_first, record,
     recorded_linear,
 };
 use crate::ops::engine::simd::Element;
@@ -212,11 +212,11 @@ impl<T: Element> Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
         of_first(self.sums(gradient)?, &self.shape[..])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (indices, dim) = (self.indices.clone(), self.dim);
         let shape = upstream.gradient.dims().to_vec();
         linear(self, upstream, move |x| {

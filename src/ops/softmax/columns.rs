@@ -3,9 +3,7 @@
 //! A task copies some columns into scratch memory, row after row, and computes them side by side. The columns of short
 //! rows are the rows themselves, transposed.
 
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Recorded, Upstream, has_kernel, of_first, record,
-};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
@@ -221,8 +219,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
-        let (gradient, output) = (upstream.gradient, upstream.output()?);
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?.raw());
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let inputs = [g.as_slice::<T>()?, y.as_slice::<T>()?];
         let of_x = self
@@ -231,7 +229,7 @@ impl<T: Element> Backward for Back<T> {
         of_first(of_x, gradient.shape())
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let of_x = recorded_gradient(upstream.g(), upstream.output()?, self.dim, self.log);
         Ok([Some(of_x.into()), None, None])
     }

@@ -1,6 +1,6 @@
 //! Second derivatives of linear and bilinear operations, whose gradients are linear themselves.
 
-use super::{Backward, Downstream, Recorded, Upstream, record};
+use super::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::dispatch_dtype;
 use crate::ops::engine::simd::Element;
 use crate::tensor::Raw;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// computes the operation itself: it is the backward pass of its own backward pass.
 pub(in crate::ops) fn linear(
     back: &dyn Backward,
-    upstream: &Recorded<'_>,
+    upstream: &Upstream<'_>,
     operation: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
 ) -> Result<Downstream> {
     let [of_x, ..] = upstream.constants(back)?;
@@ -55,11 +55,11 @@ struct Adjoint {
 type Operation = dyn Fn(&Raw) -> Result<Raw> + Send + Sync;
 
 impl Backward for Adjoint {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
     }
 }
@@ -121,7 +121,7 @@ impl Backward for Third {
         [true, true, false]
     }
 
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let [a, b] = &self.others;
         let arguments = place(self.by, upstream.gradient, [a, b]);
         let mut gradients = [None, None, None];
@@ -136,7 +136,7 @@ impl Backward for Third {
         Ok(gradients)
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (a, b) = (upstream.input(0)?, upstream.input(1)?);
         let arguments = place(self.by, upstream.gradient, [a, b]);
         let mut gradients = [None, None, None];

@@ -1,6 +1,6 @@
 //! Elements at chosen positions of a tensor, and those added there, recorded: each is the backward pass of the other.
 
-use super::{Backward, Downstream, Recorded, Upstream, record};
+use super::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype};
@@ -78,11 +78,11 @@ impl<T: Element, const ADDED: bool> Back<T, ADDED> {
 }
 
 impl<T: Element, const ADDED: bool> Backward for Back<T, ADDED> {
-    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         self.of(upstream.gradient)
     }
 
-    fn recorded(&self, upstream: &Recorded<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         self.of(upstream.gradient)
     }
 }
