@@ -108,8 +108,8 @@ pub use elementwise::{
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
 pub(crate) use engine::autograd::has_kernel;
-pub(crate) use engine::strided::{add_strided, elements, in_order, in_order_of, sum_in_order};
-pub(crate) use engine::zeros;
+pub(crate) use engine::buffer::Buffer;
+pub(crate) use engine::strided::in_order;
 pub(crate) use finite::all_finite;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};

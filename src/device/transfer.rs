@@ -39,24 +39,17 @@ pub(crate) use cards::between_cards;
 #[cfg(feature = "cuda")]
 mod cards {
     use super::{Transfer, in_order};
-    use candle_core::Tensor as Raw;
     use candle_core::backend::BackendDevice;
     use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Device, Layout};
-    use candle_core::{Result, Shape};
+    use candle_core::{Result, Shape, Tensor};
 
-    /// A function that moves a tensor to a device.
-    type Move = fn(&Raw, &Device) -> Result<Raw>;
-
-    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. `back` moves the
-    /// gradient back.
-    pub(crate) fn between_cards(tensor: &Raw, to: &CudaDevice, back: Move) -> Result<Raw> {
-        let to = to.clone();
-        tensor.apply_op1(ToCard { to, back })
+    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another.
+    pub(crate) fn between_cards(tensor: &Tensor, to: &CudaDevice) -> Result<Tensor> {
+        tensor.apply_op1_no_bwd(&ToCard { to: to.clone() })
     }
 
     struct ToCard {
         to: CudaDevice,
-        back: Move,
     }
 
     impl CustomOp1 for ToCard {
@@ -71,10 +64,6 @@ mod cards {
         fn cuda_fwd(&self, from: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
             let copy = in_order(&OnCards { from, to: &self.to })?;
             Ok((copy, layout.shape().clone()))
-        }
-
-        fn bwd(&self, arg: &Raw, _: &Raw, gradient: &Raw) -> Result<Option<Raw>> {
-            (self.back)(gradient, arg.device()).map(Some)
         }
     }
 

@@ -17,6 +17,7 @@
 //! on the number of threads.
 
 pub(super) mod autograd;
+pub(super) mod buffer;
 pub(super) mod gemm;
 mod memory;
 pub(super) mod microkernel;
@@ -116,7 +117,7 @@ pub(super) unsafe fn vec_by_chunks<T: Send>(
 }
 
 /// Returns a vector of zeros, written on all cores.
-pub(crate) fn zeros<T: Element>(count: usize) -> Vec<T> {
+pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
     // SAFETY: each chunk is filled.
     unsafe { vec_by_chunks(count, 1 << 15, |_, out| out.fill(MaybeUninit::new(T::ZERO))) }
 }

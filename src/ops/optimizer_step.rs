@@ -31,6 +31,7 @@ pub(crate) fn step_in_place(
     #[cfg(feature = "cuda")]
     if value.device().is_cuda() {
         let step = rule.on_gpu(state.len()).expect("there is a kernel");
+        let changed: Vec<_> = changed.iter().map(|x| x.values()).collect();
         return step.run(&changed, gradient);
     }
     dispatch_dtype!(value, in_chunks(&changed, gradient, rule))

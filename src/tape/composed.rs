@@ -27,9 +27,12 @@ pub(crate) fn linear(
     super::record(values, inputs, || Linear(Box::new(adjoint)))
 }
 
-struct Linear(Box<dyn Fn(&Raw, [bool; 3]) -> Result<Downstream> + Send + Sync>);
+type Adjoint = dyn Fn(&Raw, [bool; 3]) -> Result<Downstream> + Send + Sync;
+
+struct Linear(Box<Adjoint>);
 
 impl Backward for Linear {
+    #[cfg(test)]
     fn is_composed(&self) -> bool {
         true
     }
@@ -56,9 +59,11 @@ pub(crate) fn first_order(
     })
 }
 
+type Constant = dyn Fn(&Candle) -> Result<Candle> + Send + Sync;
+
 struct FirstOrder {
     name: &'static str,
-    adjoint: Box<dyn Fn(&Candle) -> Result<Candle> + Send + Sync>,
+    adjoint: Box<Constant>,
 }
 
 impl Backward for FirstOrder {
@@ -77,6 +82,7 @@ type Compute = dyn Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync;
 struct Composed(Box<Compute>);
 
 impl Backward for Composed {
+    #[cfg(test)]
     fn is_composed(&self) -> bool {
         true
     }

@@ -23,6 +23,7 @@ pub(crate) trait Backward: Send + Sync + 'static {
     fn hold(&self, _held: &mut Held) {}
 
     /// Returns whether the rule is composed of other operations.
+    #[cfg(test)]
     fn is_composed(&self) -> bool {
         false
     }

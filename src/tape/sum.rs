@@ -1,17 +1,16 @@
 //! The sum of gradients, on all cores.
 
 use super::view::Place;
-use crate::ops::{Arithmetic, arithmetic, elements, has_kernel, sum_in_order, zeros};
-use crate::tensor::{Candle, Raw};
-use candle_core::op::BackpropOp;
-use candle_core::{CpuStorage, DType, Result, Shape, Storage, bail};
+use crate::ops::{Arithmetic, Buffer, arithmetic, has_kernel};
+use crate::tensor::Raw;
+use candle_core::Result;
 
 /// The sum of the gradients of a tensor so far.
 pub(super) enum Sum {
     /// A gradient that others may have too.
     Shared(Raw),
     /// Memory into which gradients are added.
-    Own(CpuStorage, Shape),
+    Own(Buffer),
 }
 
 impl Sum {
@@ -35,49 +34,28 @@ impl Sum {
                 let sum = arithmetic(Arithmetic::Add, &sum.into_raw(), &gradient)?;
                 Ok(Sum::Shared(sum))
             }
-            Some(Sum::Shared(sum)) => {
-                let shape = sum.shape().clone();
-                Ok(Sum::Own(sum_in_order(&sum, &gradient)?, shape))
-            }
-            Some(Sum::Own(mut values, shape)) => {
-                Place::add_to_all(&mut values, &gradient)?;
-                Ok(Sum::Own(values, shape))
+            Some(Sum::Shared(sum)) => Buffer::sum_of(&sum, &gradient).map(Sum::Own),
+            Some(Sum::Own(mut buffer)) => {
+                buffer.add(&gradient)?;
+                Ok(Sum::Own(buffer))
             }
         }
     }
 
     fn add_part(sum: Option<Sum>, gradient: &Raw, place: &Place) -> Result<Self> {
-        let (mut values, shape) = match sum {
-            Some(Sum::Own(values, shape)) => (values, shape),
-            Some(Sum::Shared(sum)) => {
-                let values = match sum.dtype() {
-                    DType::F32 => CpuStorage::F32(elements(&sum)?),
-                    DType::F64 => CpuStorage::F64(elements(&sum)?),
-                    other => bail!("kernel: expected f32 or f64, found {other:?}"),
-                };
-                (values, sum.shape().clone())
-            }
-            None => {
-                let count = place.shape().elem_count();
-                let values = match gradient.dtype() {
-                    DType::F32 => CpuStorage::F32(zeros(count)),
-                    DType::F64 => CpuStorage::F64(zeros(count)),
-                    other => bail!("kernel: expected f32 or f64, found {other:?}"),
-                };
-                (values, place.shape().clone())
-            }
+        let mut buffer = match sum {
+            Some(Sum::Own(buffer)) => buffer,
+            Some(Sum::Shared(sum)) => Buffer::copy_of(&sum)?,
+            None => Buffer::zeros(gradient.dtype(), place.shape())?,
         };
-        place.add_to(&mut values, gradient)?;
-        Ok(Sum::Own(values, shape))
+        place.add_to(&mut buffer, gradient)?;
+        Ok(Sum::Own(buffer))
     }
 
     pub(super) fn into_raw(self) -> Raw {
         match self {
             Sum::Shared(sum) => sum,
-            Sum::Own(values, shape) => {
-                let values = Storage::Cpu(values);
-                Candle::from_storage(values, shape, BackpropOp::none(), false).into()
-            }
+            Sum::Own(buffer) => buffer.into_tensor(),
         }
     }
 }

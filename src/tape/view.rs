@@ -1,9 +1,9 @@
 //! Views: tensors that show elements of another one.
 
 use super::{Input, Key, Node, Rule, are_tracked};
-use crate::ops::{add_strided, has_kernel, in_order, in_order_of, sum_over};
+use crate::ops::{Buffer, has_kernel, in_order, sum_over};
 use crate::tensor::{Candle, Raw};
-use candle_core::{CpuStorage, Result, Shape, bail};
+use candle_core::{Result, Shape};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -129,28 +129,14 @@ impl Place {
     }
 
     /// Adds a gradient of the view to the base's gradient.
-    pub(super) fn add_to(&self, sum: &mut CpuStorage, gradient: &Raw) -> Result<()> {
+    pub(super) fn add_to(&self, sum: &mut Buffer, gradient: &Raw) -> Result<()> {
         let repeated: Vec<usize> = self.repeated().collect();
-        if repeated.is_empty() {
-            return add(sum, self.start, gradient, &self.strides);
+        match repeated.is_empty() {
+            true => sum.add_at(gradient, self.start, &self.strides),
+            false => {
+                let sums = sum_over(gradient, &repeated, true, 1.0)?;
+                sum.add_at(&sums, self.start, &self.strides)
+            }
         }
-        let sums = sum_over(gradient, &repeated, true, 1.0)?;
-        add(sum, self.start, &sums, &self.strides)
-    }
-
-    /// Adds a gradient of the whole base.
-    pub(super) fn add_to_all(sum: &mut CpuStorage, gradient: &Raw) -> Result<()> {
-        add(sum, 0, gradient, &in_order_of(gradient.dims()))
-    }
-}
-
-fn add(sum: &mut CpuStorage, start: usize, x: &Raw, strides: &[usize]) -> Result<()> {
-    if x.elem_count() == 0 {
-        return Ok(());
-    }
-    match sum {
-        CpuStorage::F32(sum) => add_strided(x, strides, &mut sum[start..]),
-        CpuStorage::F64(sum) => add_strided(x, strides, &mut sum[start..]),
-        _ => bail!("kernel: expected f32 or f64"),
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "cuda")]
 use crate::device::between_cards;
 use crate::device::explain_gpu;
+#[cfg(feature = "cuda")]
+use crate::tape::linear;
 use crate::tensor::Raw;
 #[cfg(feature = "cuda")]
 use candle_core::cuda_backend::CudaStorageSlice;
@@ -22,7 +24,9 @@ pub(crate) fn moved(tensor: &Raw, device: &Device) -> Result<Raw> {
     let result = match (tensor.device(), device) {
         #[cfg(feature = "cuda")]
         (Device::Cuda(_), Device::Cuda(to)) if !tensor.device().same_device(device) => {
-            between_cards(&compact(tensor)?, to, moved)
+            let (x, own) = (compact(tensor)?, tensor.device().clone());
+            let back = move |g: &Raw, _| Ok([Some(moved(g, &own)?), None, None]);
+            between_cards(x.values(), to).map(|values| linear(values, &[&x], back))
         }
         _ => tensor.to_device(device),
     };

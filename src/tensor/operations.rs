@@ -73,7 +73,6 @@ of_each! {
     neg |g, x, y| g.neg();
     abs |g, x, y| g * x.sign()?;
     tanh |g, x, y| g - (g * y.sqr()?)?;
-    relu |g, x, y| x.gt(&x.zeros_like()?)?.where_cond(g, &g.zeros_like()?);
     erf |g, x, y| g * ((x.sqr()?.neg()?.exp()?) * std::f64::consts::FRAC_2_SQRT_PI)?;
     floor |g, x, y| g.zeros_like();
     ceil |g, x, y| g.zeros_like();
@@ -283,15 +282,6 @@ impl Raw {
         self.sum_keepdim(&dims[..])? / count as f64
     }
 
-    pub(crate) fn mean<D: Dims>(&self, dims: D) -> Result<Raw> {
-        let dims = dims.to_indexes(self.shape(), "mean")?;
-        self.mean_keepdim(&dims[..])?.without(&dims)
-    }
-
-    pub(crate) fn mean_all(&self) -> Result<Raw> {
-        self.sum_all()? / self.elem_count() as f64
-    }
-
     fn without(&self, dims: &[usize]) -> Result<Raw> {
         let sizes = self.dims().iter().enumerate();
         let kept = sizes.filter(|(dim, _)| !dims.contains(dim));
@@ -431,15 +421,6 @@ impl Raw {
             );
         }
         Ok(joined)
-    }
-
-    pub(crate) fn stack<A: AsRef<Raw>, D: Dim>(parts: &[A], dim: D) -> Result<Raw> {
-        let dim = match parts.first() {
-            Some(first) => dim.to_index_plus_one(first.as_ref().shape(), "stack")?,
-            None => 0,
-        };
-        let parts = parts.iter().map(|x| x.as_ref().unsqueeze(dim));
-        Raw::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
     }
 
     pub(crate) fn apply_op1_no_bwd<C: CustomOp1>(&self, operation: &C) -> Result<Raw> {

@@ -216,13 +216,6 @@ impl Raw {
         self.flatten(0, last)
     }
 
-    pub(crate) fn flatten_from<D: Dim>(&self, first: D) -> Result<Self> {
-        match self.rank() {
-            0 => self.flatten_all(),
-            rank => self.flatten(first, rank - 1),
-        }
-    }
-
     pub(crate) fn broadcast_as(&self, shape: impl Into<Shape>) -> Result<Self> {
         Ok(View::Broadcast.of(self, self.values.broadcast_as(shape)?))
     }

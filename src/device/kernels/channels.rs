@@ -2,8 +2,6 @@
 
 use super::Argument::{U32, U64};
 use super::operation::{Input, Launch, of_type, range};
-#[cfg(feature = "cuda")]
-use candle_core::CudaStorage;
 use candle_core::backend::BackendStorage;
 use candle_core::{DType, Layout, Result, Tensor, WithDType, bail};
 

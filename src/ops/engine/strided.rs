@@ -1,12 +1,12 @@
 //! Copies the elements of a strided tensor, such as a transposed matrix, into one piece of memory.
 
+use super::CpuView;
 use super::shared_slice::{SharedSlice, vec_filled_by};
 use super::simd::Element;
 use super::threads::for_each_task;
-use super::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::ops::check::output;
 use crate::tensor::Raw;
-use candle_core::{CpuStorage, DType, Result};
+use candle_core::{DType, Result};
 use std::mem::MaybeUninit;
 
 /// The number of rows and columns that are transposed together: elements that are adjacent in the input are then
@@ -33,7 +33,7 @@ fn copy<T: Element>(x: &Raw) -> Result<Raw> {
 }
 
 /// Returns the elements of a tensor that is not empty, in the order of its indices.
-pub(crate) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
+pub(in crate::ops) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
     output(&"contiguous", x.dims(), x)?;
     let view = CpuView::of_strided(x)?;
     let values = view.as_slice::<T>()?;
@@ -42,29 +42,13 @@ pub(crate) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
     Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run::<T, false>(values, out)) })
 }
 
-/// Returns the sums of the elements of two tensors of one shape, one after the other.
-pub(crate) fn sum_in_order(a: &Raw, b: &Raw) -> Result<CpuStorage> {
-    let (a, b) = (in_order(a)?, in_order(b)?);
-    fn add<T: Element>(a: &Raw, b: &Raw) -> Result<CpuStorage> {
-        let (a, b) = (CpuView::of(a)?, CpuView::of(b)?);
-        let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
-        // SAFETY: the inputs have as many elements as the sum, so the loop initialises the whole chunk.
-        let sum = unsafe {
-            vec_by_chunks(a.len(), 1 << 15, |first, sum| {
-                let terms = a[first..].iter().zip(&b[first..]);
-                for (sum, (a, b)) in sum.iter_mut().zip(terms) {
-                    sum.write(*a + *b);
-                }
-            })
-        };
-        Ok(T::to_cpu_storage_owned(sum))
-    }
-    dispatch_dtype!(a, add(&a, &b))
-}
-
 /// Adds the elements of a tensor that is not empty to those of `out` at these strides, which must differ for different
 /// elements.
-pub(crate) fn add_strided<T: Element>(x: &Raw, strides: &[usize], out: &mut [T]) -> Result<()> {
+pub(in crate::ops) fn add_strided<T: Element>(
+    x: &Raw,
+    strides: &[usize],
+    out: &mut [T],
+) -> Result<()> {
     let view = CpuView::of_strided(x)?;
     let values = view.as_slice::<T>()?;
     // SAFETY: `T` and `MaybeUninit<T>` have the same layout, and only elements are written.
@@ -74,7 +58,7 @@ pub(crate) fn add_strided<T: Element>(x: &Raw, strides: &[usize], out: &mut [T])
 }
 
 /// Returns the strides of a contiguous tensor.
-pub(crate) fn in_order_of(dims: &[usize]) -> Vec<usize> {
+pub(in crate::ops) fn in_order_of(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; dims.len()];
     for dim in (1..dims.len()).rev() {
         strides[dim - 1] = strides[dim] * dims[dim];
