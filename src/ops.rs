@@ -22,11 +22,10 @@
 //!    that a cell of a notebook does not compile the operation.
 //! 2. The operation itself, such as `conv2d_as`, checks the inputs and returns a `Result`. Errors begin with
 //!    the name of the caller: the public function, or the layer that calls it (`check`).
-//! 3. `dispatch::run` chooses. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
-//!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
-//!    (`engine`).
-//! 4. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle computes its
-//!    gradients.
+//! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), it computes the output on all cores (`engine`).
+//!    Otherwise Candle's operations do (`tensor::operations`).
+//! 4. The output is recorded on the [tape](crate::tape), with the rule for its gradient: a kernel as well, or
+//!    operations.
 //!
 //! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
 //! Candle's operations.

@@ -23,6 +23,7 @@ mod view;
 pub(crate) use composed::{composed, first_order, gradients_of_composed, linear};
 pub(crate) use foreign::{foreign, from_candle};
 pub(crate) use graph::{Graph, Held, graph_of};
+pub(crate) use node::Key;
 pub(crate) use rule::{Backward, Downstream, Upstream, no_second_derivative};
 pub(crate) use version::{Version, check_unchanged, now};
 pub(crate) use view::View;
@@ -30,7 +31,7 @@ pub(crate) use view::View;
 use crate::error::explain;
 use crate::ops::profile;
 use crate::tensor::{Candle, Raw, is_grad_enabled, with_recording};
-use candle_core::{Result, TensorId};
+use candle_core::Result;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -52,21 +53,6 @@ pub(crate) struct Node {
     mark: AtomicU64,
     /// The [time](now) when the operation has read its inputs.
     recorded_at: u64,
-}
-
-/// Identifies a tensor in the results of a backward pass.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// A variable of Candle's, of which there may be several leaves.
-    Variable(TensorId),
-    Output(u64),
-}
-
-impl Key {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        Key::Output(COUNT.fetch_add(1, Relaxed))
-    }
 }
 
 /// An input that gradients flow to, with its values if the rule needs them.
@@ -110,50 +96,8 @@ fn operation(values: Candle, inputs: &[&Raw], backward: Box<dyn Backward>) -> Ra
     };
     let inputs = inputs.iter().enumerate().map(input).collect();
     let output = backward.needs_output().then(|| values.clone());
-    Node::new(
-        Key::new(),
-        &values,
-        inputs,
-        Rule::Operation(backward),
-        output,
-    )
-    .into_tensor(values)
-}
-
-impl Node {
-    fn new(key: Key, values: &Candle, inputs: Inputs, rule: Rule, output: Option<Candle>) -> Self {
-        Node {
-            key,
-            shape: values.dims().to_vec(),
-            inputs,
-            rule,
-            output,
-            is_retained: AtomicBool::new(false),
-            mark: AtomicU64::new(0),
-            recorded_at: now(),
-        }
-    }
-
-    /// Returns the node of a variable, whose gradient has this id.
-    pub(crate) fn leaf(values: &Candle, id: TensorId, version: Arc<Version>) -> Self {
-        Node::new(Key::Variable(id), values, vec![], Rule::Leaf(version), None)
-    }
-
-    pub(crate) fn into_tensor(self, values: Candle) -> Raw {
-        Raw::with_node(values, Arc::new(self))
-    }
-
-    pub(crate) fn is_leaf(&self) -> bool {
-        matches!(self.rule, Rule::Leaf(_))
-    }
-
-    fn input(&self, i: usize) -> Option<&Arc<Node>> {
-        self.inputs.get(i)?.node.as_ref()
-    }
-
-    fn wanted(&self) -> [bool; 3] {
-        [0, 1, 2].map(|i| self.input(i).is_some())
-    }
+    let rule = Rule::Operation(backward);
+    Node::new(Key::new(), &values, inputs, rule, output).into_tensor(values)
 }
 
 /// The gradients of the leaves, and of the tensors whose gradients are kept.

@@ -1,11 +1,68 @@
-//! What else is known of a node, and how it is dropped.
+//! How a node is made, what is known of it, and how it is dropped.
 
-use super::{Inputs, Node, Rule};
+use super::{Inputs, Node, Rule, Version, now};
+use crate::tensor::{Candle, Raw};
+use candle_core::TensorId;
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Identifies a tensor in the results of a backward pass.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// A variable of Candle's, of which there may be several leaves.
+    Variable(TensorId),
+    Output(u64),
+}
+
+impl Key {
+    pub(super) fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Key::Output(COUNT.fetch_add(1, Relaxed))
+    }
+}
 
 impl Node {
+    pub(super) fn new(
+        key: Key,
+        values: &Candle,
+        inputs: Inputs,
+        rule: Rule,
+        output: Option<Candle>,
+    ) -> Self {
+        Node {
+            key,
+            shape: values.dims().to_vec(),
+            inputs,
+            rule,
+            output,
+            is_retained: AtomicBool::new(false),
+            mark: AtomicU64::new(0),
+            recorded_at: now(),
+        }
+    }
+
+    /// Returns the node of a variable, whose gradient has this id.
+    pub(crate) fn leaf(values: &Candle, id: TensorId, version: Arc<Version>) -> Self {
+        Node::new(Key::Variable(id), values, vec![], Rule::Leaf(version), None)
+    }
+
+    pub(crate) fn into_tensor(self, values: Candle) -> Raw {
+        Raw::with_node(values, Arc::new(self))
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.rule, Rule::Leaf(_))
+    }
+
+    pub(super) fn input(&self, i: usize) -> Option<&Arc<Node>> {
+        self.inputs.get(i)?.node.as_ref()
+    }
+
+    pub(super) fn wanted(&self) -> [bool; 3] {
+        [0, 1, 2].map(|i| self.input(i).is_some())
+    }
+
     /// Returns whether a kernel has computed the output.
     #[cfg(test)]
     pub(crate) fn is_of_kernel(&self) -> bool {
