@@ -29,7 +29,7 @@ define_functions! {
     ///
     /// assert_eq!(sigmoid(&tensor(0.0)).item(), 0.5);
     /// ```
-    sigmoid sigmoid_as(): Sigmoid, sigmoid_with_candle;
+    sigmoid sigmoid_as(): Sigmoid, Raw::sigmoid;
 
     /// Returns the hyperbolic tangent, from -1 to 1.
     ///
@@ -69,7 +69,7 @@ define_functions! {
     ///
     /// assert_eq!(silu(&tensor(0.0)).item(), 0.0);
     /// ```
-    silu silu_as(): Silu, |x| x * sigmoid_with_candle(x)?;
+    silu silu_as(): Silu, |x| x * x.sigmoid()?;
 
     /// Returns `x` times a line that rises from 0 at -3 to 1 at 3: [`silu`] without an exponential. From Howard et al.,
     /// 2019.
@@ -101,7 +101,7 @@ define_functions! {
     /// let y = softplus(&tensor(&[0.0, 30.0]), 1.0, 20.0).to_vec1::<f32>(); // (2,)
     /// assert_eq!(y, [2f32.ln(), 30.0]);
     /// ```
-    softplus softplus_as(beta: f64, threshold: f64): Softplus { beta, threshold }, |x| {
+    softplus softplus_as(beta: f64, threshold: f64): Softplus { beta, threshold }, move |x| {
         softplus_with_candle(x, beta, threshold)
     };
 
@@ -113,7 +113,7 @@ define_functions! {
     /// let y = leaky_relu(&tensor(&[-2.0, 3.0]), 0.5); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
-    leaky_relu leaky_relu_as(negative_slope: f64): LeakyRelu(negative_slope), |x| {
+    leaky_relu leaky_relu_as(negative_slope: f64): LeakyRelu(negative_slope), move |x| {
         (x.gt(0.0)?).where_cond(x, &(x * negative_slope)?)
     };
 
@@ -126,7 +126,7 @@ define_functions! {
     /// let y = elu(&tensor(&[-100.0, 3.0]), 1.0); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
-    elu elu_as(alpha: f64): Elu(alpha), |x| {
+    elu elu_as(alpha: f64): Elu(alpha), move |x| {
         // The exponential of a large `x` would be infinite, and its gradient NaN.
         let negative = x.broadcast_minimum(&x.zeros_like()?)?;
         (x.gt(0.0)?).where_cond(x, &((negative.exp()? - 1.0)? * alpha)?)
@@ -138,10 +138,6 @@ fn relu_with_candle(x: &Raw) -> Result<Raw> {
     x.le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
-fn sigmoid_with_candle(x: &Raw) -> Result<Raw> {
-    (x.neg()?.exp()? + 1.0)?.recip()
-}
-
 /// Returns GELU by its definition. The gradient of Candle's `x.gelu_erf()` is exact to six digits only.
 fn gelu_with_candle(x: &Raw) -> Result<Raw> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
@@ -150,7 +146,7 @@ fn gelu_with_candle(x: &Raw) -> Result<Raw> {
 
 fn gelu_tanh_with_candle(x: &Raw) -> Result<Raw> {
     let inner = (x * ((x.sqr()? * GeluTanh::CUBIC)? + 1.0)?)?;
-    x * sigmoid_with_candle(&(inner * GeluTanh::SLOPE)?)?
+    x * (inner * GeluTanh::SLOPE)?.sigmoid()?
 }
 
 fn hardswish_with_candle(x: &Raw) -> Result<Raw> {

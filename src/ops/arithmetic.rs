@@ -21,7 +21,7 @@ pub(super) use types::operands;
 
 use super::broadcast::broadcast_shape;
 use super::check;
-use super::elementwise::{self, Function, apply};
+use super::elementwise::{self, Composed, Function, apply};
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use crate::tensor::{Number, Raw};
@@ -96,16 +96,16 @@ pub(crate) fn arithmetic_number(
     }
     let (name, n) = (op.name(), number.to_f64());
     let x = &x.to_dtype(dtype)?;
-    let with_candle = |x: &Raw| {
+    let with_candle = move |x: &Raw| {
         let number = scalar(number, x.dtype(), x.device())?.broadcast_as(x.shape())?;
         let (a, b) = if swapped { (&number, x) } else { (x, &number) };
         with_candle(op, a, b)
     };
     match (op, swapped) {
-        (Arithmetic::Add, _) => with_number(name, x, AddNumber(n), |x| x.affine(1.0, n)),
-        (Arithmetic::Sub, false) => with_number(name, x, SubNumber(n), |x| x.affine(1.0, -n)),
-        (Arithmetic::Sub, true) => with_number(name, x, NumberSub(n), |x| x.affine(-1.0, n)),
-        (Arithmetic::Mul, _) => with_number(name, x, MulNumber(n), |x| x.affine(n, 0.0)),
+        (Arithmetic::Add, _) => with_number(name, x, AddNumber(n), move |x| x.affine(1.0, n)),
+        (Arithmetic::Sub, false) => with_number(name, x, SubNumber(n), move |x| x.affine(1.0, -n)),
+        (Arithmetic::Sub, true) => with_number(name, x, NumberSub(n), move |x| x.affine(-1.0, n)),
+        (Arithmetic::Mul, _) => with_number(name, x, MulNumber(n), move |x| x.affine(n, 0.0)),
         (Arithmetic::Div, false) => with_number(name, x, DivNumber(n), with_candle),
         (Arithmetic::Div, true) => with_number(name, x, NumberDiv(n), with_candle),
         (Arithmetic::Maximum, _) => with_number(name, x, MaximumNumber(n), with_candle),
@@ -120,7 +120,7 @@ fn with_number(
     name: &str,
     x: &Raw,
     function: impl Function,
-    with_candle: impl Fn(&Raw) -> Result<Raw>,
+    with_candle: impl Composed,
 ) -> Result<Raw> {
     match check::is_half(x) && !x.device().is_cpu() {
         true => with_candle(x),
@@ -136,7 +136,7 @@ fn power(x: &Raw, exponent: f64) -> Result<Raw> {
         0.5 => elementwise::sqrt_as(&"pow", x),
         -1.0 => elementwise::recip_as(&"pow", x),
         3.0 => apply(&"pow", x, Cube(3.0), |x| x.powf(3.0)),
-        _ => apply(&"pow", x, PowNumber(exponent), |x| x.powf(exponent)),
+        _ => apply(&"pow", x, PowNumber(exponent), move |x| x.powf(exponent)),
     }
 }
 

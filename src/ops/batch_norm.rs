@@ -14,10 +14,9 @@ use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
-use super::layer_norm::Normal;
+use crate::tensor::Raw;
 use crate::tensor::across;
-use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Device, Error, Result};
+use candle_core::{DType, Error, Result, bail};
 use layout::Layout;
 use std::fmt::Display;
 
@@ -113,7 +112,6 @@ fn batch_norm_with_candle(
     statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
-    let shape = (1, weight.elem_count(), 1);
     let dims = x.dims();
     let values = values_of_channel(x, weight.elem_count());
     let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
@@ -126,6 +124,20 @@ fn batch_norm_with_candle(
             values,
         });
     }
+    let output = composed([&x, weight, bias], statistics, eps)?;
+    let y = output.y.reshape(dims)?;
+    Ok(BatchNormOutput { y, ..output })
+}
+
+/// Computes it from operations, with gradients through the statistics of a batch.
+fn composed(
+    [x, weight, bias]: [&Raw; 3],
+    statistics: Option<(&Raw, &Raw)>,
+    eps: f64,
+) -> Result<BatchNormOutput> {
+    let (dims, channels) = (x.dims(), weight.elem_count());
+    let (shape, values) = ((1, channels, 1), values_of_channel(x, channels));
+    let x = x.reshape((x.dim(0)?, channels, ()))?; // (batch, channels, area)
     let (centred, mean, var) = match statistics {
         Some((mean, var)) => {
             let (mean, var) = (mean.reshape(shape)?, var.reshape(shape)?);
@@ -271,37 +283,33 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn keeps(&self) -> [bool; 3] {
+        [true; 3]
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let Layout {
-            batch,
-            channels,
-            area,
-        } = self.layout;
-        let (x, shape) = (upstream.x(0)?, (1, channels, 1));
-        let [x, g] = [x, upstream.g()].map(|x| x.reshape((batch, channels, area)));
-        let weight = upstream.x(1)?.reshape(shape);
-        let sum = |terms: Tensor| Raw::from(terms.sum((0, 2)));
-        let (y, of_x) = match self.batch_statistics {
-            true => {
-                let normal = Normal::of(&x, (0, 2), true, self.eps);
-                (normal.y.clone(), normal.gradient(&(&g * &weight)))
-            }
+    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
+        let [x, weight, bias] = inputs else {
+            bail!("batch_norm: expected three inputs");
+        };
+        let channels = self.layout.channels;
+        let statistics = match self.batch_statistics {
+            true => None,
             false => {
-                let channel = |values: Vec<T>| {
-                    Raw::from_vec(values, shape, &Device::Cpu).map(Tensor::from_raw)
-                };
-                let mean = channel(self.mean.iter().map(|[near, rest]| *near + *rest).collect())?;
-                let scale = channel(self.scale.clone())?;
-                ((&x - mean) * &scale, &g * (&weight * scale))
+                let mean = self.mean.iter().map(|[near, rest]| *near + *rest).collect();
+                let eps = T::of(self.eps);
+                let var = self
+                    .scale
+                    .iter()
+                    .map(|scale| T::ONE / (*scale * *scale) - eps);
+                let of = |values: Vec<T>| Raw::from_vec(values, channels, x.device());
+                Some((of(mean)?, of(var.collect())?))
             }
         };
-        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
-        let of_x = x_wanted.then(|| of_x.reshape(upstream.gradient.dims()).into());
-        let of_weight = weight_wanted.then(|| sum(&g * y));
-        Ok([of_x, of_weight, bias_wanted.then(|| sum(g.clone()))])
+        let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
+        Ok(composed([x, weight, bias], statistics, self.eps)?.y)
     }
 }
 

@@ -3,7 +3,7 @@
 mod functions;
 mod map;
 
-pub(super) use map::{Function, Saved, apply};
+pub(super) use map::{Composed, Function, Saved, apply};
 
 use super::arithmetic::integers;
 use super::engine::CpuView;
@@ -230,7 +230,7 @@ fn rounded(
     caller: &dyn Display,
     x: &Raw,
     function: impl Function,
-    with_candle: impl Fn(&Raw) -> Result<Raw>,
+    with_candle: impl Composed,
 ) -> Result<Raw> {
     match x.dtype().is_int() {
         true => Ok(x.clone()),
@@ -246,7 +246,7 @@ fn clamp_of(x: &Raw, low: Number, high: Number) -> Result<Raw> {
         };
     }
     let (low, high) = (low.to_f64(), high.to_f64());
-    apply(&"clamp", x, Clamp(low, high), |x| {
+    apply(&"clamp", x, Clamp(low, high), move |x| {
         clamp_with_candle(x, low, high)
     })
 }

@@ -9,11 +9,11 @@ use super::engine::strided::in_order;
 use super::engine::sums::sum_all;
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype};
-use super::layer_norm::{Normal, normalize};
+use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
 use crate::error::{self, OrRaise};
 use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
+use candle_core::{Result, bail};
 use std::fmt::Display;
 use std::iter;
 use std::mem::MaybeUninit;
@@ -251,22 +251,18 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn keeps(&self) -> [bool; 3] {
+        [true; 3]
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let Sizes { channels, area, .. } = self.sizes;
-        let (x, g) = (upstream.x(0)?, upstream.g());
-        let rows = |x: &Tensor| x.reshape((self.statistics.len(), ()));
-        let planes = |x: &Tensor| x.reshape(((), channels, area));
-        let sum = |terms: Tensor| Raw::from(terms.sum((0, 2)));
-        let normal = Normal::of(&rows(x), -1, true, self.eps);
-        let (y, g) = (planes(&normal.y), planes(g));
-        let weighted = &g * upstream.x(1)?.reshape((channels, 1));
-        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
-        let of_x = x_wanted.then(|| normal.gradient(&rows(&weighted)).reshape(x.dims()).into());
-        let of_weight = weight_wanted.then(|| sum(&g * y));
-        Ok([of_x, of_weight, bias_wanted.then(|| sum(g))])
+    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
+        let [x, weight, bias] = inputs else {
+            bail!("group_norm: expected three inputs");
+        };
+        of_rows([x, weight, bias], self.sizes.groups, self.eps)
     }
 }
 

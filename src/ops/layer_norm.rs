@@ -9,7 +9,7 @@ use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, whole_rows};
-use crate::tensor::{Axes, Raw, Tensor};
+use crate::tensor::{Raw, Tensor};
 use candle_core::shape::Dim;
 use candle_core::{D, Result};
 use std::fmt::Display;
@@ -260,18 +260,16 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn keeps(&self) -> [bool; 3] {
+        [true; 3]
+    }
+
+    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (x, weight, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
-        let normal = Normal::of(x, -1, self.rule.centre, self.rule.eps.to_f64());
-        let features = weight.dims1();
-        let sum = |terms: Tensor| Raw::from(terms.reshape(((), features)).sum(0));
-        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
-        let of_x = x_wanted.then(|| normal.gradient(&(g * weight)).into());
-        let of_weight = weight_wanted.then(|| sum(g * &normal.y));
-        Ok([of_x, of_weight, bias_wanted.then(|| sum(g.clone()))])
+    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
+        let inputs: Vec<&Raw> = inputs.iter().collect();
+        normalize_with_candle(&inputs, self.rule.eps.to_f64())
     }
 }
 
@@ -296,44 +294,6 @@ impl<T: Element> Back<T> {
         let of_part = |blocks: &Vec<Range<usize>>| add_pairwise(sums.by_ref().take(blocks.len()));
         let of_parts: Vec<Option<Vec<T>>> = parts.iter().map(of_part).collect();
         add_pairwise(of_parts.into_iter()).unwrap_or_default()
-    }
-}
-
-/// Normalised values, recorded, for second derivatives.
-pub(super) struct Normal {
-    dims: Axes,
-    centre: bool,
-    pub(super) y: Tensor,
-    scale: Tensor,
-}
-
-impl Normal {
-    pub(super) fn of(x: &Tensor, dims: impl Into<Axes>, centre: bool, eps: f64) -> Self {
-        let dims = dims.into();
-        let centred = match centre {
-            true => x - x.mean_keepdim(dims.clone()),
-            false => x.clone(),
-        };
-        let scale = (centred.sqr().mean_keepdim(dims.clone()) + eps)
-            .sqrt()
-            .recip();
-        let y = centred * &scale;
-        Normal {
-            dims,
-            centre,
-            y,
-            scale,
-        }
-    }
-
-    /// Computes the gradient of the input from the gradient of the normalised values.
-    pub(super) fn gradient(&self, g: &Tensor) -> Tensor {
-        let mean = |x: Tensor| x.mean_keepdim(self.dims.clone());
-        let rest = match self.centre {
-            true => g - mean(g.clone()),
-            false => g.clone(),
-        };
-        (rest - &self.y * mean(g * &self.y)) * &self.scale
     }
 }
 

@@ -1,6 +1,6 @@
 //! The backward pass of an operation: constants, or recorded operations.
 
-use super::{Held, Key, Pass};
+use super::{Held, Key, Pass, gradients_of_composed};
 use crate::error::explain;
 use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{Error, Result, bail};
@@ -54,7 +54,13 @@ pub(crate) trait Backward: Send + Sync + 'static {
 
     /// Returns the gradients that are wanted, computed with operations that are recorded themselves, so that the
     /// gradients have gradients.
-    fn recorded(&self, _: &Upstream<'_>) -> Result<Downstream> {
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        gradients_of_composed(upstream, |inputs| self.composed(inputs))
+    }
+
+    /// Computes the output by operations that have second derivatives, from the inputs, all of which the operation
+    /// [keeps](Backward::keeps).
+    fn composed(&self, _inputs: &[Raw]) -> Result<Raw> {
         Err(no_second_derivative(std::any::type_name::<Self>()))
     }
 }

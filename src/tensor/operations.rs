@@ -221,6 +221,15 @@ impl Raw {
         Ok(self.mapped(values, move |g| g.affine(mul, 0.0)))
     }
 
+    pub(crate) fn sigmoid(&self) -> Result<Raw> {
+        Ok(
+            self.computed(candle_nn::ops::sigmoid(self.values())?, |g, up| {
+                let y = up.output()?.raw();
+                (g * y)? * y.affine(-1.0, 1.0)?
+            }),
+        )
+    }
+
     pub(crate) fn powf(&self, exponent: f64) -> Result<Raw> {
         let values = self.values().powf(exponent)?;
         Ok(self.computed(values, move |g, up| {

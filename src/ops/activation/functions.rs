@@ -92,13 +92,6 @@ impl Function for Gelu {
         let (cdf, density) = x.normal::<FUSED>();
         (x * cdf, cdf + x * density)
     }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
-        let cdf = ((x * FRAC_1_SQRT_2).erf() + 1.0) * 0.5;
-        let density = (x.sqr() * -0.5).exp() * (0.5 * FRAC_1_SQRT_2 * FRAC_2_SQRT_PI);
-        Some(g * (cdf + x * density))
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -139,14 +132,6 @@ impl Function for GeluTanh {
         let change = slope * (T::ONE + T::of(3.0) * cubic);
         (x * s, s + near * (s * (T::ONE - s)) * change)
     }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let x = x.clamp(-20.0, 20.0);
-        let cubic = x.sqr() * Self::CUBIC;
-        let s = (&x * (&cubic + 1.0) * Self::SLOPE).sigmoid();
-        let change = (cubic * 3.0 + 1.0) * Self::SLOPE;
-        Some(g * (&s + x * (&s * (1.0 - &s)) * change))
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -171,11 +156,6 @@ impl Function for Silu {
         let s = Sigmoid.value::<T, FUSED>(x);
         (x * s, s * (T::ONE + x * (T::ONE - s)))
     }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let s = x.sigmoid();
-        Some(g * &s * (1.0 + x * (1.0 - &s)))
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -193,10 +173,6 @@ impl Function for LeakyRelu {
     #[inline(always)]
     fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO { T::ONE } else { T::of(self.0) }
-    }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        Some(x.gt(0.0).where_cond(g, g * self.0))
     }
 }
 
@@ -224,11 +200,6 @@ impl Function for Elu {
             T::ONE
         }
     }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let negative = x.gt(0.0).where_cond(0.0, x);
-        Some(x.gt(0.0).where_cond(g, g * negative.exp() * self.0))
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -250,11 +221,6 @@ impl Function for Hardswish {
         let between = x * T::of(1.0 / 3.0) + T::of(0.5);
         let lower = if x <= T::of(-3.0) { T::ZERO } else { between };
         if x >= T::of(3.0) { T::ONE } else { lower }
-    }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let slope = x.le(-3.0).where_cond(0.0, x / 3.0 + 0.5);
-        Some(g * x.ge(3.0).where_cond(1.0, slope))
     }
 }
 
@@ -285,13 +251,6 @@ impl Function for Mish {
         // Times a large `x`, what is left of it would not be small.
         let slope = if x > T::of(20.0) { T::ZERO } else { slope };
         (x * tanh, tanh + x * slope)
-    }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let e = x.minimum(20.0).exp();
-        let n = &e * (&e + 2.0);
-        let tanh = &n / (&n + 2.0);
-        Some(g * (&tanh + x * (1.0 - tanh.sqr()) * x.sigmoid()))
     }
 }
 
@@ -331,10 +290,5 @@ impl Function for Softplus {
         } else {
             slope
         }
-    }
-
-    fn recorded(self, g: &Tensor, x: &Tensor) -> Option<Tensor> {
-        let z = x * self.beta;
-        Some(g * z.gt(self.threshold).where_cond(1.0, z.sigmoid()))
     }
 }

@@ -4,12 +4,13 @@ use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Upstream, are_tracked, no_second_derivative, of_first, record,
+    Backward, Downstream, Held, Upstream, are_tracked, of_first, record,
 };
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::tape::gradients_of_composed;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
@@ -50,8 +51,8 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
         (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
     }
 
-    /// Does what [`gradient`](Self::gradient) does with recorded operations, for second derivatives; `None` if there are
-    /// none. For a function that saves nothing, `saved` is the gradient.
+    /// Does what [`gradient`](Self::gradient) does with recorded operations, for second derivatives. For a function that
+    /// saves nothing, `saved` is the gradient; with `None`, what it is composed of is differentiated, from the saved input.
     fn recorded(self, _gradient: &Tensor, _saved: &Tensor) -> Option<Tensor> {
         None
     }
@@ -81,31 +82,41 @@ impl Function for Known {
     }
 }
 
+/// A function of each element, computed by operations.
+pub(in crate::ops) trait Composed:
+    Fn(&Raw) -> Result<Raw> + Clone + Send + Sync + 'static
+{
+}
+
+impl<F: Fn(&Raw) -> Result<Raw> + Clone + Send + Sync + 'static> Composed for F {}
+
 /// Returns a function of each element of floating-point numbers.
 pub(in crate::ops) fn apply(
     caller: &dyn Display,
     x: &Raw,
     function: impl Function,
-    with_candle: impl Fn(&Raw) -> Result<Raw>,
+    with_candle: impl Composed,
 ) -> Result<Raw> {
     check::floating(caller, x)?;
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
+    let compose = with_candle.clone();
     dispatch::run(
         &[x],
-        |x| dispatch_dtype!(x[0], forward(x[0], function)),
+        |x| dispatch_dtype!(x[0], forward(x[0], function, Box::new(compose))),
         |x| with_candle(x[0]),
     )
 }
 
-fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
-    run(x, Loops::<T>::of(function))
+fn forward<T: Element>(x: &Raw, function: impl Function, composed: Box<Compose>) -> Result<Raw> {
+    run(x, Loops::<T>::of(function), composed)
 }
 
 type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
 type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
 type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
+type Compose = dyn Fn(&Raw) -> Result<Raw> + Send + Sync;
 type Rule = dyn Fn(&Tensor, &Tensor) -> Option<Tensor> + Send + Sync;
 
 /// The loops of a function. Each loop initialises one element of each output for each element that it reads.
@@ -143,7 +154,7 @@ fn gradient_of<T: Element>(function: impl Function) -> Box<Gradient<T>> {
     Box::new(move |gradient, saved, out| map_gradient(gradient, saved, out, function))
 }
 
-fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
+fn run<T: Element>(x: &Raw, loops: Loops<T>, composed: Box<Compose>) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
@@ -156,6 +167,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
         return record(&[x], y, x.shape(), || Back::<T> {
             gradient: gradient_of(Known),
             recorded: loops.recorded,
+            composed,
             saved: Saved::Input,
             is_sigmoid: loops.is_sigmoid,
             input: Some(derivative),
@@ -171,6 +183,7 @@ fn run<T: Element>(x: &Raw, loops: Loops<T>) -> Result<Raw> {
     record(&[x], y, x.shape(), || Back {
         gradient: loops.gradient,
         recorded: loops.recorded,
+        composed,
         saved: loops.saved,
         is_sigmoid: loops.is_sigmoid,
         input: (loops.saved == Saved::Input).then_some(input),
@@ -196,6 +209,7 @@ fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
 struct Back<T> {
     gradient: Box<Gradient<T>>,
     recorded: Box<Rule>,
+    composed: Box<Compose>,
     saved: Saved,
     is_sigmoid: bool,
     /// The saved input or derivative.
@@ -228,8 +242,12 @@ impl<T: Element> Backward for Back<T> {
         };
         match (self.recorded)(upstream.g(), saved) {
             Some(of_x) => Ok([Some(of_x.into()), None, None]),
-            None => Err(no_second_derivative("elementwise::Back")),
+            None => gradients_of_composed(upstream, |x| self.composed(x)),
         }
+    }
+
+    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
+        (self.composed)(&inputs[0])
     }
 
     fn takes_views(&self) -> bool {

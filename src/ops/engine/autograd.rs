@@ -4,13 +4,11 @@ mod linear;
 mod places;
 mod support;
 
-pub(in crate::ops) use linear::{Form, Third, linear, recorded_as, recorded_linear};
+pub(in crate::ops) use linear::{Form, Third, linear, recorded_linear};
 pub(in crate::ops) use places::Places;
 pub(crate) use support::has_kernel;
 
-pub(in crate::ops) use crate::tape::{
-    Backward, Downstream, Held, Upstream, are_tracked, no_second_derivative,
-};
+pub(in crate::ops) use crate::tape::{Backward, Downstream, Held, Upstream, are_tracked};
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;

@@ -8,6 +8,7 @@ use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::tape::composed;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
@@ -186,24 +187,20 @@ impl ElementLoss for Binary {
     }
 
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let x = y_hat.detach();
+        let (x, target) = (y_hat.detach(), y.detach());
         let positive = x.ge(0.0)?.to_dtype(x.dtype())?;
         let tail = x.abs()?.neg()?.exp()?; // does not overflow for large logits
-        let off = (&positive - y)?;
+        let off = (positive - target)?;
         let product = off.eq(0.0)?.where_cond(&off, &(&x * &off)?)?;
         let loss = (product + log1p(&tail)?)?;
-        // The gradient is computed here: the gradients of the terms are wrong at 0, where they are not
-        // differentiable, and lose digits for large logits.
-        let side = ((positive * 2.0)? - 1.0)?;
-        let gradient = (off.detach() - (side * (&tail / (&tail + 1.0)?)?)?)?;
-        // An infinite logit minus itself would be NaN.
-        let finite = x.abs()?.lt(f64::INFINITY)?;
-        let change = finite.where_cond(&(y_hat - &x)?, &x.zeros_like()?)?;
-        loss + (change * gradient)?
-    }
-
-    fn recorded(self, x: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        Some([x.sigmoid() - y, -x])
+        // The gradients of the terms are wrong at 0, where they are not differentiable, and lose digits for large logits.
+        Ok(composed(loss.values().clone(), &[y_hat, y], |upstream| {
+            let (x, y, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
+            let positive = x.ge(0.0);
+            let small = positive.where_cond(-x, x).sigmoid();
+            let slope = positive.where_cond((1.0 - y) - &small, &small - y);
+            Ok([Some((g * slope).into()), Some((-(g * x)).into()), None])
+        }))
     }
 }
 

@@ -108,17 +108,6 @@ impl ElementLoss for Divergence {
         let difference = positive.where_cond(&difference, &difference.zeros_like()?)?;
         p * difference
     }
-
-    fn recorded(self, log_q: &Tensor, p: &Tensor) -> Option<[Tensor; 2]> {
-        if self.log_target {
-            let (log_p, p) = (p, p.exp());
-            let of_p = &p * (log_p - log_q + 1.0);
-            return Some([-&p, of_p.masked_fill(&p.eq(0.0), 0.0)]);
-        }
-        let zero = p.eq(0.0);
-        let of_p = zero.where_cond(0.0, zero.where_cond(1.0, p).log() + 1.0);
-        Some([-p, of_p - log_q])
-    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Upstream, has_kernel, no_second_derivative, record,
-};
+use crate::ops::engine::autograd::{Backward, Downstream, Held, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::MaybeUninit;
 
@@ -30,12 +28,6 @@ pub(super) trait ElementLoss: Copy + Send + Sync + 'static {
 
     /// Returns the losses with Candle's operations.
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw>;
-
-    /// Returns the derivatives by the prediction and by the target with recorded operations, for second derivatives;
-    /// `None` if there are none.
-    fn recorded(self, _y_hat: &Tensor, _y: &Tensor) -> Option<[Tensor; 2]> {
-        None
-    }
 }
 
 /// Returns the reduced loss.
@@ -71,8 +63,8 @@ fn forward<T: Element>(rule: impl ElementLoss, y_hat: &Raw, y: &Raw) -> Result<R
     let slope: Box<Slopes<T>> = Box::new(move |pairs, gradient, input, out| {
         slopes(pairs, gradient, input, out, rule);
     });
-    let recorded: Box<Rule> = Box::new(move |y_hat, y| rule.recorded(y_hat, y));
-    run(value, (slope, recorded), y_hat, y)
+    let composed: Box<Compose> = Box::new(move |y_hat, y| rule.with_candle(y_hat, y));
+    run(value, (slope, composed), y_hat, y)
 }
 
 /// A loop over predictions and targets, which initialises an element of its output for each pair.
@@ -80,12 +72,12 @@ type Values<T> = dyn Fn((&[T], &[T]), &mut [MaybeUninit<T>]) + Sync;
 /// A loop that computes the gradient of an input (0: the predictions, 1: the targets) for each pair,
 /// times the gradient of the loss.
 type Slopes<T> = dyn Fn((&[T], &[T]), &[T], usize, &mut [MaybeUninit<T>]) + Send + Sync;
-type Rule = dyn Fn(&Tensor, &Tensor) -> Option<[Tensor; 2]> + Send + Sync;
+type Compose = dyn Fn(&Raw, &Raw) -> Result<Raw> + Send + Sync;
 
 /// Does the rest of [`forward`]. It is compiled once for each element type, not again for each loss.
 fn run<T: Element>(
     value: &Values<T>,
-    (slope, recorded): (Box<Slopes<T>>, Box<Rule>),
+    (slope, composed): (Box<Slopes<T>>, Box<Compose>),
     y_hat: &Raw,
     y: &Raw,
 ) -> Result<Raw> {
@@ -103,7 +95,7 @@ fn run<T: Element>(
     };
     record(&[y_hat, y], losses, y_hat.shape(), || Back {
         slope,
-        recorded,
+        composed,
         y_hat: a.detach(),
         y: b.detach(),
     })
@@ -111,7 +103,7 @@ fn run<T: Element>(
 
 struct Back<T> {
     slope: Box<Slopes<T>>,
-    recorded: Box<Rule>,
+    composed: Box<Compose>,
     y_hat: Raw,
     y: Raw,
 }
@@ -148,15 +140,8 @@ impl<T: Element> Backward for Back<T> {
         [true, true, false]
     }
 
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let Some(slopes) = (self.recorded)(upstream.x(0)?, upstream.x(1)?) else {
-            return Err(no_second_derivative("loss::elementwise::Back"));
-        };
-        let mut gradients = [None, None, None];
-        for i in (0..2).filter(|i| upstream.wanted[*i]) {
-            gradients[i] = Some((upstream.g() * &slopes[i]).into());
-        }
-        Ok(gradients)
+    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
+        (self.composed)(&inputs[0], &inputs[1])
     }
 }
 

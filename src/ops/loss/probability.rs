@@ -126,12 +126,6 @@ impl ElementLoss for Probability {
         let rest = at_least(&y_hat.affine(-1.0, 1.0)?.log()?)?;
         ((y * log)? + (y.affine(-1.0, 1.0)? * rest)?)?.neg()
     }
-
-    fn recorded(self, x: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        let log = |x: Tensor| x.log().maximum(-100.0);
-        let slope = (x - y) / (x * (1.0 - x)).maximum(1e-12);
-        Some([slope, log(1.0 - x) - log(x.clone())])
-    }
 }
 
 /// Returns the logarithms of `x` and of `1 - x`, at least -100.

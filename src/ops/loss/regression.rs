@@ -168,11 +168,6 @@ impl ElementLoss for Square {
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         (y_hat - y)?.sqr()
     }
-
-    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        let slope = (y_hat - y) * 2.0;
-        Some([slope.clone(), -slope])
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -205,11 +200,6 @@ impl ElementLoss for Absolute {
 
     fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         absolute(&(y_hat - y)?)
-    }
-
-    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        let slope = (y_hat - y).sign();
-        Some([slope.clone(), -slope])
     }
 }
 
@@ -255,11 +245,6 @@ impl ElementLoss for Huber {
         let near = distance.broadcast_minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
         let rest = (distance - &near)?;
         (near.sqr()? * 0.5)? + (rest * self.0)?
-    }
-
-    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        let slope = (y_hat - y).clamp(-self.0, self.0);
-        Some([slope.clone(), -slope])
     }
 }
 
@@ -307,17 +292,6 @@ impl ElementLoss for SmoothL1 {
         match self.0 == 0.0 {
             true => Absolute.with_candle(y_hat, y),
             false => Huber(self.0).with_candle(y_hat, y)? / self.0,
-        }
-    }
-
-    fn recorded(self, y_hat: &Tensor, y: &Tensor) -> Option<[Tensor; 2]> {
-        match self.0 == 0.0 {
-            true => Absolute.recorded(y_hat, y),
-            false => Some(
-                Huber(self.0)
-                    .recorded(y_hat, y)?
-                    .map(|slope| slope / self.0),
-            ),
         }
     }
 }

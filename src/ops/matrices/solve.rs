@@ -5,7 +5,8 @@ use crate::error::{self, composed, explain};
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, recorded_as};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream};
+use crate::tape;
 use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{DType, Device, Result};
 
@@ -100,7 +101,7 @@ fn solve(a: &Tensor, b: &Tensor) -> Tensor {
             a: left.detach().into(),
             x: values.clone(),
         };
-        let x = recorded_as(&[left.raw(), right.raw()], &values, back)?;
+        let x = tape::record(values.values().clone(), &[left.raw(), right.raw()], || back);
         let x = Tensor::from_raw(x)
             .to_dtype(b.dtype())
             .to_device(b.device());

@@ -1,8 +1,8 @@
 //! Second derivatives of linear and bilinear operations, whose gradients are linear themselves.
 
 use super::{Backward, Downstream, Upstream, record};
-use crate::ops::engine::dispatch_dtype;
 use crate::ops::engine::simd::Element;
+use crate::tape;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::sync::Arc;
@@ -19,21 +19,10 @@ pub(in crate::ops) fn linear(
         return Ok([None, None, None]);
     };
     let operation = Box::new(operation);
-    recorded_as(&[upstream.gradient], &of_x, Adjoint { operation })
-        .map(|of_x| [Some(of_x), None, None])
-}
-
-/// Returns a tensor of these values that is recorded as the output of a kernel.
-pub(in crate::ops) fn recorded_as(
-    inputs: &[&Raw],
-    values: &Raw,
-    back: impl Backward,
-) -> Result<Raw> {
-    fn with<T: Element>(inputs: &[&Raw], values: &Raw, back: impl Backward) -> Result<Raw> {
-        let flat = values.flatten_all()?.to_vec1::<T>()?;
-        record(inputs, flat, values.shape(), || back)
-    }
-    dispatch_dtype!(values, with(inputs, values, back))
+    let of_x = tape::record(of_x.values().clone(), &[upstream.gradient], || Adjoint {
+        operation,
+    });
+    Ok([Some(of_x), None, None])
 }
 
 /// Returns a tensor of these values, which a linear operation has computed from `x`. `adjoint` computes its backward pass.
@@ -94,7 +83,7 @@ impl Third {
         };
         let [a, b] = &third.others;
         let values = form.derivative(by, place(by, a, [a, b]))?;
-        recorded_as(&others, &values, third)
+        Ok(tape::record(values.values().clone(), &others, || third))
     }
 
     /// Returns which argument the first and the second of the others are.
