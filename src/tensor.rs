@@ -23,6 +23,7 @@ mod random;
 mod raw;
 mod remember;
 mod size;
+mod sizes;
 mod value;
 
 pub(crate) use across::with_across;
@@ -42,7 +43,7 @@ pub(crate) use grad::with_recording;
 pub use grad::{GradStore, is_grad_enabled, no_grad};
 pub use index::{Ellipsis, Index, Indices, NewAxis};
 pub(crate) use memory::storage_address;
-pub use number::Number;
+pub use number::{Integer, Number, Shifts};
 pub use operand::Operand;
 pub(crate) use part::{keep_by_example, with_part};
 pub(crate) use random::{
@@ -52,5 +53,6 @@ pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, w
 pub(crate) use raw::Raw;
 pub(crate) use remember::{has_cache, past_steps, refuse_cache, remember, with_cache};
 pub(crate) use size::{check_size, fits_memory};
+pub use sizes::{Size, Sizes};
 pub(crate) use value::Candle;
 pub use value::Tensor;

@@ -88,6 +88,16 @@ impl Layer for Box<dyn Layer> {
     }
 }
 
+/// An optional layer: `None` returns its input, as [`Identity`](crate::nn::Identity) does.
+impl<L: Layer + 'static> Layer for Option<L> {
+    fn forward(&self, input: &Tensor) -> Tensor {
+        match self {
+            Some(layer) => layer.forward(input),
+            None => input.clone(),
+        }
+    }
+}
+
 impl Parameters for Box<dyn Layer> {
     fn visit(&self, visitor: &mut dyn Visitor) {
         (**self).visit(visitor);

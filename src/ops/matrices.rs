@@ -7,7 +7,7 @@ pub use einsum::einsum;
 
 use super::check;
 use crate::error::{self, composed};
-use crate::tensor::{Axis, Operand, Raw, Tensor, moved};
+use crate::tensor::{Axis, Integer, Operand, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
 
 impl Tensor {
@@ -23,7 +23,8 @@ impl Tensor {
         ///
         /// # Panics
         /// If the tensor has less than two dimensions.
-        pub fn triu(&self, diagonal: i64) -> Tensor = triangle("triu", self, diagonal);
+        pub fn triu(&self, diagonal: impl Into<Integer>) -> Tensor
+            = triangle("triu", self, diagonal.into().to_i64());
 
         /// Returns the tensor with zeros above a diagonal of its last two dimensions: the main one, or for `diagonal` = −1
         /// the one below it.
@@ -37,7 +38,8 @@ impl Tensor {
         ///
         /// # Panics
         /// If the tensor has less than two dimensions.
-        pub fn tril(&self, diagonal: i64) -> Tensor = triangle("tril", self, diagonal);
+        pub fn tril(&self, diagonal: impl Into<Integer>) -> Tensor
+            = triangle("tril", self, diagonal.into().to_i64());
 
         /// Returns a diagonal of the last two dimensions as one dimension: the main diagonal, or one above it
         /// (`offset` > 0) or below it.
@@ -52,7 +54,7 @@ impl Tensor {
         ///
         /// # Panics
         /// If the tensor has less than two dimensions.
-        pub fn diagonal(&self, offset: i64) -> Tensor = diagonal(self, offset);
+        pub fn diagonal(&self, offset: impl Into<Integer>) -> Tensor = diagonal(self, offset.into().to_i64());
 
         /// Returns matrices with the last dimension as their diagonal, and zeros elsewhere: the diagonal from the top left
         /// corner for `offset` 0, those above it for positive ones.
@@ -66,7 +68,7 @@ impl Tensor {
         ///
         /// # Panics
         /// If the tensor is a scalar, or the result does not fit into the memory.
-        pub fn diag_embed(&self, offset: i64) -> Tensor = embedded(self, offset);
+        pub fn diag_embed(&self, offset: impl Into<Integer>) -> Tensor = embedded(self, offset.into().to_i64());
 
         /// Returns the sum of the elements on the diagonal of a matrix.
         ///

@@ -1,6 +1,6 @@
 //! Single random values.
 
-use super::{randint, random_unit, with_device};
+use super::{Integer, randint, random_unit, with_device};
 use candle_core::Device;
 
 /// Draws a number from `[0, 1)`.
@@ -29,8 +29,8 @@ pub fn random() -> f64 {
 /// If `low` is not below `high`.
 #[inline]
 #[track_caller]
-pub fn random_integer(low: i64, high: i64) -> i64 {
-    drawn_integer(low, high)
+pub fn random_integer(low: impl Into<Integer>, high: impl Into<Integer>) -> i64 {
+    drawn_integer(low.into().to_i64(), high.into().to_i64())
 }
 
 #[track_caller]

@@ -7,7 +7,7 @@
 
 use super::context::{self, Field, Scope};
 use crate::error::{self, OrRaise};
-use crate::tensor::{Raw, Tensor, check_size, default_device, moved};
+use crate::tensor::{Integer, Raw, Tensor, check_size, default_device, moved};
 use candle_core::{Device, Result, Shape, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -124,7 +124,12 @@ pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>) -> Tensor {
 /// ```
 #[inline]
 #[track_caller]
-pub fn randint(low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
+pub fn randint(
+    low: impl Into<Integer>,
+    high: impl Into<Integer>,
+    shape: impl Into<Shape>,
+) -> Tensor {
+    let (low, high) = (low.into().to_i64(), high.into().to_i64());
     drawn(Rule::Integer { low, high }, shape.into())
         .or_raise()
         .into()

@@ -76,6 +76,62 @@ impl Tensor {
         pub fn repeat_interleave(&self, times: usize, dim: impl Into<Axis>) -> Tensor
             = interleaved(self, times, dim.into());
     }
+
+    /// Returns parts of equal size along a dimension, as many as the pattern has: PyTorch's
+    /// `q, k, v = x.chunk(3, dim=-1)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let [q, k, v] = zeros((2, 12)).chunks(-1); // (2, 4) each
+    /// assert_eq!((q.dims(), v.dims()), (k.dims(), &[2, 4][..]));
+    /// ```
+    ///
+    /// # Panics
+    /// If the size of the dimension cannot be divided by the number of parts.
+    #[inline]
+    #[track_caller]
+    pub fn chunks<const N: usize>(&self, dim: impl Into<Axis>) -> [Tensor; N] {
+        let mut parts = equal_parts(self, N, dim.into()).into_iter();
+        std::array::from_fn(|_| parts.next().expect("as many as were asked for"))
+    }
+
+    /// Returns the parts of a dimension that have these sizes, for a pattern.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let [first, rest] = arange(0, 5).parts([1, 4], 0);
+    /// assert_eq!((first.item(), rest.dims()), (0.0, &[4][..]));
+    /// ```
+    ///
+    /// # Panics
+    /// If the sizes do not add up to the size of the dimension.
+    #[inline]
+    #[track_caller]
+    pub fn parts<const N: usize>(&self, sizes: [usize; N], dim: impl Into<Axis>) -> [Tensor; N] {
+        let mut parts = parts(self, &sizes, dim.into()).into_iter();
+        std::array::from_fn(|_| parts.next().expect("one for each size"))
+    }
+}
+
+#[track_caller]
+fn equal_parts(x: &Tensor, count: usize, dim: Axis) -> Vec<Tensor> {
+    composed(|| {
+        let dim = dim.of(&"chunks", x.raw())?;
+        let size = x.dims()[dim];
+        if count == 0 || !size.is_multiple_of(count) {
+            return Err(error::argument(
+                "chunks",
+                format_args!("a number of parts that divides {size}, the size of dimension {dim}"),
+                count,
+                "For parts of other sizes: x.parts([3, 4], dim), x.chunk(2, dim)",
+            )
+            .into());
+        }
+        let part = |i: usize| x.narrow(dim, i * (size / count), size / count);
+        Ok((0..count).map(part).collect())
+    })
 }
 
 #[track_caller]

@@ -52,8 +52,14 @@ impl Tensor {
         tanh;
         /// Returns [`gelu`](ops::gelu) of each element.
         gelu;
+        /// Returns [`gelu_tanh`](ops::gelu_tanh) of each element.
+        gelu_tanh;
         /// Returns [`silu`](ops::silu) of each element.
         silu;
+        /// Returns [`hardswish`](ops::hardswish) of each element.
+        hardswish;
+        /// Returns [`mish`](ops::mish) of each element.
+        mish;
     }
 
     methods! {
@@ -78,6 +84,13 @@ impl Tensor {
         /// the gradient is 0 for scalars, and for tensors shared with the bound, as in PyTorch.
         pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor
             = self.clamped(low.into(), high.into());
+
+        /// Returns [`leaky_relu`](ops::leaky_relu) of each element, with the slope 0.01.
+        pub fn leaky_relu(&self) -> Tensor = ops::leaky_relu(self, 0.01);
+        /// Returns [`elu`](ops::elu) of each element, with `alpha` 1.
+        pub fn elu(&self) -> Tensor = ops::elu(self, 1.0);
+        /// Returns [`softplus`](ops::softplus) of each element, `log(1 + eˣ)`.
+        pub fn softplus(&self) -> Tensor = ops::softplus(self, 1.0, 20.0);
 
         /// Returns probabilities along a dimension, as [`softmax`](ops::softmax) does.
         pub fn softmax(&self, dim: impl Into<Axis>) -> Tensor = ops::softmax(self, dim);

@@ -62,6 +62,14 @@ fn chosen(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Tensor> {
                 let (start, end) = bounds(caller, *from, *to, size, of)?;
                 part = part.narrow(dim, start, end.saturating_sub(start));
             }
+            Index::Stepped { first, last, step } => {
+                let to = last.map_or(Bound::Unbounded, Bound::Included);
+                let (start, end) = bounds(caller, Bound::Included(*first), to, size, of)?;
+                let places = (start..end).step_by(*step).map(|place| place as u32);
+                let places: Vec<u32> = places.collect();
+                let places = Raw::from_vec(places.clone(), places.len(), x.device())?;
+                part = ops::index_select(&part, &places.into(), dim);
+            }
             Index::Each(indices) => each.push((dim, from_start(caller, indices, size, of)?)),
             Index::Rest | Index::New => (),
         }

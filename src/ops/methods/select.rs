@@ -1,9 +1,9 @@
 //! Parts of a tensor.
 
 use super::{index, sort};
-use crate::error::OrRaise;
+use crate::error::{self, OrRaise, composed};
 use crate::ops;
-use crate::tensor::{Axes, Axis, Indices, Operand, Raw, Tensor};
+use crate::tensor::{Axes, Axis, Indices, Operand, Raw, Shifts, Tensor};
 use candle_core::DType;
 
 impl Tensor {
@@ -64,16 +64,21 @@ impl Tensor {
         pub fn pad_with_zeros(&self, dim: impl Into<Axis>, before: usize, after: usize) -> Tensor =
             self.padded(dim.into(), before, after);
 
-        /// Returns the elements moved by `shift` indices along a dimension; those that leave at one end enter at the
-        /// other.
+        /// Returns the elements moved by `shift` indices along a dimension, or by several along several; those that leave
+        /// at one end enter at the other.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
         /// assert_eq!(arange(0, 4).roll(1, 0).to_vec1::<i64>(), [3, 0, 1, 2]);
+        /// let x = arange(0, 4).reshape((2, 2)); // (2, 2)
+        /// assert_eq!(x.roll((1, -1), (0, 1)).to_vec2::<i64>(), [[3, 2], [1, 0]]);
         /// ```
-        pub fn roll(&self, shift: impl Into<i64>, dim: impl Into<Axis>) -> Tensor
-            = self.rolled(shift.into(), dim.into());
+        ///
+        /// # Panics
+        /// If there are not as many shifts as dimensions.
+        pub fn roll(&self, shifts: impl Into<Shifts>, dims: impl Into<Axes>) -> Tensor
+            = rolled(self, &shifts.into(), &dims.into());
 
         /// Returns the indices, as `u32`, that sort the elements along a dimension.
         ///
@@ -106,18 +111,6 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn rolled(&self, shift: i64, dim: Axis) -> Tensor {
-        let dim = dim.of(&"roll", self.raw()).or_raise();
-        let size = self.dims()[dim];
-        if size == 0 {
-            return self.clone();
-        }
-        let moved = shift.rem_euclid(size as i64) as usize;
-        let end = self.narrow(dim, size - moved, moved);
-        ops::cat(&[end, self.narrow(dim, 0, size - moved)], dim)
-    }
-
-    #[track_caller]
     fn order(&self, dim: Axis, descending: bool) -> Tensor {
         if self.rank() == 0 {
             return self.unsqueeze(0).order(dim, descending).squeeze(0);
@@ -136,4 +129,29 @@ impl Tensor {
         let order = self.order(dim, descending);
         (self.gather(&order, dim), order)
     }
+}
+#[track_caller]
+fn rolled(x: &Tensor, shifts: &Shifts, dims: &Axes) -> Tensor {
+    composed(|| {
+        let dims = dims.in_order_of(&"roll", x.raw())?;
+        if dims.len() != shifts.of_each().len() {
+            return Err(error::argument(
+                "roll",
+                format_args!("a shift for each of the {} dimensions", dims.len()),
+                format_args!("{:?}", shifts.of_each()),
+                "Pass as many: x.roll((1, 2), (0, 1))",
+            )
+            .into());
+        }
+        let mut x = x.clone();
+        for (shift, dim) in shifts.of_each().iter().zip(dims) {
+            let size = x.dims()[dim];
+            if size > 0 {
+                let moved = shift.rem_euclid(size as i64) as usize;
+                let end = x.narrow(dim, size - moved, moved);
+                x = ops::cat(&[end, x.narrow(dim, 0, size - moved)], dim);
+            }
+        }
+        Ok(x)
+    })
 }

@@ -2,9 +2,8 @@
 
 use crate::error::{self, OrRaise, raise};
 use crate::ops;
-use crate::tensor::{Axes, Axis, Raw, Tensor};
-use candle_core::shape::ShapeWithOneHole;
-use candle_core::{DType, Device, Error, Result, Shape};
+use crate::tensor::{Axes, Axis, Raw, Sizes, Tensor};
+use candle_core::{DType, Device, Result, Shape};
 
 /// Methods that return the size of each dimension, for a tensor with this many.
 macro_rules! sizes {
@@ -63,16 +62,15 @@ impl Tensor {
         };
 
         /// Returns a view with another shape and the same elements in the same order, or a copy if the tensor
-        /// is not contiguous. One size may be `()`, and is computed: `x.reshape(((), 2))`.
+        /// is not contiguous. One size may be −1, and is computed: `x.reshape((-1, 2))`. For generic code, `()` is the same.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let x = arange(0, 6).reshape((2, ())); // (2, 3)
+        /// let x = arange(0, 6).reshape((2, -1)); // (2, 3)
         /// assert_eq!(x.to_vec2::<i64>(), [[0, 1, 2], [3, 4, 5]]);
         /// ```
-        pub fn reshape(&self, shape: impl ShapeWithOneHole) -> Tensor
-            = self.reshaped(shape.into_shape(self.elem_count()));
+        pub fn reshape(&self, shape: impl Into<Sizes>) -> Tensor = self.reshaped(&shape.into());
 
         /// Returns a view with one dimension.
         pub fn flatten_all(&self) -> Tensor = self.reshape(self.elem_count());
@@ -105,8 +103,9 @@ impl Tensor {
             let dim = dim.into().of_new(&"unsqueeze", self.raw()).or_raise();
             self.raw().unsqueeze(dim).or_raise().into()
         };
-        /// Returns a view with this shape, in which dimensions of size 1 are repeated.
-        pub fn broadcast_as(&self, shape: impl Into<Shape>) -> Tensor = self.broadcast_to(&shape.into());
+        /// Returns a view with this shape, in which dimensions of size 1 are repeated; −1 keeps a size. PyTorch calls it
+        /// `expand`.
+        pub fn broadcast_as(&self, shape: impl Into<Sizes>) -> Tensor = self.broadcast_to(&shape.into());
         /// Returns the tensor repeated this many times along each dimension.
         pub fn repeat(&self, times: impl Into<Shape>) -> Tensor = self.repeated(times.into().dims());
         /// Returns the elements in memory in the order of their indices: the tensor itself, or a copy.
@@ -139,10 +138,9 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn reshaped(&self, shape: Result<Shape>) -> Tensor {
-        let shape = shape.map_err(|cause| does_not_fit(self.raw(), &cause));
-        let view = shape.and_then(|shape| ops::contiguous_raw(self.raw())?.reshape(shape));
-        let view = view.or_raise();
+    fn reshaped(&self, sizes: &Sizes) -> Tensor {
+        let shape = completed(sizes, self.raw());
+        let view = shape.and_then(|shape| self.raw().reshape(shape)).or_raise();
         ops::check::countable(&"reshape", &view).or_raise();
         view.into()
     }
@@ -173,8 +171,11 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn broadcast_to(&self, shape: &Shape) -> Tensor {
-        let view = self.raw().broadcast_as(shape).or_raise();
+    fn broadcast_to(&self, sizes: &Sizes) -> Tensor {
+        let shape = kept(sizes, self.raw());
+        let view = shape
+            .and_then(|shape| self.raw().broadcast_as(shape))
+            .or_raise();
         ops::check::countable(&"broadcast_as", &view).or_raise();
         view.into()
     }
@@ -256,28 +257,61 @@ fn wrong_rank(method: &str, expected: &str, x: &Tensor) -> ! {
     ))
 }
 
-fn does_not_fit(x: &Raw, cause: &Error) -> Error {
-    let cause = match cause {
-        Error::WithBacktrace { inner, .. } => inner,
-        cause => cause,
+/// Returns the sizes for a tensor with as many elements as `x`.
+fn completed(sizes: &Sizes, x: &Raw) -> Result<Vec<usize>> {
+    let does_not_fit = |found: String| {
+        error::argument(
+            "reshape",
+            format_args!(
+                "a shape with the {} elements of {:?}",
+                x.elem_count(),
+                x.dims()
+            ),
+            found,
+            "Leave one size to be computed: x.reshape((-1, 3))",
+        )
     };
-    let found = match cause {
-        Error::ShapeMismatch { shape, .. } => {
-            format!("{:?}, with {} elements", shape.dims(), shape.elem_count())
-        }
-        cause => cause.to_string(),
+    let known = sizes
+        .known()
+        .map_err(|size| does_not_fit(format!("a size of {size}")))?;
+    let others = known.iter().flatten();
+    let product = others.fold(1usize, |product, size| product.saturating_mul(*size));
+    let fits = match known.iter().filter(|size| size.is_none()).count() {
+        0 => product == x.elem_count(),
+        1 => product > 0 && x.elem_count().is_multiple_of(product),
+        _ => return Err(does_not_fit(format!("{sizes}, with two sizes to compute")).into()),
     };
-    error::argument(
-        "reshape",
-        format_args!(
-            "a shape with the {} elements of {:?}",
-            x.elem_count(),
-            x.dims()
-        ),
-        found,
-        "Leave one size to be computed: x.reshape(((), 3))",
-    )
-    .into()
+    if !fits {
+        let found = match known.contains(&None) {
+            true => format!("{sizes}, whose other sizes have {product} elements"),
+            false => format!("{sizes}, with {product} elements"),
+        };
+        return Err(does_not_fit(found).into());
+    }
+    let rest = x.elem_count() / product.max(1);
+    Ok(known.into_iter().map(|size| size.unwrap_or(rest)).collect())
+}
+
+/// Returns the sizes for a broadcast of `x`: a size that is left out is that of `x`.
+fn kept(sizes: &Sizes, x: &Raw) -> Result<Vec<usize>> {
+    let wrong = |found: String| {
+        error::argument(
+            "broadcast_as",
+            "sizes, or -1 for a dimension that keeps its size",
+            found,
+            format_args!("The tensor has the shape {:?}", x.dims()),
+        )
+    };
+    let known = sizes
+        .known()
+        .map_err(|size| wrong(format!("a size of {size}")))?;
+    let new = known.len().saturating_sub(x.rank());
+    let size = |(i, size): (usize, Option<usize>)| match size {
+        Some(size) => Ok(size),
+        None if i >= new => Ok(x.dims()[i - new]),
+        None => Err(wrong(format!("{sizes}, where dimension {i} is new")).into()),
+    };
+    known.into_iter().enumerate().map(size).collect()
 }
 
 /// Returns a view in which the dimensions from `start` to `end`, both included, are one.
