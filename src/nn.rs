@@ -63,6 +63,7 @@ mod fused;
 mod init;
 mod kv_cache;
 mod layer;
+mod layer_macro;
 mod layers;
 mod linear_weights;
 mod load;

@@ -66,7 +66,6 @@ pub use crate::plot::{
     Figure, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram, plot, scatter,
     show_images,
 };
-pub use crate::seq;
 pub use crate::tensor::{
     Ellipsis, GradStore, NewAxis, Tensor, arange, arange_step, arange_with_dtype, default_device,
     eye, full, full_with_dtype, is_grad_enabled, linspace, linspace_with_dtype, manual_seed,
@@ -81,4 +80,5 @@ pub use crate::train::{
     EpochEnd, FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Search, Step, Trainer,
     Trial, accuracy, split_and_load,
 };
+pub use crate::{layer, seq};
 pub use candle_core::{D, DType, Device};

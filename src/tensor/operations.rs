@@ -4,10 +4,12 @@ use super::raw::Raw;
 use super::value::Candle;
 use crate::ops::{contiguous_raw, sum_over};
 use crate::tape::{Downstream, Upstream, composed, linear};
+#[cfg(feature = "cuda")]
+use candle_core::CustomOp1;
 use candle_core::op::CmpOp;
 use candle_core::scalar::{TensorOrScalar, TensorScalar};
 use candle_core::shape::{Dim, Dims};
-use candle_core::{CustomOp1, CustomOp2, CustomOp3, DType, Device, Result};
+use candle_core::{CustomOp2, CustomOp3, DType, Device, Result};
 use std::ops::{Add, Div, Mul, Sub};
 
 impl Raw {
@@ -432,6 +434,7 @@ impl Raw {
         Ok(joined)
     }
 
+    #[cfg(feature = "cuda")]
     pub(crate) fn apply_op1_no_bwd<C: CustomOp1>(&self, operation: &C) -> Result<Raw> {
         self.values().apply_op1_no_bwd(operation).map(Raw::from)
     }

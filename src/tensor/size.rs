@@ -73,8 +73,8 @@ mod tests {
         }
         let create: [fn() -> Tensor; 8] = [
             || arange(0.0, f64::NAN),
-            || zeros(0).reshape((1 << 32, 1 << 32)),
-            || ones(1).broadcast_as((1 << 40, 1 << 40)),
+            || zeros(0).reshape((1usize << 32, 1usize << 32)),
+            || ones(1).broadcast_as((1usize << 40, 1usize << 40)),
             || eye(1 << 40),
             || randperm(usize::MAX),
             || linspace(0.0, 1.0, usize::MAX),
