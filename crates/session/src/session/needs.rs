@@ -15,11 +15,14 @@ impl Session {
     }
 
     /// Returns the cells that must run, in their order, and last the cell `id`.
-    pub(super) fn needed_cells(&self, cells: &[(String, String)], id: &str) -> Vec<String> {
-        let stale = self.engine.stale().unwrap_or_default();
+    pub(super) fn needed_cells(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        let Some(own) = super::engine::own(&mut *self.engine) else {
+            return needed(cells, id, &|_, _| false);
+        };
+        let stale = own.stale();
         let is_stale = |id: &str| stale.iter().any(|cell| cell.id.as_deref() == Some(id));
         needed(cells, id, &|id, code| {
-            self.done.get(id) == Some(&digest(code)) && self.engine.has_run(id) && !is_stale(id)
+            self.done.get(id) == Some(&digest(code)) && own.has_run(id) && !is_stale(id)
         })
     }
 }
