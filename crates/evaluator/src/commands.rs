@@ -39,7 +39,7 @@ impl<'a> Cell<'a> {
             dependencies: commands()
                 .filter_map(|(name, rest)| (name == ":dep").then(|| dependency(rest))?)
                 .collect(),
-            rest: indented(blank_out(code, is_ours)),
+            rest: blank_out(code, is_ours),
         }
     }
 }
@@ -70,14 +70,6 @@ pub fn percent_command(code: &str) -> Option<(usize, &str)> {
     let word = line.split(' ').next()?;
     let start = line.as_ptr().addr() - code.as_ptr().addr();
     word.starts_with('%').then_some((start, word))
-}
-
-/// Puts a space before each `!` at the beginning of a line: evcxr would run the line as a shell command.
-fn indented(code: Cow<'_, str>) -> Cow<'_, str> {
-    match code.starts_with('!') || code.contains("\n!") {
-        true => Cow::Owned(format!("\n{code}").replace("\n!", "\n !").split_off(1)),
-        false => code,
-    }
 }
 
 /// Replaces lines by spaces, without changing their length. The other lines keep their line number, so
@@ -172,7 +164,7 @@ mod tests {
     fn a_line_that_negates_a_variable_is_rust() {
         let cell = Cell::with_rust("!flag\n!ls", |rest| rest == "flag");
         assert_eq!(cell.shell, ["ls"]);
-        assert_eq!(cell.rest.lines().next(), Some(" !flag"));
+        assert_eq!(cell.rest.lines().next(), Some("!flag"));
     }
 
     #[test]

@@ -90,7 +90,8 @@ impl Engine for Evcxr {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&requests, request.prompt, request.is_password),
             };
-            let _ = sender.send(lock(context).execute_with_callbacks(code.text, &mut callbacks));
+            let code = indented(code.text);
+            let _ = sender.send(lock(context).execute_with_callbacks(&code, &mut callbacks));
         };
         let outcome = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new()
@@ -271,6 +272,11 @@ fn ask(requests: &Sender<Request>, prompt: String, password: bool) -> String {
     let (sender, answer) = bounded(1);
     let _ = requests.send((prompt, password, sender));
     answer.recv().unwrap_or_default()
+}
+
+/// Puts a space before each `!` at the beginning of a line, which is Rust: evcxr would run the line as a shell command.
+fn indented(code: &str) -> String {
+    format!("\n{code}").replace("\n!", "\n !").split_off(1)
 }
 
 fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
