@@ -32,10 +32,8 @@
 //! - [`event`]: the events and the error of a cell;
 //! - [`evaluator`]: the traits of both sides, completions;
 //! - [`run`]: how long a cell ran, and how its process ended;
-//! - [`text`]: from bytes to text; [`decoder`]: from text to the marks of evcxr in it;
-//! - [`commands`]: the lines of a cell that are not Rust.
+//! - [`text`]: from bytes to text; [`decoder`]: from text to the marks of evcxr in it.
 
-pub mod commands;
 pub mod decoder;
 pub mod evaluator;
 pub mod event;

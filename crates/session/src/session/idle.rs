@@ -3,7 +3,7 @@
 use super::{Session, commands, diagnostics, limits};
 use crate::analysis::FORGETS_AFTER;
 use std::time::Duration;
-use taper_evaluator::commands::Cell;
+use taper_rust_cell::commands::Cell;
 
 /// How often to look whether the types of the last cell's variables are known.
 const SETTLING: Duration = Duration::from_millis(50);

@@ -57,13 +57,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use taper_evaluator::commands::Cell;
 use taper_evaluator::run::Times;
 use taper_evaluator::{
     CellError, CellName, Editor, Evaluator, Event, Front, Interrupt, Late, StaleCell, Stream,
     Variable,
 };
 use taper_host::lock::Lock;
+use taper_rust_cell::commands::Cell;
 
 /// The cell that sets the value of a control, where the engine compiles it once.
 const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::argument(0), \

@@ -3,7 +3,7 @@
 use super::{Session, commands};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use taper_engine::CellSource;
-use taper_evaluator::commands::{Cell, blank_out};
+use taper_rust_cell::commands::{Cell, blank_out, is_colon_command};
 
 impl Session {
     /// Notes that a cell has run.
@@ -53,14 +53,9 @@ fn source_of(code: &str) -> CellSource {
     let packages = cell.dependencies.iter();
     CellSource {
         packages: packages.map(|(name, _)| name.replace('-', "_")).collect(),
-        source: blank_out(&cell.rest, is_command).into_owned(),
+        source: blank_out(&cell.rest, is_colon_command).into_owned(),
         is_done: false,
     }
-}
-
-fn is_command(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(':') && !line.starts_with("::")
 }
 
 fn digest(code: &str) -> u64 {

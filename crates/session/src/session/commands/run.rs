@@ -6,11 +6,11 @@ use crate::session::variables::descriptions;
 use crate::session::{Session, Silent, cells_manifest, diagnostics, shell};
 use serde_json::{Map, Value};
 use std::process::Command;
-use taper_evaluator::commands::table::{self, escaped};
 use taper_evaluator::run::Times;
 use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
 use taper_host::error::describe;
 use taper_host::toolchain;
+use taper_rust_cell::commands::table::{self, escaped};
 
 /// The name of the error of a command that is used wrongly.
 const USAGE_ERROR: &str = "UsageError";

@@ -27,16 +27,16 @@ use crate::session::cells_manifest::Declared;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
-use editor::{OwnEditor, is_option};
+use editor::OwnEditor;
 use late::LateOutput;
 use output::Output;
 use stale::CellGraph;
 use std::path::PathBuf;
 use std::sync::Arc;
 use taper_engine::{Event, Failure, Outcome};
-use taper_evaluator::commands::blank_out;
 use taper_evaluator::event::thread_panic;
 use taper_evaluator::{Editor, Late, StaleCell};
+use taper_rust_cell::commands::{blank_out, is_colon_command};
 
 /// An engine of our own.
 pub(crate) struct Own {
@@ -119,7 +119,7 @@ impl Own {
 
     /// Evaluates code.
     fn evaluate(&mut self, code: Code, running: &mut Running) -> Ran {
-        let source = blank_out(code.text, is_option);
+        let source = blank_out(code.text, is_colon_command);
         let Own {
             engine,
             output,
@@ -231,12 +231,13 @@ impl Own {
 
     /// Begins to compile a cell that may run next: see [`taper_engine::Engine::compile_ahead`].
     pub(crate) fn compile_ahead(&mut self, code: &str) -> Option<taper_engine::Ahead> {
-        self.engine.compile_ahead(&blank_out(code, is_option))
+        self.engine
+            .compile_ahead(&blank_out(code, is_colon_command))
     }
 
     /// Returns the variables that this cell loses if it runs, because it changes their type.
     pub(crate) fn would_lose(&self, code: &str) -> Vec<String> {
-        self.engine.would_lose(&blank_out(code, is_option))
+        self.engine.would_lose(&blank_out(code, is_colon_command))
     }
 
     /// Returns the cells that are stale.

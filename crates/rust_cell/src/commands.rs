@@ -44,12 +44,42 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// Returns the Rust of a cell, with its commands replaced by spaces.
+pub fn without_commands(code: &str) -> String {
+    let rust = without_percent(code);
+    blank_out(&Cell::new(&rust).rest, is_colon_command).into_owned()
+}
+
+/// Returns the commands of a cell: lines that begin with `!`, `:` or, as the first one, `%`. Of a script, all lines count.
+pub fn lines(code: &str) -> impl Iterator<Item = String> {
+    let is_script = is_script(code);
+    let first = percent_command(code).map_or("", |(start, _)| &code[start..]);
+    let first = first.lines().next();
+    code.lines().filter_map(move |line| {
+        let is_first = first.is_some_and(|first| line == first);
+        let is_command = is_script || line.starts_with('!') || is_colon_command(line) || is_first;
+        (is_command && !line.trim().is_empty()).then(|| line.trim().to_owned())
+    })
+}
+
+/// Returns whether no line of a cell is Rust: it is a script, a file or a measurement.
+pub fn is_script(code: &str) -> bool {
+    let rust = ["time", "profile", "test", "fmt"];
+    percent_command(code).is_some_and(|(_, word)| !rust.contains(&word.trim_start_matches('%')))
+}
+
+/// Returns whether a line is a command such as `:dep`. A path such as `::std::mem` is Rust.
+pub fn is_colon_command(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(':') && !line.starts_with("::")
+}
+
 /// Returns the Rust code of a cell that may begin with a `%` command: the cell without the command, or only
-/// spaces if the cell is a script, a file or a measurement.
+/// spaces if no line is Rust.
 pub fn without_percent(code: &str) -> Cow<'_, str> {
-    match percent_command(code).map(|(_, word)| word.trim_start_matches('%')) {
-        Some("time" | "profile" | "test" | "fmt") | None => without_command(code),
-        Some(_) => blank_out(code, |_| true),
+    match is_script(code) {
+        true => blank_out(code, |_| true),
+        false => without_command(code),
     }
 }
 
