@@ -1,16 +1,13 @@
 //! The outputs of cells: how values, figures and tables get from a cell to the notebook page.
 //!
-//! A *display record* is a MIME bundle with an optional display id. Where it goes depends on the host
-//! of the program:
+//! A *display* is a MIME bundle with an optional display id. Where it goes depends on the host of the program:
 //!
-//! - Under the Taper kernel the record is written to standard output as one framed line, which the
-//!   kernel turns into `display_data`, `update_display_data`, `execute_result` or `clear_output`.
+//! - Under the Taper kernel it is sent through a socket as an event, which the kernel turns into `display_data`,
+//!   `update_display_data`, `execute_result` or `clear_output`. Standard output contains only text.
+//! - A program that `taper export` has made writes the same events into its log, one line each.
 //! - Under stock `evcxr_jupyter` the same call prints that kernel's `EVCXR_BEGIN_CONTENT` blocks. A
 //!   display that would be updated in place shows its final state only.
 //! - A plain program prints nothing: save a figure with its own `save` method.
-//!
-//! The frame begins with a control character and a secret that the kernel generates for every process,
-//! so that no text printed by a cell can be mistaken for a record.
 //!
 //! The modules:
 //!
@@ -25,7 +22,7 @@
 //! | `handle` | [`display_live`]: a live display of any bundle |
 //! | `progress` | [`progress`]: live progress bars |
 //! | `password` | [`read_password`]: a line that is not shown |
-//! | `record` | the host of the program, and how records are written for it |
+//! | `record` | the host of the program, and how events reach it |
 //! | `terminal` | lines that change in place on a terminal, for programs outside a notebook |
 //! | `cell` | the running cell: its thread and its output area |
 //! | `interrupt` | [`check_interrupt`]: requests to stop |

@@ -2,7 +2,7 @@
 
 use super::bundle::MimeBundle;
 use super::cell;
-use super::record::{Host, send_record, write_evcxr_blocks, write_record};
+use super::record::{Host, send_record, write_evcxr_blocks};
 use serde_json::json;
 
 /// Shows a bundle below the cell, like IPython's `display`.
@@ -36,7 +36,7 @@ pub fn display(bundle: &MimeBundle) {
 /// }
 /// ```
 pub fn clear_output(wait: bool) {
-    send_record(&json!({ "op": "clear", "wait": wait }));
+    send_record(&json!({ "event": "clear", "wait": wait }));
     cell::begin_output_area();
 }
 
@@ -51,9 +51,11 @@ pub(super) fn owned_result(bundle: MimeBundle) {
     result(&bundle);
 }
 
-fn emit(op: &str, bundle: &MimeBundle) {
+fn emit(event: &str, bundle: &MimeBundle) {
     match Host::current() {
-        Host::Taper { secret } => write_record(secret, &json!({ "op": op, "data": bundle.data() })),
+        Host::Taper(receiver) => {
+            receiver.receive(&json!({ "event": event, "data": bundle.data() }));
+        }
         Host::Evcxr => write_evcxr_blocks(bundle),
         Host::Plain => {}
     }

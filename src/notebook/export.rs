@@ -109,7 +109,7 @@ fn print_nothing() {}
 pub fn cell(id: &str, digest: &str) {
     hooks::taper_flush();
     hooks::taper_begin_cell();
-    record::send_record(&json!({ "op": "cell", "id": id, "digest": digest }));
+    record::send_record(&json!({ "event": "cell", "id": id, "digest": digest }));
     if record::is_recorded() {
         eprintln!("cell {id}");
     }
@@ -197,7 +197,7 @@ fn print(text: &str) {
 
 fn failed(message: &str) {
     if record::is_recorded() {
-        record::send_record(&json!({ "op": "failed", "message": message }));
+        record::send_record(&json!({ "event": "failed", "message": message }));
     } else {
         eprintln!("{message}");
     }
@@ -227,10 +227,10 @@ mod tests {
         );
         let lines: Vec<String> = records
             .iter()
-            .map(|r| match r["op"].as_str().unwrap() {
+            .map(|r| match r["event"].as_str().unwrap() {
                 "cell" => format!("cell {} {}", r["id"], r["digest"]),
                 "result" => format!("result {}", r["data"]["text/plain"]),
-                op => format!("{op} {}", r["message"]),
+                event => format!("{event} {}", r["message"]),
             })
             .collect();
         assert_eq!(

@@ -20,7 +20,7 @@ pub fn failed<T: Display>(error: T) {
 
 fn report(error: &AnyError<'_>, place: &Location<'_>) {
     send_record(&json!({
-        "op": "failed",
+        "event": "failed",
         "message": described(error),
         "file": place.file(),
         "line": place.line(),

@@ -5,7 +5,7 @@
 //! for long computations to check. Once this library is loaded, the cells process finds the
 //! functions below by name; a plain program never calls them.
 
-use super::record::{Host, is_recorded, send_record};
+use super::record::{self, Host, Receive, is_recorded, send_record};
 use super::{cell, interrupt, live};
 use crate::error;
 use serde_json::json;
@@ -44,6 +44,13 @@ pub(crate) extern "C" fn taper_end_cell() {
     taper_flush();
 }
 
+/// Sends displays and other events to the kernel from now on. The kernel calls it before [`taper_attach`].
+// SAFETY: as for `taper_attach`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn taper_send_to(receive: Receive) {
+    record::set_kernel(receive);
+}
+
 /// Sets how to know whether the cell is run with `%%profile`.
 // SAFETY: as for `taper_attach`.
 #[unsafe(no_mangle)]
@@ -69,8 +76,7 @@ pub(crate) extern "C" fn taper_panic_is_error() -> bool {
     error::is_error()
 }
 
-/// Installs a panic hook that sends each panic as a record. The kernel shows a panic in the cell's thread
-/// as the error of the cell, and a panic in another thread, which does not end the cell, as text.
+/// Installs a panic hook that writes each panic into the log of an exported program. The kernel has a hook of its own.
 fn report_panics() {
     let cell_thread = std::thread::current().id();
     let previous = std::panic::take_hook();
@@ -83,7 +89,7 @@ fn report_panics() {
         let is_cells = thread.id() == cell_thread;
         let location = info.location();
         send_record(&json!({
-            "op": if is_cells { "panic" } else { "thread_panic" },
+            "event": if is_cells { "panic" } else { "thread_panic" },
             "thread": thread.name(),
             "is_error": is_error,
             "message": info.payload_as_str().unwrap_or("the panic has no message"),

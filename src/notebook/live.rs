@@ -10,7 +10,7 @@
 //! the screen of the display. Each state has a version, so a drawing that is out of date is dropped.
 
 use super::bundle::MimeBundle;
-use super::record::{Host, write_evcxr_blocks, write_record};
+use super::record::{Host, write_evcxr_blocks};
 use super::throttle::Throttle;
 use super::{cell, display, terminal};
 use serde_json::json;
@@ -58,7 +58,7 @@ impl<C: LiveContent> Live<C> {
         }
         drop(state);
         match Host::current() {
-            Host::Taper { .. } if appears => {
+            Host::Taper(_) if appears => {
                 if is_new {
                     let shared: Weak<Shared<C>> = Arc::downgrade(&self.shared);
                     lock(&DISPLAYS).push(shared);
@@ -67,7 +67,7 @@ impl<C: LiveContent> Live<C> {
             }
             // There is no flushing thread.
             Host::Plain => self.shared.refresh(false),
-            Host::Taper { .. } | Host::Evcxr => {}
+            Host::Taper(_) | Host::Evcxr => {}
         }
     }
 
@@ -141,7 +141,7 @@ trait Refresh: Send + Sync {
 impl<C: LiveContent> Refresh for Shared<C> {
     fn refresh(&self, immediately: bool) {
         let is_visible = match Host::current() {
-            Host::Taper { .. } | Host::Evcxr => true,
+            Host::Taper(_) | Host::Evcxr => true,
             Host::Plain => C::IS_TEXT && terminal::is_available(),
         };
         if !is_visible {
@@ -181,18 +181,17 @@ impl<C: LiveContent> Refresh for Shared<C> {
 impl Screen {
     fn show(&mut self, bundle: &MimeBundle, area: u64, is_text: bool) {
         match Host::current() {
-            Host::Taper { secret } => {
-                let op = match &self.id {
-                    Some(_) if self.area == area => "update",
+            Host::Taper(receiver) => {
+                let event = match &self.id {
+                    Some(_) if self.area == area => "update_display",
                     _ => "display",
                 };
-                if op == "display" {
+                if event == "display" {
                     self.id = Some(new_id());
                     self.area = area;
                 }
-                write_record(
-                    secret,
-                    &json!({"op": op, "data": bundle.data(), "id": self.id}),
+                receiver.receive(
+                    &json!({"event": event, "data": bundle.data(), "display_id": self.id}),
                 );
             }
             // A content block with the text would hide the value of the cell.

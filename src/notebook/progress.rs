@@ -165,7 +165,7 @@ mod tests {
     fn last_texts(records: &[serde_json::Value]) -> Vec<String> {
         let mut displays: Vec<(String, String)> = Vec::new();
         for record in records {
-            let id = record["id"].to_string();
+            let id = record["display_id"].to_string();
             let text = record["data"]["text/plain"].as_str().unwrap_or_default();
             let lines = text.lines().map(|line| {
                 let stopped = if line.ends_with("stopped") {

@@ -1,30 +1,32 @@
-//! Display records, and the host that reads them.
+//! Events of a cell, and the host that receives them.
 
 use super::bundle::MimeBundle;
 use serde_json::Value;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// Sends a record to the Taper kernel. Does nothing under other hosts.
-pub(crate) fn send_record(record: &Value) {
-    if let Host::Taper { secret } = Host::current() {
-        write_record(secret, record);
+/// Sends an event to the Taper kernel, or writes it into the log. Does nothing under other hosts.
+pub(crate) fn send_record(event: &Value) {
+    match Host::current() {
+        Host::Taper(receiver) => receiver.receive(event),
+        Host::Evcxr | Host::Plain => {}
     }
 }
 
-/// The secret in the records of a log, which need no protection.
-const LOG: &str = "log";
-
-/// Writes all displays from now on to standard output in the format for the kernel. Has no effect if the
-/// host is already known.
+/// Writes all displays from now on to standard output, in the format of a log. Has no effect if the host is already
+/// known.
 pub(crate) fn begin_log() {
-    let secret = LOG.to_owned();
-    let _ = HOST.set(Host::Taper { secret });
+    let _ = HOST.set(Host::Taper(Receiver::Log));
 }
 
-/// Returns whether records are read: by the kernel, by `taper run`, or later from a log.
+/// Sends all displays from now on to the kernel.
+pub(super) fn set_kernel(receive: Receive) {
+    let _ = HOST.set(Host::Taper(Receiver::Kernel(receive)));
+}
+
+/// Returns whether events are read: by the kernel, by `taper run`, or later from a log.
 pub(crate) fn is_recorded() -> bool {
-    matches!(Host::current(), Host::Taper { .. })
+    matches!(Host::current(), Host::Taper(_))
 }
 
 static HOST: OnceLock<Host> = OnceLock::new();
@@ -33,7 +35,7 @@ static HOST: OnceLock<Host> = OnceLock::new();
 #[derive(Debug)]
 pub(super) enum Host {
     /// The Taper kernel, `taper run`, or a log that is read later.
-    Taper { secret: String },
+    Taper(Receiver),
     /// Stock `evcxr_jupyter` or the evcxr REPL.
     Evcxr,
     /// An ordinary program.
@@ -42,23 +44,43 @@ pub(super) enum Host {
 
 impl Host {
     pub(super) fn current() -> &'static Host {
-        HOST.get_or_init(|| {
-            if let Ok(secret) = std::env::var("TAPER_DISPLAY") {
-                Host::Taper { secret }
-            } else if std::env::var_os("EVCXR_IS_RUNTIME").is_some() {
-                Host::Evcxr
-            } else {
-                Host::Plain
-            }
+        HOST.get_or_init(|| match std::env::var_os("EVCXR_IS_RUNTIME") {
+            Some(_) => Host::Evcxr,
+            None => Host::Plain,
         })
     }
 }
 
-/// Writes a record as one line: record separator, secret, JSON (which contains no control characters).
-pub(super) fn write_record(secret: &str, record: &Value) {
-    let line = format!("\x1e{secret} {record}\n");
-    // A closed standard output must not fail the cell.
-    let _ = std::io::stdout().lock().write_all(line.as_bytes());
+/// The kernel's function that receives an event as JSON, and returns when the kernel has read it.
+pub(crate) type Receive = extern "C" fn(text: *const u8, length: usize);
+
+/// Receives events.
+#[derive(Debug)]
+pub(super) enum Receiver {
+    /// The Taper kernel or `taper run`.
+    Kernel(Receive),
+    /// A log on standard output.
+    Log,
+}
+
+impl Receiver {
+    /// Passes an event on, after all that was printed before. Standard output stays locked meanwhile, so the event is not
+    /// in the middle of what another thread prints.
+    pub(super) fn receive(&self, event: &Value) {
+        let mut output = std::io::stdout().lock();
+        // A closed standard output must not fail the cell.
+        match self {
+            Receiver::Kernel(receive) => {
+                let event = event.to_string();
+                let _ = output.flush();
+                receive(event.as_ptr(), event.len());
+            }
+            // One line: record separator, JSON (which contains no control characters).
+            Receiver::Log => {
+                let _ = output.write_all(format!("\x1elog {event}\n").as_bytes());
+            }
+        }
+    }
 }
 
 /// Writes a bundle in the format of stock `evcxr_jupyter`.

@@ -5,23 +5,24 @@ pub(crate) use super::hooks::taper_begin_cell;
 use serde_json::Value;
 use std::process::Command;
 
-const SECRET: &str = "test-secret";
+/// The variable that is set in the process of the cell.
+const IN_CELL: &str = "TAPER_TEST_CELL";
 /// The line that separates the output of the test harness from that of the cell.
 const BEGIN: &str = "the cell begins\n";
 
-/// Returns the records that `cell` sends to the Taper kernel. `test` is the full name of the calling
+/// Returns the events that `cell` writes into a log. `test` is the full name of the calling
 /// test.
 pub(crate) fn records(test: &str, cell: impl FnOnce()) -> Vec<Value> {
-    let output = output(test, ("TAPER_DISPLAY", SECRET), || {
+    let output = output(test, (IN_CELL, "1"), || {
+        super::record::begin_log();
         super::hooks::taper_attach();
         taper_begin_cell();
         cell();
     });
-    let start = format!("\x1e{SECRET} ");
     let lines = output.split_inclusive('\n');
-    let records = lines.filter_map(|line| Some(line.split_once(&start)?.1));
+    let records = lines.filter_map(|line| Some(line.split_once("\x1elog ")?.1));
     records
-        .map(|json| serde_json::from_str(json).expect("a record is JSON"))
+        .map(|json| serde_json::from_str(json).expect("an event is JSON"))
         .collect()
 }
 
@@ -41,7 +42,7 @@ fn output(test: &str, (name, value): (&str, &str), cell: impl FnOnce()) -> Strin
     let this = std::env::current_exe().expect("the path of the test's executable");
     let output = Command::new(this)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env_remove("TAPER_DISPLAY")
+        .env_remove(IN_CELL)
         .env_remove("EVCXR_IS_RUNTIME")
         .env(name, value)
         .output()

@@ -160,7 +160,7 @@ impl Slider {
     /// Shows the slider and returns its id.
     fn show(&self) -> String {
         let id = new_id();
-        send_record(&json!({ "op": "widget", "id": id, "state": self.state() }));
+        send_record(&json!({ "event": "widget", "id": id, "state": self.state() }));
         let view = json!({ "model_id": id, "version_major": 2, "version_minor": 0 });
         let text = format!("{} = {}", self.label, self.get());
         let data = Map::from_iter([
@@ -359,20 +359,20 @@ mod tests {
         let [widget, view, shown, first, panic, second, third, fourth] = &all[..] else {
             panic!("{all:#?}");
         };
-        assert_eq!(widget["op"], "widget");
+        assert_eq!(widget["event"], "widget");
         assert_eq!(widget["state"]["_model_name"], "FloatLogSliderModel");
         assert_eq!(widget["state"]["min"], -3.0);
         assert_eq!(view["data"][VIEW]["model_id"], widget["id"]);
-        assert_eq!(shown["op"], "display");
+        assert_eq!(shown["event"], "display");
         let text = |record: &Value| {
             assert_eq!(
-                (&record["op"], &record["id"]),
-                (&json!("update"), &shown["id"])
+                (&record["event"], &record["display_id"]),
+                (&json!("update_display"), &shown["display_id"])
             );
             record["data"]["text/plain"].as_str().unwrap().to_owned()
         };
         assert_eq!(text(first), "1.0");
-        assert_eq!(panic["op"], "panic");
+        assert_eq!(panic["event"], "panic");
         assert_eq!(text(second), "Panic: too large");
         assert_eq!(text(third), "Error: not a rate\nchoose another");
         assert!(text(fourth).starts_with("Error: i: index 2 is out of range"));

@@ -1,6 +1,6 @@
 //! Displays that are updated in place.
 
-use crate::common::events::{session, value};
+use crate::common::events::{display, err, out, own_session, session, value};
 use serde_json::json;
 
 #[test]
@@ -23,6 +23,39 @@ fn a_board_is_updated_at_intervals_and_ends_in_its_final_state() {
     // The board is a value that a later cell can show.
     let again = session.run("displays_a");
     assert_eq!(again[0]["data"]["image/svg+xml"], last["image/svg+xml"]);
+}
+
+/// Figures come through a socket and text through two pipes.
+#[test]
+fn figures_and_both_streams_keep_their_order() {
+    let cell = r#"use taper::notebook::{MimeBundle, display};
+for i in 0..100 {
+    print!("out {i}");
+    display(&MimeBundle::text(format!("first {i}")));
+    eprint!("err {i}");
+    display(&MimeBundle::text(format!("second {i}")));
+}"#;
+    let shown = |text: String| display(json!({ "text/plain": text }));
+    let expected = (0..100).flat_map(|i| {
+        [
+            out(&format!("out {i}")),
+            shown(format!("first {i}")),
+            err(&format!("err {i}")),
+            shown(format!("second {i}")),
+        ]
+    });
+    assert_eq!(own_session().run(cell), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_figure_that_is_too_large_is_named() {
+    let mut session = own_session();
+    let ran = session.run(
+        "taper::notebook::display(&taper::notebook::MimeBundle::text(\"x\".repeat(80 << 20)));",
+    );
+    let notice = "displays beyond 67 MB are not shown (the cell produced 84 MB)\n";
+    assert_eq!(ran, [err(notice)]);
+    assert_eq!(session.run("1"), [value("1")]);
 }
 
 #[test]

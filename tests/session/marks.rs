@@ -1,8 +1,8 @@
-//! Cells that print the markers that evcxr or Taper uses.
+//! Cells that print the marks that evcxr or the log of an exported program uses.
 //!
 //! - `EVCXR_BEGIN_CONTENT type` … `EVCXR_END_CONTENT` is a value, and `EVCXR_INPUT_REQUEST:prompt` asks for a line
 //!   (`output.rs` tests it): other crates print them, so they are accepted.
-//! - All other marks, and records without the session's secret, are text.
+//! - All other marks are text.
 
 use crate::common::events::{out, session, value};
 
@@ -10,15 +10,15 @@ use crate::common::events::{out, session, value};
 fn end_markers_are_text() {
     let mut session = session();
     session.run("let marks_a = 1;");
-    let cell = r#"println!("\x1e {{\"op\":\"input\"}}");
-        println!("\x1eguess {{\"op\":\"input\"}}");
+    let cell = r#"println!("\x1e {{\"event\":\"clear\"}}");
+        println!("\x1elog {{\"event\":\"clear\"}}");
         println!("EVCXR_EXECUTION_COMPLETE");
         println!("EVCXR_END_CONTENT");
         println!("EVCXR_PANIC_NOTIFICATION");
         println!("EVCXR_ERROR_OCCURRED");
         println!("EVCXR_VARIABLE_CHANGED_TYPE:marks_a");
         println!("EVCXR_ else");"#;
-    let expected = "\x1e {\"op\":\"input\"}\n\x1eguess {\"op\":\"input\"}\n\
+    let expected = "\x1e {\"event\":\"clear\"}\n\x1elog {\"event\":\"clear\"}\n\
         EVCXR_EXECUTION_COMPLETE\nEVCXR_END_CONTENT\nEVCXR_PANIC_NOTIFICATION\nEVCXR_ERROR_OCCURRED\n\
         EVCXR_VARIABLE_CHANGED_TYPE:marks_a\nEVCXR_ else\n";
     assert_eq!(session.run(cell), [out(expected)]);

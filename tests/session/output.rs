@@ -1,6 +1,6 @@
 //! Text that a cell prints arrives completely, in order, and in time.
 
-use crate::common::events::{err, out, own_session, session, value};
+use crate::common::events::{display, err, out, own_session, session, value};
 use serde_json::{Value, json};
 
 #[test]
@@ -76,6 +76,7 @@ fn a_thread_prints_below_its_own_cell() {
     let [first, second, third] = files.each_ref().map(|file| until_told(file));
     let code = format!(
         "let output_go = std::thread::spawn(|| {{\n{first}\nprintln!(\"a\");\n{second}\nprintln!(\"b\");\n\
+         taper::notebook::display(&taper::notebook::MimeBundle::text(\"shown\"));\n\
          std::thread::spawn(|| println!(\"c\")).join().unwrap();\npanic!(\"at last\");\n}});\n\
          println!(\"own\");"
     );
@@ -93,9 +94,12 @@ fn a_thread_prints_below_its_own_cell() {
             std::fs::write(&files[next], "").expect("the folder is ours");
         }
     });
-    let mut panic = err("a thread panicked at line 7: at last\n");
+    let mut panic = err("a thread panicked at line 8: at last\n");
     panic["late"] = 2.into();
-    let expected = [out("next\n"), late(2, "b\nc\n"), panic, out("end\n")];
+    let mut shown = display(json!({ "text/plain": "shown" }));
+    shown["late"] = 2.into();
+    let (b, c) = (late(2, "b\n"), late(2, "c\n"));
+    let expected = [out("next\n"), b, shown, c, panic, out("end\n")];
     assert_eq!(ran, expected, "{seen}");
 }
 

@@ -22,7 +22,7 @@ fn write_home(home: &Path) {
     fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the file is copied");
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
-        ("src/lib.rs", &SMALLEST.replace("pub mod prelude {", MORE)),
+        ("src/lib.rs", &library()),
         ("macros/Cargo.toml", MACROS_MANIFEST),
         ("macros/src/lib.rs", MACROS),
     ] {
@@ -54,13 +54,26 @@ cuda = []
 /// With what set-up itself tries a first cell.
 const SMALLEST: &str = include_str!("../../crates/session/src/image/trial/taper.rs");
 
-const MORE: &str = r#"
+/// Returns the source of the library. It reports failures, which set-up's own does not.
+fn library() -> String {
+    SMALLEST.replace("pub mod prelude {", MORE).replace(
+        "fn taper_send_to(_receive: extern \"C\" fn(*const u8, usize)) {}",
+        "fn taper_send_to(receive: Receive) { let _ = RECEIVE.set(receive); }",
+    )
+}
+
+const MORE: &str = r###"
+type Receive = extern "C" fn(*const u8, usize);
+static RECEIVE: std::sync::OnceLock<Receive> = std::sync::OnceLock::new();
+
 pub mod notebook {
     pub mod failure {
         pub fn failed<T: std::fmt::Display>(error: T) {
-            let secret = std::env::var("TAPER_DISPLAY").unwrap_or_default();
             let message = serde_json::Value::from(error.to_string());
-            println!("\x1e{secret} {{\"op\":\"failed\",\"message\":{message}}}");
+            let event = format!(r##"{{"event":"failed","message":{message},"file":"","line":0}}"##);
+            if let Some(receive) = crate::RECEIVE.get() {
+                receive(event.as_ptr(), event.len());
+            }
         }
     }
 }
@@ -116,7 +129,7 @@ pub mod prelude {
             0.0
         }
     }
-"#;
+"###;
 
 const MACROS_MANIFEST: &str = r#"[package]
 name = "taper-macros"

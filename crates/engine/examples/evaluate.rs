@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use taper_engine::{Config, Engine, Event, Failure, Outcome, Package};
+use taper_evaluator::Event as Shown;
 
 /// Where the package `tokio` is there, cells wait for futures on its runtime.
 const RUNTIME: &str = "::tokio::runtime::Builder::new_multi_thread().enable_all().build().expect(\"the runtime starts\")";
@@ -106,7 +107,7 @@ fn libraries(folder: &Path) -> Result<Vec<Package>> {
 
 fn show(event: Event) {
     match event {
-        Event::Text { text, .. } => print!("{text}"),
+        Event::Shown(Shown::Text { text, .. }) => print!("{text}"),
         Event::Value { text, .. } => println!("= {text}"),
         Event::Warnings(warnings) => {
             warnings

@@ -14,7 +14,7 @@ use crate::interrupt::{Control, Interrupter};
 use crate::items::Items;
 use crate::known::Known;
 use crate::opaque::Gone;
-use crate::process::{Late, Process};
+use crate::process::{Late, Process, Question};
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -23,25 +23,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use taper_evaluator::Stream;
-use taper_evaluator::record::Times;
+use taper_evaluator::run::Times;
 use taper_host::error::Context as _;
 
 /// Something that happens while a cell is evaluated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// The compiler's warnings about the cell, before it runs.
     Warnings(Vec<Diagnostic>),
     /// The cell begins to run.
     Begin,
-    /// A cell printed text.
-    Text {
-        /// Where it was printed.
-        stream: Stream,
-        /// The text.
-        text: String,
-    },
+    /// The cell printed text, or showed something.
+    Shown(taper_evaluator::Event),
+    /// The cell reads a line of standard input, and waits for the answer.
+    Input(Question),
     /// The value of the last expression.
     Value {
         /// The MIME type.

@@ -1,7 +1,7 @@
 //! Why the engine itself fails, and why a cell does.
 
 use crate::diagnostic::Diagnostic;
-use taper_evaluator::record::End;
+use taper_evaluator::run::End;
 
 /// The result of functions of this crate.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

@@ -11,7 +11,7 @@ use crate::opaque::{Gone, Opaque};
 use crate::panics::Panics;
 use crate::plan::{Input, Plan};
 use crate::process::wire::{Report, Request};
-use crate::process::{self, Ran};
+use crate::process::{Question, Ran};
 use crate::repair::Repairs;
 use crate::variables::Variable;
 use std::time::Instant;
@@ -157,38 +157,45 @@ impl Engine {
     ) -> Result<(Ran, Option<Failure>), Error> {
         let sources = &self.sources;
         let fault = |it| sources.fault(it);
-        let mut failure = None;
-        let mut panics = Panics::default();
-        let mut pass_on = |event| match event {
-            process::Event::Text(stream, text) => listen(Event::Text { stream, text }),
-            process::Event::Report(report) => match report {
-                Report::Begin => listen(Event::Begin),
-                Report::Value { mime_type, text } => listen(Event::Value { mime_type, text }),
-                Report::Profile(profile) => listen(Event::Profile(profile)),
-                Report::Failed(it) => failure = Some(Failure::Failed(fault(it))),
-                Report::Panic(it) => {
-                    if let Some(caught) = panics.begun(fault(it)) {
-                        listen(Event::CaughtPanic(caught));
-                    }
-                }
-                Report::Unwound(it) => {
-                    let (ended, caught) = panics.ended(fault(it));
-                    if let Some(caught) = caught {
-                        listen(Event::CaughtPanic(caught));
-                    }
-                    failure = Some(Failure::Panic(ended));
-                }
-                Report::ThreadPanic {
-                    thread, fault: it, ..
-                } => {
-                    let fault = fault(it);
-                    panics.in_thread(fault.clone());
-                    listen(Event::ThreadPanic { thread, fault });
-                }
-                Report::NotLoaded(_) | Report::Left { .. } | Report::End(_) => {}
-            },
-        };
         let process = self.process.as_mut().expect("it was started");
+        let socket = process.socket.clone();
+        let (mut failure, mut explained) = (None, None);
+        let mut panics = Panics::default();
+        let mut pass_on = |report| match report {
+            Report::Begin => listen(Event::Begin),
+            Report::Shown(event) => listen(Event::Shown(event)),
+            Report::Input => listen(Event::Input(Question::new(&socket))),
+            Report::Value { mime_type, text } => listen(Event::Value { mime_type, text }),
+            Report::Profile(profile) => listen(Event::Profile(profile)),
+            Report::Explained(it) => explained = Some(it),
+            Report::Failed(it) => {
+                let it = explained
+                    .take()
+                    .filter(|_| it.message.is_empty())
+                    .unwrap_or(it);
+                failure = Some(Failure::Failed(fault(it)));
+            }
+            Report::Panic(it) => {
+                if let Some(caught) = panics.begun(fault(it)) {
+                    listen(Event::CaughtPanic(caught));
+                }
+            }
+            Report::Unwound(it) => {
+                let (ended, caught) = panics.ended(fault(it));
+                if let Some(caught) = caught {
+                    listen(Event::CaughtPanic(caught));
+                }
+                failure = Some(Failure::Panic(ended));
+            }
+            Report::ThreadPanic {
+                thread, fault: it, ..
+            } => {
+                let fault = fault(it);
+                panics.in_thread(fault.clone());
+                listen(Event::ThreadPanic { thread, fault });
+            }
+            Report::NotLoaded(_) | Report::Left { .. } | Report::End(_) => {}
+        };
         let ran = process.run(request, &self.control, &mut pass_on)?;
         if let Some(caught) = panics.finish() {
             listen(Event::CaughtPanic(caught));

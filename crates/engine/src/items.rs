@@ -4,11 +4,8 @@ mod broken;
 mod kept;
 mod macros;
 
-use crate::cell::imports::Import;
-use crate::cell::keys::Key;
 use crate::cell::text;
 use crate::cell::uses::Uses;
-use crate::cell::words;
 use crate::cell::work::Work;
 use crate::cell::{Content, Mark, Parsed, ParsedItem};
 use crate::compile::types;
@@ -19,6 +16,9 @@ use kept::{CellItems, KeptItem, symbol_of};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use taper_rust_cell::imports::Import;
+use taper_rust_cell::keys::Key;
+use taper_rust_cell::words;
 
 /// The items that a cell can use.
 #[derive(Clone, Default)]

@@ -4,7 +4,6 @@ use crate::compile::SUPPORT;
 use crate::engine::{Engine, Event};
 use crate::error::Failure;
 use crate::plan::Input;
-use crate::process;
 use crate::process::wire::Report;
 use std::fmt::Write;
 use taper_host::mutex::lock;
@@ -13,19 +12,19 @@ use taper_host::mutex::lock;
 const ATTEMPTS: usize = 4;
 
 impl Engine {
-    /// Sets what receives the output and the panics of threads whose cell has ended, with the number of its evaluation. It
+    /// Sets what receives the outputs and the panics of threads whose cell has ended, with the number of its evaluation. It
     /// is called from another thread, at any time: also while no cell runs, and while another one is compiled. What comes
     /// from no thread in particular, such as a program that was started, belongs to the last cell.
     pub fn set_late(&mut self, mut listen: impl FnMut(u32, Event) + Send + 'static) {
         let sources = self.sources.clone();
-        *lock(&self.late) = Box::new(move |cell, event| {
-            let event = match event {
-                process::Event::Text(stream, text) => Event::Text { stream, text },
-                process::Event::Report(Report::ThreadPanic { thread, fault, .. }) => {
+        *lock(&self.late) = Box::new(move |cell, report| {
+            let event = match report {
+                Report::Shown(event) => Event::Shown(event),
+                Report::ThreadPanic { thread, fault, .. } => {
                     let fault = sources.fault(fault);
                     Event::ThreadPanic { thread, fault }
                 }
-                process::Event::Report(_) => return,
+                _ => return,
             };
             listen(cell, event);
         });

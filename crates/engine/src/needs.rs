@@ -1,14 +1,13 @@
 //! Which cells of a notebook must run before one of them can: by their sources, because most of them have not run.
 
 use crate::cell;
-use crate::cell::bindings;
-use crate::cell::imports;
-use crate::cell::keys::{self, Key};
-use crate::cell::words;
 use std::collections::HashSet;
-use syn::parse::Parser;
 use syn::spanned::Spanned;
-use syn::{Attribute, Block, Expr, Item, Pat, Stmt};
+use syn::{Expr, Item, Stmt};
+use taper_rust_cell::bindings;
+use taper_rust_cell::imports;
+use taper_rust_cell::keys::{self, Key};
+use taper_rust_cell::words;
 
 /// A cell of a notebook.
 #[derive(Clone, Debug, Default)]
@@ -79,12 +78,8 @@ struct Names {
 fn names(cell: &CellSource) -> Names {
     let mut names = Names::default();
     names.defined.extend(cell.packages.iter().cloned());
-    let grammar = |input: syn::parse::ParseStream| {
-        input.call(Attribute::parse_inner)?;
-        input.call(Block::parse_within)
-    };
-    let statements = grammar.parse_str(&cell.source).unwrap_or_default();
-    for statement in &statements {
+    let statements = taper_rust_cell::statements(&cell.source);
+    for statement in &statements.unwrap_or_default() {
         names.add(statement, &cell.source);
     }
     names
@@ -100,7 +95,7 @@ impl Names {
             Stmt::Item(item) => keys::of(item)
                 .into_iter()
                 .for_each(|(key, _)| self.add_key(key)),
-            Stmt::Local(local) => self.add_pattern(&local.pat),
+            Stmt::Local(local) => self.defined.extend(bindings::names(&local.pat)),
             Stmt::Expr(expression, semicolon) => {
                 if semicolon.is_some() || is_block(expression) {
                     let range = statement.span().byte_range();
@@ -121,12 +116,6 @@ impl Names {
             }
             Key::MacroCall(_) => {}
         }
-    }
-
-    fn add_pattern(&mut self, pattern: &Pat) {
-        let mut found = Vec::new();
-        bindings::collect(pattern, 0, &mut found);
-        self.defined.extend(found.into_iter().map(|it| it.name));
     }
 }
 

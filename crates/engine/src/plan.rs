@@ -1,12 +1,13 @@
 //! What a cell consists of, and what it would change.
 
 use crate::cell::work::Work;
-use crate::cell::{self, Macros, Mark, Parsed, Reading, words};
+use crate::cell::{self, Macros, Mark, Parsed, Reading};
 use crate::engine::Engine;
 use crate::items::Items;
 use crate::macros::Revisions;
 use crate::variables::Variable;
 use std::collections::{HashMap, HashSet};
+use taper_rust_cell::words;
 
 /// What is evaluated.
 #[derive(Clone, Copy)]

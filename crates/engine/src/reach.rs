@@ -1,10 +1,10 @@
 //! Which items a cell uses, directly or through other items.
 
-use crate::cell::keys::Key;
 use crate::cell::uses::Uses;
-use crate::cell::words;
 use crate::items::Items;
 use std::collections::{HashMap, HashSet};
+use taper_rust_cell::keys::Key;
+use taper_rust_cell::words;
 
 impl Items {
     /// Returns the definitions that are used by source, whose uses become those of all of them.

@@ -5,6 +5,7 @@ mod common;
 use common::Cells;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use taper_evaluator::Event as Shown;
 
 /// Cells with all that an engine learns from the compiler: types, whole paths, moves, references, statics, warnings.
 const CELLS: [(&str, &str); 14] = [
@@ -135,7 +136,7 @@ fn a_cell_of_the_host_is_compiled_and_loaded_once() {
         let outcome = cells
             .engine
             .repeat(cell, &[value.to_owned()], &mut |event| {
-                if let taper_engine::Event::Text { text, .. } = event {
+                if let taper_engine::Event::Shown(Shown::Text { text, .. }) = event {
                     shown += &text;
                 }
             });

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use taper_engine::{Event, Failure, Outcome};
+use taper_evaluator::Event as Shown;
 
 /// Runs a cell, and interrupts it when it has begun. Its source creates the file `mark`.
 fn interrupted(cells: &mut Cells, source: &str, then: fn(&taper_engine::Interrupter)) -> Outcome {
@@ -120,7 +121,7 @@ fn late(cells: &mut Cells) -> Receiver<(u32, String)> {
     let (sender, late) = channel();
     cells.engine.set_late(move |cell, event| {
         let said = match event {
-            Event::Text { text, .. } => text,
+            Event::Shown(Shown::Text { text, .. }) => text,
             Event::ThreadPanic { fault, .. } => format!("{} {:?}", fault.message, fault.place),
             event => format!("{event:?}"),
         };

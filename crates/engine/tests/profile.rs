@@ -4,12 +4,13 @@ mod common;
 
 use common::Cells;
 use taper_engine::{Event, Profile};
+use taper_evaluator::Event as Shown;
 
 /// Runs a cell with its lines measured. Returns what it printed, and the profile.
 fn profile(cells: &mut Cells, source: &str) -> (String, Profile) {
     let (mut shown, mut found) = (String::new(), None);
     let outcome = cells.engine.profile(source, &mut |event| match event {
-        Event::Text { text, .. } => shown += &text,
+        Event::Shown(Shown::Text { text, .. }) => shown += &text,
         Event::Value { text, .. } => shown += &format!("= {text}"),
         Event::Profile(profile) => found = Some(profile),
         _ => {}

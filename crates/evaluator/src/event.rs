@@ -42,8 +42,10 @@ pub enum Event {
         /// The representations of the value.
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
+        #[serde(default)]
         metadata: Map<String, Value>,
         /// A name with which a later event can update this output.
+        #[serde(default)]
         display_id: Option<String>,
     },
     /// The cell changed the content of all outputs with a display id.
@@ -51,6 +53,7 @@ pub enum Event {
         /// The representations of the new value.
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
+        #[serde(default)]
         metadata: Map<String, Value>,
         /// The display id of the outputs.
         display_id: String,
@@ -58,6 +61,7 @@ pub enum Event {
     /// The cell removed its outputs so far.
     Clear {
         /// Whether the outputs stay until the next output comes.
+        #[serde(default)]
         wait: bool,
     },
     /// The cell's last expression has a value.
@@ -65,6 +69,7 @@ pub enum Event {
         /// The representations of the value.
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
+        #[serde(default)]
         metadata: Map<String, Value>,
     },
     /// A command such as `%fmt` replaced the source of the cell.
@@ -81,6 +86,17 @@ pub enum Event {
     },
     /// The cell failed. This is the cell's last event.
     Error(CellError),
+}
+
+/// Returns the event for the panic of a thread that does not end the cell: a text, with the line in the cell if it is
+/// known.
+pub fn thread_panic(thread: Option<&str>, line: Option<usize>, message: &str) -> Event {
+    let thread = thread.map_or("a thread".to_owned(), |name| format!("the thread `{name}`"));
+    let line = line.map_or(String::new(), |line| format!(" at line {line}"));
+    Event::Text {
+        stream: Stream::Stderr,
+        text: format!("{thread} panicked{line}: {message}\n"),
+    }
 }
 
 /// The name of the error of a cell that did not compile. No part of such a cell was run.

@@ -9,38 +9,35 @@
 //!
 //! The input is the source of a cell. The output is events, in the order in which they happened; a [`Front`]
 //! receives them one by one. If the cell fails, a [`CellError`] is the last event and the result of the call.
-//! It is the only error of this crate: output of a cell that cannot be parsed as a record is ordinary text.
+//! It is the only error of this crate.
 //!
 //! # The path of the data
 //!
 //! ```text
 //! cell's source ── commands ──> lines for the session (`!ls`, `:restart`, `:dep`) and Rust
 //!                                              │ runs in the cells process
-//! bytes of its standard output <───────────────┘
-//!       │ decoder
-//!       ├─> text
-//!       ├─> records ──> events ──> Front
-//!       └─> values and prompts that other crates print for evcxr
+//!     ┌────────────────────────────────────────┤
+//!     │ its socket: figures, values, input     │ its standard output and standard error
+//!     │                                        ├─> text
+//!     │                                        └─> values and prompts that other crates print for evcxr (decoder)
+//!     └─> events <─────────────────────────────┘
+//!           └─> Front
 //! ```
 //!
-//! A crate that a cell uses can write only to its process's standard output. So a figure or a request for input is a
-//! [`record::Record`] there: one line of JSON after a control character and a secret, which
-//! text printed by the cell cannot imitate. [`decoder::Decoder`] finds the records among the other output,
-//! even if a read ends in the middle of a record. Exported programs write the same records into their log.
+//! The crate `taper` writes an [`Event`] as JSON, which the engine passes on as it is. Exported programs write the same
+//! JSON into their log.
 //!
 //! # The files, from the bottom up
 //!
 //! - [`event`]: the events and the error of a cell;
 //! - [`evaluator`]: the traits of both sides, completions;
-//! - [`record`]: records, and the events that they become;
-//! - [`text`]: from bytes to text; [`decoder`]: from bytes to text and records;
-//! - [`commands`]: the lines of a cell that are not Rust.
+//! - [`run`]: how long a cell ran, and how its process ended;
+//! - [`text`]: from bytes to text; [`decoder`]: from text to the marks of evcxr in it.
 
-pub mod commands;
 pub mod decoder;
 pub mod evaluator;
 pub mod event;
-pub mod record;
+pub mod run;
 pub mod text;
 
 pub use evaluator::{

@@ -163,15 +163,9 @@ pub enum Error {
     #[cfg(feature = "evcxr")]
     #[error("{0:?} is not valid Unicode. Change to its folder, then name the file alone.")]
     Argument(OsString),
-    /// A cell has closed the pipe to the session.
-    #[error("the cell closed the pipe to the session")]
-    Closed,
     /// A process of a session was started with other arguments than a session passes.
     #[error("expected {0}")]
     Arguments(&'static str),
-    /// A process of a session was started without one of its variables.
-    #[error("the variable {0} is not set")]
-    Variable(&'static str),
     /// The limit of memory cannot be read.
     #[error(
         "TAPER_MEMORY is `{0}`: expected an integer with the unit `M` or `G`, such as `512M` or `2G`"

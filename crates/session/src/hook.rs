@@ -14,7 +14,9 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     let (_, rest) = arguments.split_first()?;
     #[cfg(feature = "evcxr")]
     {
-        if let Err(error) = cells::evcxr::start() {
+        if std::env::var_os("EVCXR_IS_RUNTIME").is_some()
+            && let Err(error) = cells::limit_memory()
+        {
             return Some(Err(error));
         }
         evcxr::runtime_hook();

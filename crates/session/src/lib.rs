@@ -8,12 +8,12 @@
 //! 1. [`Evaluator::execute`](taper_evaluator::Evaluator::execute) receives the text. `session` runs shell commands (`!`),
 //!    restarts, and the compilation of new dependencies (`:dep`). The rest is Rust.
 //! 2. The crate `taper-engine` compiles that Rust, and lets the *cells process* load it and call it (`session/engine`).
-//! 3. What the cells print becomes records, and records become [`Event`](taper_evaluator::Event)s; rustc's diagnostics,
+//! 3. What the cells print and show becomes [`Event`](taper_evaluator::Event)s; rustc's diagnostics,
 //!    panics and failed `?` become one [`CellError`](taper_evaluator::CellError) whose positions are in the cell.
 //!
 //! ```text
 //! Session ── engine ──▶ rustc
-//!              └──────▶ cells process (loads and calls each cell) ──output──▶ records ──▶ events
+//!              └──────▶ cells process (loads and calls each cell) ──text and frames──▶ events
 //! ```
 //!
 //! Completion and documentation come from rust-analyzer in a thread of its own (`analysis`).

@@ -9,13 +9,13 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Returns the operation and the text of each record.
+/// Returns the kind and the text of each event.
 fn summaries(records: &[Value]) -> Vec<(&str, &str)> {
     records
         .iter()
         .map(|record| {
             (
-                record["op"].as_str().unwrap_or_default(),
+                record["event"].as_str().unwrap_or_default(),
                 record["data"]["text/plain"].as_str().unwrap_or_default(),
             )
         })
@@ -57,11 +57,15 @@ fn a_display_is_shown_once_and_then_updated() {
     );
     assert_eq!(
         summaries(&records),
-        [("display", "a0"), ("display", "b0"), ("update", "a2")]
+        [
+            ("display", "a0"),
+            ("display", "b0"),
+            ("update_display", "a2")
+        ]
     );
-    assert_eq!(records[0]["id"], records[2]["id"]);
-    assert_ne!(records[0]["id"], records[1]["id"]);
-    let id = records[0]["id"].as_str().unwrap();
+    assert_eq!(records[0]["display_id"], records[2]["display_id"]);
+    assert_ne!(records[0]["display_id"], records[1]["display_id"]);
+    let id = records[0]["display_id"].as_str().unwrap();
     assert!(id.starts_with("taper-"), "{id}");
 }
 
@@ -74,11 +78,11 @@ fn ten_thousand_draws_are_few_displays_and_the_last_is_exact() {
             let start = Instant::now();
             while_flushing(|| (0..10_000).for_each(|i| board.draw(i, i, "line", 1)));
             let most = start.elapsed().as_millis() / 100 + 3;
-            println!("\x1etest-secret {{\"most\":{most}}}");
+            println!("\x1elog {{\"most\":{most}}}");
             drop(board);
         },
     );
-    let (most, records): (Vec<_>, Vec<_>) = records.iter().partition(|r| r["op"].is_null());
+    let (most, records): (Vec<_>, Vec<_>) = records.iter().partition(|r| r["event"].is_null());
     let most = most[0]["most"].as_u64().unwrap() as usize;
     assert!(records.len() <= most, "{} of {most}", records.len());
     let last = &records[records.len() - 1]["data"];
@@ -110,11 +114,11 @@ fn a_later_cell_shows_the_board_again_and_updates_a_handle_in_place() {
             ("display", "h0"),
             ("display", "loss over x\na: 1 at 0 (1 point)"),
             ("display", "loss over x\na: 2 at 1 (2 points)"),
-            ("update", "h1"),
+            ("update_display", "h1"),
         ]
     );
-    assert_ne!(records[1]["id"], records[2]["id"]);
-    assert_eq!(records[0]["id"], records[3]["id"]);
+    assert_ne!(records[1]["display_id"], records[2]["display_id"]);
+    assert_eq!(records[0]["display_id"], records[3]["display_id"]);
 }
 
 #[test]
@@ -131,8 +135,8 @@ fn a_thread_keeps_drawing_below_its_cell() {
             taper_flush();
         },
     );
-    assert_eq!(summaries(&records)[1].0, "update");
-    assert_eq!(records[0]["id"], records[1]["id"]);
+    assert_eq!(summaries(&records)[1].0, "update_display");
+    assert_eq!(records[0]["display_id"], records[1]["display_id"]);
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn a_board_that_is_the_cells_value_is_shown_once() {
         },
     );
     let ops: Vec<&str> = summaries(&records).iter().map(|(op, _)| *op).collect();
-    assert_eq!(ops, ["result", "display", "update"]);
+    assert_eq!(ops, ["result", "display", "update_display"]);
 }
 
 /// The flushing thread waits for standard output while the cell, which holds it, drops its board.

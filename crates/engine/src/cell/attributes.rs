@@ -1,9 +1,9 @@
 //! Inner attributes, such as `#![allow(unused)]`: those of a cell apply to the cell.
 
-use super::text::range;
 use std::ops::Range;
 use syn::Attribute;
 use syn::spanned::Spanned;
+use taper_rust_cell::range;
 
 /// The inner attributes of a cell.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Calls of macros that are statements.
 
 use super::macros;
-use super::text::range;
 use std::ops::Range;
 use syn::{Expr, ExprMacro, Stmt, StmtMacro};
+use taper_rust_cell::range;
 
 /// A call of a macro that is a statement.
 pub(crate) struct Call {

@@ -1,8 +1,8 @@
 //! The closures in the statements of a cell.
 
-use super::text::range;
 use syn::visit::{self, Visit};
 use syn::{ExprClosure, Item};
+use taper_rust_cell::range;
 
 /// A closure.
 #[derive(Clone, Debug, PartialEq, Eq)]

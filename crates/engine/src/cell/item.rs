@@ -2,17 +2,17 @@
 
 use super::attributes::Attributes;
 use super::content::{self, Content};
-use super::keys::{self, Key};
 use super::macros::{self, Reading};
 use super::statics::{self, Static};
-use super::text::range;
 use super::uses::Uses;
-use super::words;
 use super::work::{self, Work};
 use std::collections::HashSet;
 use std::ops::Range;
 use syn::visit::Visit;
 use syn::{Attribute, Item, MacroDelimiter, StmtMacro};
+use taper_rust_cell::keys::{self, Key};
+use taper_rust_cell::range;
+use taper_rust_cell::words;
 
 /// An item of a cell.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! The calls with which a profiled cell reports its line: before each statement, also in loops, closures and functions.
 
-use super::text::{position, range};
+use super::text::position;
 use crate::compile::SUPPORT;
 use syn::parse::Parser;
 use syn::visit::{self, Visit};
@@ -8,6 +8,7 @@ use syn::{
     Attribute, Block, ExprClosure, ExprConst, ExprRepeat, GenericArgument, ImplItemFn, Item,
     ItemFn, Pat, Signature, Stmt, TraitItemFn, Type,
 };
+use taper_rust_cell::range;
 
 /// A call that is written into the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]

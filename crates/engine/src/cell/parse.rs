@@ -1,25 +1,25 @@
 //! Splits the source of a cell.
 
 use super::attributes::Attributes;
-use super::bindings::{self, Binding};
 use super::calls::{self, Call};
 use super::closures::{Closure, Closures};
 use super::flow::{self, Flow};
-use super::imports::{self, Import};
 use super::item::{self, ParsedItem};
-use super::keys::Key;
 use super::macros::{self, Macros, Own, Reading};
 use super::places::{Place, Places};
 use super::temporaries::{self, Temporary};
-use super::text::range;
 use super::uses::Uses;
-use super::words;
 use super::work::{self, Work};
 use std::collections::HashSet;
 use std::ops::Range;
 use syn::parse::Parser;
 use syn::visit::Visit;
 use syn::{Attribute, Block, Expr, Item, Local, Stmt};
+use taper_rust_cell::bindings::{self, Binding};
+use taper_rust_cell::imports::{self, Import};
+use taper_rust_cell::keys::Key;
+use taper_rust_cell::range;
+use taper_rust_cell::words;
 
 /// A cell that Rust's grammar accepts.
 #[derive(Default)]

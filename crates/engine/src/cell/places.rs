@@ -3,13 +3,13 @@
 //! A frozen variable is a reference to its value. But `&text` must be a reference to a text all the same, and
 //! `let moved = text;` a mistake: so where the cell names it, `(*text)` is written.
 
-use super::text::range;
 use std::collections::HashSet;
 use std::ops::Range;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprPath, FieldValue, Item, Macro, PatIdent, Token};
+use taper_rust_cell::range;
 
 /// A place where a variable is named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! All items are compiled again with each cell. A static must not be: only the cell that defines it contains
 //! it, under a symbol of its own, and later cells link to that symbol.
 
-use super::text::range;
 use crate::compile::SUPPORT;
 use std::ops::Range;
 use syn::parse::{Parse, ParseStream};
@@ -11,6 +10,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Ident, Item, ItemStatic, Macro, StaticMutability, StmtMacro};
 use syn::{ParenthesizedGenericArguments, Token, Type, TypeBareFn, TypeReference, Visibility};
+use taper_rust_cell::range;
 
 /// Something that keeps a value over cells.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 //!
 //! Rust keeps such a temporary value until the block ends. These are its rules for that, which follow the syntax alone.
 
-use super::text::range;
 use std::ops::Range;
 use syn::{Expr, Local, Stmt};
+use taper_rust_cell::range;
 
 /// A temporary value that lives as long as the variable.
 #[derive(Clone, Debug, PartialEq, Eq)]

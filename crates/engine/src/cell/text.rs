@@ -1,12 +1,6 @@
 //! Cuts text without moving the rest: lines and columns stay those of the cell.
 
 use std::ops::Range;
-use syn::spanned::Spanned;
-
-/// Returns the bytes of a piece of syntax.
-pub(super) fn range(syntax: &impl Spanned) -> Range<usize> {
-    syntax.span().byte_range()
-}
 
 /// Returns the source with everything outside these ranges replaced by spaces. The ranges are in order, and do not
 /// overlap.

@@ -3,7 +3,6 @@
 //! Only rustc knows which variable a name means. So [`Uses::variables`] contains a name only where the syntax
 //! leaves no doubt; the cell's source asks rustc about the others that it mentions.
 
-use super::{keys, words};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use std::collections::HashSet;
 use syn::parse::Parser;
@@ -13,6 +12,7 @@ use syn::{
     Expr, ExprField, ExprMethodCall, ExprPath, FieldValue, ImplItem, ImplItemFn, Item, ItemFn,
 };
 use syn::{Lit, Macro, Member, Pat, PatIdent, Path, Token, TraitItemFn, TypeTraitObject};
+use taper_rust_cell::{keys, words};
 
 /// The names in a piece of source, by what they are there.
 #[derive(Clone, Debug, Default)]

@@ -2,12 +2,12 @@
 
 use super::Items;
 use super::kept::CellItems;
-use crate::cell::keys::Key;
 use crate::cell::text;
 use crate::diagnostic::Diagnostic;
 use crate::file::Position;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
+use taper_rust_cell::keys::Key;
 
 /// Where something is that can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

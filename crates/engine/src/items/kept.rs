@@ -1,6 +1,5 @@
 //! The items of one cell, and the files that are written with them.
 
-use crate::cell::keys::Key;
 use crate::cell::text;
 use crate::cell::uses::Uses;
 use crate::cell::{Mark, ParsedItem};
@@ -10,6 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use taper_rust_cell::keys::Key;
 
 /// What is left of the items of a cell.
 #[derive(Clone)]

@@ -2,12 +2,12 @@
 
 use super::Items;
 use super::kept::KeptItem;
-use crate::cell::keys::Key;
 use crate::cell::{ParsedItem, Reading, text};
 use crate::file::{Position, file_of_cell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
+use taper_rust_cell::keys::Key;
 
 impl Items {
     /// Returns the items without these calls of macros, and with what changes by that added to `changed`.

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use taper_evaluator::record::Times;
+use taper_evaluator::run::Times;
 use taper_host::mutex::lock;
 use taper_host::process::duplicate;
 
@@ -77,6 +77,7 @@ impl Worker {
     fn listen(self, mut socket: UnixStream, mut requests: Sender<Request>) {
         while let Ok(Some(request)) = wire::receive(&mut socket) {
             match request {
+                Request::Answer(answer) => link::pass_answer(answer),
                 Request::StopWaiting => link::stop_waiting(),
                 Request::Leave { cell } => requests = self.leave(cell).unwrap_or(requests),
                 request => drop(requests.send(request)),
@@ -154,7 +155,7 @@ impl Worker {
                 flush();
             }
             // The other thread does this.
-            Request::StopWaiting | Request::Leave { .. } => {}
+            Request::Answer(_) | Request::StopWaiting | Request::Leave { .. } => {}
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! the engine.
 
 use super::host::Host;
-use super::wire::{self, Fault, Report};
+use super::wire::{self, Answer, Fault, Report};
 use crate::profile::{Allocations, Profile};
 use libloading::os::unix::{Library, RTLD_NOW};
 use std::fs::File;
@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use taper_evaluator::Stream;
@@ -29,6 +30,9 @@ const PRINTED: usize = 64 << 10;
 static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
 static SUPPORT: OnceLock<Support> = OnceLock::new();
 static HOST: OnceLock<&(dyn Host + Sync)> = OnceLock::new();
+
+/// Where the cell that reads standard input waits for its answer.
+static ANSWER: Mutex<Option<Sender<Answer>>> = Mutex::new(None);
 
 /// A file that is closed while a library is loaded: after cells that have left no descriptor, a cell that closes files
 /// can still run.
@@ -163,6 +167,33 @@ pub fn send_printed(cell: u32, stream: Stream, bytes: &[u8]) -> Option<usize> {
     let socket = SOCKET.get()?;
     wire::send_printed(&mut *lock(socket), cell, stream, &bytes[..count]).ok()?;
     Some(count)
+}
+
+/// Sends what a package reports, as JSON: an event of the cell to which the calling thread belongs, or the explanation of the
+/// `?` that is about to fail. What was printed before must have been flushed; what is printed next comes after it.
+/// `cell` is the number of the cell, unless it is the one that runs.
+pub fn send_of_package(cell: Option<u32>, json: &[u8]) {
+    if let Some(socket) = SOCKET.get() {
+        let _ = wire::send_of_package(&mut *lock(socket), cell, json);
+        wait_until_read();
+    }
+}
+
+/// Asks the user for a line of standard input, and waits for the answer. One thread at a time may ask.
+pub fn ask() -> Answer {
+    let (sender, answer) = channel();
+    *lock(&ANSWER) = Some(sender);
+    if send(&Report::Input).is_err() {
+        return Answer::End;
+    }
+    answer.recv().unwrap_or(Answer::End)
+}
+
+/// Passes the answer on to the thread that has asked.
+pub(super) fn pass_answer(answer: Answer) {
+    if let Some(asked) = lock(&ANSWER).take() {
+        let _ = asked.send(answer);
+    }
 }
 
 /// Sends a report to the engine.

@@ -13,7 +13,7 @@ pub(crate) mod wire;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::interrupt::{Control, Step};
-pub(crate) use reader::{Event, Late};
+pub(crate) use reader::Late;
 use reader::{Reader, Streams};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -23,11 +23,13 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
-use taper_evaluator::record::{End, Times};
+use taper_evaluator::Event;
+use taper_evaluator::run::{End, Times};
 use taper_host::error::Context as _;
-use wire::{Report, Request};
+use wire::{Answer, Report, Request};
 
 /// How often to look whether the cell that runs was asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The process that runs the cells. It is killed with all that it started when this is dropped.
 pub(crate) struct Process {
     child: Child,
-    socket: UnixStream,
+    pub(crate) socket: Arc<UnixStream>,
     reader: Reader,
 }
 
@@ -83,12 +85,12 @@ impl Process {
         let reading = socket.try_clone().trying("create a socket")?;
         let mut process = Process {
             child,
-            socket,
+            socket: Arc::new(socket),
             reader: Reader::start(reading, streams, late)?,
         };
         let mut said = String::new();
-        let mut listen = |event| {
-            if let Event::Text(_, text) = event {
+        let mut listen = |report| {
+            if let Report::Shown(Event::Text { text, .. }) = report {
                 said.push_str(&text);
             }
         };
@@ -117,11 +119,11 @@ impl Process {
         &mut self,
         request: &Request,
         control: &Control,
-        listen: &mut dyn FnMut(Event),
+        listen: &mut dyn FnMut(Report),
     ) -> Result<Ran> {
         let cell = request.cell();
         self.reader.begin(cell);
-        if wire::send(&mut self.socket, request).is_err() {
+        if wire::send(&mut &*self.socket, request).is_err() {
             return self.gone(listen);
         }
         control.set_cells(Some(self.child.id()));
@@ -134,11 +136,11 @@ impl Process {
         &mut self,
         cell: Option<u32>,
         control: &Control,
-        listen: &mut dyn FnMut(Event),
+        listen: &mut dyn FnMut(Report),
     ) -> Result<Ran> {
         loop {
-            let event = match self.reader.events.recv_timeout(LOOK) {
-                Ok(event) => Some(event.map_err(|error| Error::Protocol(error.to_string()))?),
+            let report = match self.reader.reports.recv_timeout(LOOK) {
+                Ok(report) => Some(report.map_err(|error| Error::Protocol(error.to_string()))?),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return self.gone(listen),
             };
@@ -148,20 +150,20 @@ impl Process {
                     Step::Leave => Request::Leave { cell },
                 };
                 // A process that has ended needs none.
-                let _ = wire::send(&mut self.socket, &request);
+                let _ = wire::send(&mut &*self.socket, &request);
             }
-            match event {
-                Some(Event::Report(Report::End(times))) => return Ok(Ran::Ended(times)),
-                Some(Event::Report(Report::NotLoaded(why))) => return Ok(Ran::NotLoaded(why)),
-                Some(Event::Report(Report::Left { taken })) => return Ok(Ran::Left { taken }),
-                Some(event) => listen(event),
+            match report {
+                Some(Report::End(times)) => return Ok(Ran::Ended(times)),
+                Some(Report::NotLoaded(why)) => return Ok(Ran::NotLoaded(why)),
+                Some(Report::Left { taken }) => return Ok(Ran::Left { taken }),
+                Some(report) => listen(report),
                 None => {}
             }
         }
     }
 
     /// Collects the process, which has closed its socket.
-    fn gone(&mut self, listen: &mut dyn FnMut(Event)) -> Result<Ran> {
+    fn gone(&mut self, listen: &mut dyn FnMut(Report)) -> Result<Ran> {
         // It may have closed the socket alone.
         self.kill();
         let status = self.child.wait();
@@ -182,6 +184,34 @@ impl Process {
             std::thread::sleep(Duration::from_millis(2));
         }
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    }
+}
+
+/// A cell waits for a line of standard input. If it is dropped without an answer, the cell reads the end of the file.
+#[derive(Debug)]
+pub struct Question(Option<Arc<UnixStream>>);
+
+impl Question {
+    pub(crate) fn new(socket: &Arc<UnixStream>) -> Question {
+        Question(Some(socket.clone()))
+    }
+
+    /// Answers the cell.
+    pub fn answer(mut self, answer: Answer) {
+        self.send(answer);
+    }
+
+    fn send(&mut self, answer: Answer) {
+        if let Some(socket) = self.0.take() {
+            // A process that has ended needs no answer.
+            let _ = wire::send(&mut &*socket, &Request::Answer(answer));
+        }
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.send(Answer::End);
     }
 }
 

@@ -13,27 +13,20 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use taper_evaluator::Stream;
 use taper_evaluator::text::Text;
+use taper_evaluator::{Event, Stream};
 use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 
 /// How many events wait for the engine. Then the reader waits, and soon the cell does.
 const QUEUE: usize = 64;
 
-/// What happens while a request runs.
-#[derive(Debug)]
-pub(crate) enum Event {
-    Text(Stream, String),
-    Report(Report),
-}
-
-/// Receives what threads of earlier cells print, and their panics, with the number of their cell.
-pub(crate) type Late = Arc<Mutex<Box<dyn FnMut(u32, Event) + Send>>>;
+/// Receives what threads of earlier cells print and show, and their panics, with the number of their cell.
+pub(crate) type Late = Arc<Mutex<Box<dyn FnMut(u32, Report) + Send>>>;
 
 /// The thread, and what it has read for the engine.
 pub(crate) struct Reader {
-    pub(crate) events: Receiver<io::Result<Event>>,
+    pub(crate) reports: Receiver<io::Result<Report>>,
     turn: Arc<Mutex<Turn>>,
     thread: Option<JoinHandle<Streams>>,
 }
@@ -50,13 +43,13 @@ struct Turn {
 impl Reader {
     /// Starts to read.
     pub(crate) fn start(socket: UnixStream, streams: Streams, late: Late) -> Result<Reader> {
-        let (sender, events) = sync_channel(QUEUE);
+        let (sender, reports) = sync_channel(QUEUE);
         let turn = Arc::<Mutex<Turn>>::default();
         let reading = Reading {
             socket,
             streams,
             to: Receivers {
-                events: sender,
+                reports: sender,
                 turn: turn.clone(),
                 late,
                 texts: HashMap::new(),
@@ -65,7 +58,7 @@ impl Reader {
         let thread = std::thread::Builder::new().name("cells".to_owned());
         let thread = thread.spawn(move || reading.run());
         Ok(Reader {
-            events,
+            reports,
             turn,
             thread: Some(thread.trying("start a thread")?),
         })
@@ -79,13 +72,13 @@ impl Reader {
     }
 
     /// Passes on what a process that has ended has printed last.
-    pub(crate) fn finish(&mut self, listen: &mut dyn FnMut(Event)) {
+    pub(crate) fn finish(&mut self, listen: &mut dyn FnMut(Report)) {
         // Until the thread has ended.
-        self.events.iter().flatten().for_each(&mut *listen);
+        self.reports.iter().flatten().for_each(&mut *listen);
         let Some(Ok(mut streams)) = self.thread.take().map(JoinHandle::join) else {
             return;
         };
-        let mut pass_on = |stream, text| listen(Event::Text(stream, text));
+        let mut pass_on = |stream, text| listen(Report::Shown(Event::Text { stream, text }));
         streams.read(&mut pass_on);
         streams.finish(&mut pass_on);
     }
@@ -100,7 +93,7 @@ struct Reading {
 
 /// The sides that receive what is read.
 struct Receivers {
-    events: SyncSender<io::Result<Event>>,
+    reports: SyncSender<io::Result<Report>>,
     turn: Arc<Mutex<Turn>>,
     late: Late,
     /// Characters that are not complete, of threads of earlier cells.
@@ -112,7 +105,7 @@ impl Reading {
     fn run(mut self) -> Streams {
         while let Some(result) = self.read().transpose() {
             if let Err(error) = result {
-                let _ = self.to.events.send(Err(error));
+                let _ = self.to.reports.send(Err(error));
                 break;
             }
         }
@@ -137,6 +130,7 @@ impl Reading {
                 stream,
                 bytes,
             } => to.printed(cell, stream, &bytes),
+            Message::Package { cell, report } => to.of_cell(cell, report),
             Message::Report(report) => {
                 if matches!(
                     report,
@@ -156,7 +150,7 @@ impl Receivers {
     /// Passes on what came through a pipe.
     fn text(&self, stream: Stream, text: String) {
         let turn = *lock(&self.turn);
-        self.event(turn.cell, Event::Text(stream, text), turn);
+        self.in_turn(turn.cell, Report::Shown(Event::Text { stream, text }), turn);
     }
 
     /// Passes on what a thread of a cell has printed.
@@ -165,37 +159,41 @@ impl Receivers {
         let text = self.texts.entry((cell, stream)).or_default();
         let text = text.push(bytes, false);
         if !text.is_empty() {
-            self.event(cell, Event::Text(stream, text), turn);
+            self.in_turn(cell, Report::Shown(Event::Text { stream, text }), turn);
         }
+    }
+
+    /// Passes on what happens in a cell: in the one that runs if it is none in particular.
+    fn of_cell(&self, cell: Option<u32>, report: Report) {
+        let turn = *lock(&self.turn);
+        self.in_turn(cell.unwrap_or(turn.cell), report, turn);
     }
 
     fn report(&self, report: Report) {
         let turn = *lock(&self.turn);
         match report {
-            Report::ThreadPanic { cell, .. } => {
-                self.event(cell.unwrap_or(turn.cell), Event::Report(report), turn);
-            }
+            Report::ThreadPanic { cell, .. } => self.of_cell(cell, report),
             Report::End(_) | Report::Left { .. } | Report::NotLoaded(_) => {
                 lock(&self.turn).is_busy = false;
-                self.pass_on(Event::Report(report));
+                self.pass_on(report);
             }
-            report if turn.is_busy => self.pass_on(Event::Report(report)),
+            report if turn.is_busy => self.pass_on(report),
             // A thread that was left has nothing to report.
             _ => {}
         }
     }
 
     /// Passes on what happens in a cell: to the engine if it runs, and otherwise to who listens to earlier cells.
-    fn event(&self, cell: u32, event: Event, turn: Turn) {
+    fn in_turn(&self, cell: u32, report: Report, turn: Turn) {
         match turn.is_busy && cell == turn.cell {
-            true => self.pass_on(event),
-            false => lock(&self.late)(cell, event),
+            true => self.pass_on(report),
+            false => lock(&self.late)(cell, report),
         }
     }
 
-    fn pass_on(&self, event: Event) {
+    fn pass_on(&self, report: Report) {
         // Without an engine, the process is about to be killed.
-        let _ = self.events.send(Ok(event));
+        let _ = self.reports.send(Ok(report));
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use taper_engine::{Config, Engine, Event, Failure, Outcome, Package, Refusal};
+use taper_evaluator::Event as Shown;
 
 /// An engine in a folder of its own.
 pub(crate) struct Cells {
@@ -68,7 +69,7 @@ impl Cells {
     pub(crate) fn evaluate(&mut self, source: &str) -> (String, Outcome) {
         let mut shown = String::new();
         let outcome = self.engine.evaluate(source, &mut |event| match event {
-            Event::Text { text, .. } => shown += &text,
+            Event::Shown(Shown::Text { text, .. }) => shown += &text,
             Event::Value { text, .. } => shown += &format!("= {text}"),
             Event::CaughtPanic(fault) => shown += &format!("caught: {}\n", fault.message),
             Event::ThreadPanic { fault, .. } => shown += &format!("thread: {}\n", fault.message),

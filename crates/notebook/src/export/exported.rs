@@ -3,8 +3,8 @@
 use super::rust_cell::RustCell;
 use crate::document::notebook::CodeCell;
 use nbformat::v4::Output;
-use taper_evaluator::commands::percent_command;
 use taper_evaluator::event::COMPILE_ERROR;
+use taper_rust_cell::commands::percent_command;
 
 /// The Rust code of an exported cell.
 pub(super) enum Code {

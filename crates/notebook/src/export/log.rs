@@ -3,19 +3,43 @@
 use crate::digest::source_digest;
 use crate::error::{Error, Result};
 use crate::execution::start::StartEvaluator;
+use serde::Deserialize;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
 use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
-use taper_evaluator::event::{CellError, Event, Stream};
-use taper_evaluator::record::{Record, events_of};
+use taper_evaluator::event::{CellError, Event, Stream, thread_panic};
+use taper_evaluator::run::Failed;
 
-/// The secret in the records of a log, as `taper` writes it.
-const SECRET: &str = "log";
+/// What precedes each entry of a log, as `taper` writes it.
+const MARK: &str = "\x1elog ";
 
-/// A function that returns the error that a record reports, for a cell with the given source.
-pub type ErrorOf = fn(&Record, &str) -> Option<CellError>;
+/// A function that returns the error for a failure with this message, in a cell with this source.
+pub type ErrorOf = fn(Failed, &str, &str) -> CellError;
+
+/// An entry of a log: one line of JSON.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Entry {
+    /// A cell begins.
+    Cell { digest: String },
+    /// A `?` failed.
+    Failed { message: String },
+    /// The cell's thread panicked.
+    Panic {
+        message: String,
+        #[serde(default)]
+        is_error: bool,
+    },
+    /// Another thread panicked.
+    ThreadPanic {
+        thread: Option<String>,
+        message: String,
+    },
+    #[serde(untagged)]
+    Shown(Event),
+}
 
 /// An evaluator that replays the outputs in a log.
 struct Log {
@@ -27,7 +51,7 @@ struct Log {
 /// The output of one cell in the log.
 struct CellLog {
     digest: String,
-    items: Vec<Item>,
+    entries: Vec<Entry>,
 }
 
 /// Returns a function that starts an evaluator of this log; `error_of` explains failures as a session
@@ -66,26 +90,41 @@ impl Log {
     }
 }
 
-fn cells(bytes: &[u8]) -> VecDeque<CellLog> {
-    let mut decoder = Decoder::new(SECRET);
-    let mut items = decoder.push(bytes);
-    items.extend(decoder.rest(true));
+fn cells(log: &[u8]) -> VecDeque<CellLog> {
+    let log = String::from_utf8_lossy(log);
     let mut cells: VecDeque<CellLog> = VecDeque::new();
-    for item in items {
-        match item {
-            Item::Record(Record::Cell { digest, .. }) => cells.push_back(CellLog {
-                digest,
-                items: Vec::new(),
-            }),
-            // Text printed before the first cell belongs to no cell.
-            item => {
-                if let Some(cell) = cells.back_mut() {
-                    cell.items.push(item);
-                }
-            }
+    // What was printed before the first cell belongs to no cell.
+    for part in log.split(MARK).skip(1) {
+        let (line, printed) = part.split_once('\n').unwrap_or((part, ""));
+        let (entry, printed) = match serde_json::from_str(line) {
+            Ok(entry) => (Some(entry), printed.to_owned()),
+            // The cell has printed the mark.
+            Err(_) => (None, format!("{MARK}{part}")),
+        };
+        if let Some(Entry::Cell { digest }) = entry {
+            let entries = texts(&printed).collect();
+            cells.push_back(CellLog { digest, entries });
+        } else if let Some(cell) = cells.back_mut() {
+            cell.entries
+                .extend(entry.into_iter().chain(texts(&printed)));
         }
     }
     cells
+}
+
+/// Returns what was printed between two entries. An exported program shows values and asks for input in other ways than with
+/// evcxr's marks.
+fn texts(printed: &str) -> impl Iterator<Item = Entry> {
+    let mut decoder = Decoder::default();
+    let items = decoder.push(printed.as_bytes()).into_iter();
+    let items = items.chain(decoder.rest(true));
+    items.filter_map(|item| match item {
+        Item::Text(text) => Some(Entry::Shown(Event::Text {
+            stream: Stream::Stdout,
+            text,
+        })),
+        Item::Content { .. } | Item::Prompt { .. } => None,
+    })
 }
 
 impl Evaluator for Log {
@@ -101,23 +140,24 @@ impl Evaluator for Log {
             return Err(error);
         };
         let mut result = Ok(());
-        for item in cell.items {
-            match item {
-                Item::Text(text) => {
-                    let stream = Stream::Stdout;
-                    front.event(Event::Text { stream, text });
+        for entry in cell.entries {
+            let (failed, message) = match entry {
+                Entry::Shown(event) => {
+                    front.event(event);
+                    continue;
                 }
-                Item::Record(record) => {
-                    if let Some(error) = (self.error_of)(&record, code) {
-                        result = Err(error);
-                    }
-                    events_of(record)
-                        .into_iter()
-                        .for_each(|event| front.event(event));
+                Entry::ThreadPanic { thread, message } => {
+                    front.event(thread_panic(thread.as_deref(), None, &message));
+                    continue;
                 }
-                // An exported program shows values and asks for input in other ways.
-                Item::Content { .. } | Item::Prompt { .. } => {}
-            }
+                Entry::Failed { message } => (Failed::QuestionMark, message),
+                Entry::Panic { message, is_error } => match is_error {
+                    true => (Failed::Raised, message),
+                    false => (Failed::Panic, message),
+                },
+                Entry::Cell { .. } => continue,
+            };
+            result = Err((self.error_of)(failed, &message, code));
         }
         if let Err(error) = &result {
             front.event(Event::Error(error.clone()));

@@ -8,7 +8,7 @@ use crate::document::percent;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use taper_evaluator::commands::{Cell as Commands, without_percent};
+use taper_rust_cell::commands::{Cell as Commands, without_percent};
 
 /// The source of a program, and its dependencies besides `taper`.
 pub struct Program {

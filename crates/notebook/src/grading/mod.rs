@@ -23,7 +23,6 @@
 
 pub(crate) mod assignment;
 mod cause;
-mod commands;
 mod depth;
 mod names;
 mod outputs;

@@ -1,14 +1,15 @@
 //! Whether a cell of a submission may run.
 
 use super::depth::is_too_deep;
+use super::names;
 use super::stubs::Stubs;
 use super::tested::Tested;
 use super::words::{self, Token};
-use super::{commands, names};
 use crate::document::nbgrader::Mark;
 use crate::document::notebook::Notebook;
-use crate::export::rust_cell::parse_statements;
 use std::collections::BTreeSet;
+use taper_rust_cell::commands::{self, without_commands};
+use taper_rust_cell::statements;
 
 /// What the submissions for one assignment may contain.
 pub(crate) struct Rules {
@@ -37,7 +38,7 @@ impl Rules {
             let tokens = words::tokens(&cell.source);
             rules.words.extend(tokens.iter().filter_map(Token::word));
             rules.commands.extend(commands::lines(&cell.source));
-            let statements = parse_statements(&cell.source).unwrap_or_default();
+            let statements = statements(&without_commands(&cell.source)).unwrap_or_default();
             if trusted.contains(&cell.position) {
                 rules.tested.add(&statements);
             } else {
@@ -67,7 +68,7 @@ impl Rules {
                 "it uses `{found}`, which the assignment does not use"
             ));
         }
-        let Some(statements) = parse_statements(source) else {
+        let Ok(statements) = statements(&without_commands(source)) else {
             return Some("it is not valid Rust".to_owned());
         };
         names::refusal(&statements, &self.tested, &self.stubs)

@@ -1,10 +1,10 @@
 //! What the cells of an assignment define that students fill in: submissions define the same, with the same types.
 
-use super::patterns::bound;
 use super::words::{self, Token};
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Attribute, Item, Pat, ReturnType, Signature, Stmt, Type};
+use taper_rust_cell::bindings;
 
 /// The definitions, by name.
 #[derive(Default)]
@@ -85,9 +85,7 @@ pub(super) fn shapes(statement: &Stmt) -> Vec<(String, Shape)> {
                 Pat::Type(typed) => text(&typed.ty),
                 _ => String::new(),
             };
-            let names = bound(&local.pat);
-            names
-                .into_iter()
+            bindings::names(&local.pat)
                 .map(|name| (name, shape("variable", types.clone(), &[])))
                 .collect()
         }

@@ -1,12 +1,13 @@
 //! The names that the tests of an assignment use.
 
-use super::patterns::{bound, lets};
+use super::patterns::lets;
 use super::stubs::{Stubs, item_name};
 use super::words::{self, Token, begins_path};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::visit::Visit;
 use syn::{Pat, Stmt};
+use taper_rust_cell::bindings;
 
 /// The names in the tests and the locked cells.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl Tested {
             let tokens = words::flat(statement.to_token_stream());
             let inner = bound_inside(statement);
             self.add_tokens(&tokens, |word| known.contains(word) || inner.contains(word));
-            known.extend(lets(std::slice::from_ref(statement)).flat_map(bound));
+            known.extend(lets(std::slice::from_ref(statement)).flat_map(bindings::names));
             known.extend(item_name(statement));
         }
         self.defined.extend(known);
@@ -77,7 +78,7 @@ fn bound_inside(statement: &Stmt) -> BTreeSet<String> {
     struct Inside(BTreeSet<String>);
     impl Visit<'_> for Inside {
         fn visit_pat(&mut self, pattern: &Pat) {
-            self.0.extend(bound(pattern));
+            self.0.extend(bindings::names(pattern));
         }
     }
     let mut inside = Inside(BTreeSet::new());

@@ -65,7 +65,7 @@ impl Token {
 
 /// Returns the tokens of a cell, or none if it is not Rust.
 pub(super) fn tokens(source: &str) -> Vec<Token> {
-    let source = crate::export::rust_cell::without_commands(source);
+    let source = taper_rust_cell::commands::without_commands(source);
     source.parse().map(flat).unwrap_or_default()
 }
 

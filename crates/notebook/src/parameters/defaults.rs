@@ -2,13 +2,13 @@
 
 use super::kind::Kind;
 use super::value::Given;
-use crate::export::rust_cell::{located_statements, without_commands};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::ops::Range;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, Item, Local, Pat, Stmt};
+use taper_rust_cell::commands::without_commands;
+use taper_rust_cell::{range, statements};
 
 /// A parameter: the line that sets its default.
 pub(super) struct Default {
@@ -31,12 +31,11 @@ pub(super) struct Default {
 /// Returns the parameters of a cell.
 pub(super) fn read(source: &str) -> Vec<Default> {
     let rust = without_commands(source);
-    let Some((statements, offset)) = located_statements(&rust) else {
+    let Ok(statements) = statements(&rust) else {
         return Vec::new();
     };
     let cell = Cell {
         source: &rust,
-        offset,
         names: { statements.iter() }
             .flat_map(|statement| identifiers(statement.to_token_stream()))
             .collect(),
@@ -59,14 +58,12 @@ fn identifiers(tokens: TokenStream) -> Vec<String> {
 
 struct Cell<'a> {
     source: &'a str,
-    /// Where the source begins in the text that was parsed.
-    offset: usize,
     names: Vec<String>,
 }
 
 impl Cell<'_> {
     fn defaults(&self, statement: &Stmt) -> Vec<Default> {
-        let range = self.range(statement);
+        let range = range(statement);
         let one = |name: &syn::Ident, keyword: String, annotation, value| {
             self.default(name, keyword, annotation, value, &range)
         };
@@ -129,10 +126,10 @@ impl Cell<'_> {
         if kind == Kind::Unknown {
             let mut literals = Literals::default();
             literals.visit_expr(value);
-            if let [(expression, range)] = &literals.found[..] {
-                let start = value.span().byte_range().start;
+            if let [(expression, found)] = &literals.found[..] {
+                let start = range(value).start;
                 kind = Kind::of(None, expression);
-                literal = Some(range.start - start..range.end - start);
+                literal = Some(found.start - start..found.end - start);
             }
         } else if self.names.iter().filter(|other| **other == name).count() == 1 {
             kind = kind.settled();
@@ -150,15 +147,10 @@ impl Cell<'_> {
             line: self.source[statement.clone()].to_owned(),
             comment: comment.to_owned(),
             keyword,
-            annotation: annotation.map(|kind| self.source[self.range(kind)].to_owned()),
-            value: self.source[self.range(value)].to_owned(),
+            annotation: annotation.map(|kind| self.source[range(kind)].to_owned()),
+            value: self.source[range(value)].to_owned(),
             literal,
         }
-    }
-
-    fn range(&self, spanned: &impl Spanned) -> Range<usize> {
-        let range = spanned.span().byte_range();
-        range.start - self.offset..range.end - self.offset
     }
 }
 
@@ -232,9 +224,7 @@ impl<'e> Visit<'e> for Literals {
             _ => false,
         };
         match is_literal {
-            true => self
-                .found
-                .push((expression.clone(), expression.span().byte_range())),
+            true => self.found.push((expression.clone(), range(expression))),
             false => visit::visit_expr(self, expression),
         }
     }

@@ -1,32 +1,24 @@
 //! Standard input of the cells: each line that a cell reads is requested from the user.
 //!
-//! A cell that reads the socket of the engine would wait endlessly, or take the next instruction for
-//! its line. So descriptor 0 is the null device, and this program defines and exports the symbol `read`,
-//! as it does `write` ([`order`](super::order)). A read of descriptor 0 announces a request, which the
-//! engine passes on to the session, and waits for the [`Answer`], which arrives through a pipe of its own.
-//! Programs that a cell starts and readers that do not call `read` reach the end of the file at once, as
+//! Descriptor 0 is the null device, and this program defines and exports the symbol `read`, as it does `write`
+//! ([`order`](super::order)). A read of descriptor 0 asks the engine, which passes the question on to the session, and waits
+//! for the answer. Programs that a cell starts and readers that do not call `read` reach the end of the file at once, as
 //! does every reader on systems where the symbol cannot be defined.
 
-use super::announcer::Announcer;
 use super::identity::identity;
 use super::library;
-use super::protocol::Answer;
 use crate::error::Result;
 use rustix::io::Errno;
 use rustix::stdio;
-use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock};
-use taper_evaluator::record::Record;
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, OnceLock};
+use taper_engine::Answer;
 use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 
 static INPUT: OnceLock<Input> = OnceLock::new();
 
 struct Input {
-    /// Where answers arrive.
-    answers: OwnedFd,
-    announcer: Arc<Announcer>,
     /// Distinguishes the null device from a file that a cell has put in its place.
     null: (u64, u64),
     state: Mutex<State>,
@@ -41,14 +33,10 @@ struct State {
     pending: Vec<u8>,
 }
 
-/// Makes descriptor 0 the standard input of the cells.
-pub(super) fn attach(answers: OwnedFd, announcer: Arc<Announcer>) -> Result<()> {
-    let null = File::open("/dev/null").trying("open the null device")?;
-    stdio::dup2_stdin(&null).trying("set up standard input")?;
+/// Makes descriptor 0, which is the null device, the standard input of the cells.
+pub(super) fn attach() -> Result<()> {
     let _ = INPUT.set(Input {
-        answers,
-        announcer,
-        null: identity(&null).trying("inspect the null device")?,
+        null: identity(stdio::stdin()).trying("inspect the null device")?,
         state: Mutex::default(),
     });
     Ok(())
@@ -79,10 +67,10 @@ impl Input {
         let mut state = lock(&self.state);
         if state.pending.is_empty() && state.cell_runs && !state.interrupted {
             library::flush();
-            match self.request() {
-                Some(Answer::Line(line)) => state.pending = (line + "\n").into_bytes(),
-                Some(Answer::Interrupted) => state.interrupted = true,
-                Some(Answer::End) | None => {}
+            match taper_engine::ask() {
+                Answer::Line(line) => state.pending = (line + "\n").into_bytes(),
+                Answer::Interrupted => state.interrupted = true,
+                Answer::End => {}
             }
         }
         if state.interrupted {
@@ -90,25 +78,6 @@ impl Input {
         }
         let count = count.min(state.pending.len());
         Ok(state.pending.drain(..count).collect())
-    }
-
-    fn request(&self) -> Option<Answer> {
-        self.announcer.announce(&Record::Input).ok()?;
-        #[cfg(feature = "evcxr")]
-        if let Some(adapter) = super::adapter::adapter() {
-            (adapter.ask)();
-        }
-        let mut line = Vec::new();
-        let mut byte = [0];
-        // One byte after the other: another answer may follow.
-        loop {
-            match rustix::io::read(&self.answers, &mut byte) {
-                Ok(1) if byte[0] == b'\n' => return serde_json::from_slice(&line).ok(),
-                Ok(1) => line.push(byte[0]),
-                Err(Errno::INTR) => {}
-                _ => return None,
-            }
-        }
     }
 }
 
@@ -126,21 +95,6 @@ mod interpose {
     #[unsafe(no_mangle)]
     unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
         let input = (fd == 0).then(|| INPUT.get()).flatten();
-        #[cfg(feature = "evcxr")]
-        if let Some(input) = input
-            && let Some(adapter) = crate::cells::adapter::adapter()
-            && (adapter.reads_instruction)()
-        {
-            let from = std::os::fd::AsRawFd::as_raw_fd(&input.answers) as c_long;
-            // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.
-            let length = unsafe { libc::syscall(libc::SYS_read, from, buffer, count) as isize };
-            if length > 0 {
-                // SAFETY: the call has written this many bytes.
-                let read = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
-                (adapter.after_read)(read);
-            }
-            return length;
-        }
         let Some(input) = input.filter(|input| input.is_in_place()) else {
             let call = libc::SYS_read;
             // SAFETY: the caller guarantees what `read(2)` requires; result and errno are the call's.

@@ -1,7 +1,6 @@
 //! The library `taper` in the process that runs cells.
 
-use super::allocations;
-use super::protocol::LIBRARY_VARIABLE;
+use super::{allocations, stop, threads};
 use libloading::Library;
 use std::sync::OnceLock;
 
@@ -14,11 +13,14 @@ struct TaperLibrary {
     panic_is_error: extern "C" fn() -> bool,
 }
 
+/// The variable with the path of the library, which the process loads before the first cell.
+pub(super) const VARIABLE: &str = "TAPER_LIBRARY";
+
 static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
 
 /// Loads the library before the first cell, on the thread that runs the cells.
 pub(super) fn load() {
-    let Some(path) = std::env::var_os(LIBRARY_VARIABLE) else {
+    let Some(path) = std::env::var_os(VARIABLE) else {
         return;
     };
     // SAFETY: the library has no initializers of its own, and each cell loads the same file.
@@ -34,6 +36,9 @@ pub(super) fn load() {
             let profile: extern "C" fn(extern "C" fn() -> bool) =
                 *library.get(b"taper_profile").ok()?;
             profile(is_profiled);
+            let send_to: extern "C" fn(extern "C" fn(*const u8, usize)) =
+                *library.get(b"taper_send_to").ok()?;
+            send_to(receive);
             Some(TaperLibrary {
                 attach: *symbol(b"taper_attach")?,
                 begin_cell: *symbol(b"taper_begin_cell")?,
@@ -76,6 +81,16 @@ pub(super) fn end_cell() {
     }
 }
 
+/// Passes on what the library reports, such as a figure.
+extern "C" fn receive(text: *const u8, length: usize) {
+    // A cell that was left to its thread shows nothing any more.
+    if !stop::is_left() || !stop::fails() {
+        // SAFETY: the library passes a text that lives during the call.
+        let text = unsafe { std::slice::from_raw_parts(text, length) };
+        taper_engine::send_of_package(threads::earlier_cell_of_this(), text);
+    }
+}
+
 extern "C" fn is_profiled() -> bool {
     allocations::allocations().is_some_and(|it| it.is_counting())
 }
@@ -84,9 +99,5 @@ extern "C" fn is_profiled() -> bool {
 pub(super) fn flush() {
     if let Some(taper) = TAPER.get() {
         (taper.flush)();
-        #[cfg(feature = "evcxr")]
-        if let Some(adapter) = super::adapter::adapter() {
-            (adapter.after_flush)();
-        }
     }
 }

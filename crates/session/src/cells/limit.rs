@@ -17,7 +17,7 @@ pub(crate) fn limit() -> Result<Option<u64>> {
 }
 
 /// Limits this process and those that it starts, if the variable is set.
-pub(super) fn apply() -> Result<()> {
+pub(crate) fn apply() -> Result<()> {
     let Some(bytes) = limit()? else {
         return Ok(());
     };

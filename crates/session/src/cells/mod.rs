@@ -4,29 +4,21 @@
 //! - [`library`]: the library `taper` in it;
 //! - [`mod@limit`]: the memory that it can use;
 //! - [`mod@allocations`]: counts what a cell allocates;
-//! - [`announcer`]: writes records to the session; [`identity`]: which file a descriptor is;
+//! - [`identity`]: which file a descriptor is;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`threads`]: the cells to which threads belong;
 //! - [`stop`]: ends cells that print or sleep and were interrupted; `waits`: those that wait;
-//! - `real`: libc's functions that have replacements here; `callers`: who calls these;
-//! - [`protocol`]: the variables with which it is started;
-//! - `evcxr`: the same for the process in which evcxr runs cells, with the feature `evcxr`; it joins in through `adapter`.
+//! - `real`: libc's functions that have replacements here; `callers`: who calls these.
 
-#[cfg(feature = "evcxr")]
-mod adapter;
 mod allocations;
-mod announcer;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod callers;
-#[cfg(feature = "evcxr")]
-pub(crate) mod evcxr;
 mod identity;
 mod input;
 mod library;
 mod limit;
 mod order;
-mod protocol;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod real;
 mod stop;
@@ -35,19 +27,13 @@ mod threads;
 mod waits;
 
 use crate::environment;
-use crate::error::{Error, Result};
-use announcer::Announcer;
+use crate::error::Result;
+#[cfg(feature = "evcxr")]
+pub(crate) use limit::apply as limit_memory;
 pub(crate) use limit::{VARIABLE as MEMORY, limit};
-pub(crate) use protocol::{ANSWERS_VARIABLE, Answer};
-use protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
-use rustix::stdio;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use taper_host::error::Context as _;
-use taper_host::process::duplicate;
 
 /// The variable for the backtraces of errors alone; `RUST_BACKTRACE` is also for those of panics.
 /// Candle's errors print theirs, twenty lines after the one that the user needs, and some machines set
@@ -62,11 +48,10 @@ const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 /// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit.
 const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
-/// Sets the environment of a process that runs cells. `secret` begins their records, `library` is the path of `taper`.
-pub(crate) fn connect(command: &mut Command, secret: &str, library: &Path) {
+/// Sets the environment of a process that runs cells. `library` is the path of `taper`.
+pub(crate) fn connect(command: &mut Command, library: &Path) {
     prepare(command);
-    command.env(SECRET_VARIABLE, secret);
-    command.env(LIBRARY_VARIABLE, library);
+    command.env(library::VARIABLE, library);
 }
 
 pub(crate) fn prepare(command: &mut Command) {
@@ -134,18 +119,8 @@ impl taper_engine::Host for OurCells {
 
 fn start() -> Result<()> {
     limit::apply()?;
-    let output = duplicate(stdio::stdout()).trying("duplicate a stream")?;
-    order::keep_order(output.as_raw_fd());
-    let secret = std::env::var(SECRET_VARIABLE).map_err(|_| Error::Variable(SECRET_VARIABLE))?;
-    let announcer = Arc::new(Announcer::new(output, secret)?);
-    let answers = std::env::var(ANSWERS_VARIABLE).ok();
-    let answers: i32 = answers
-        .and_then(|answers| answers.parse().ok())
-        .ok_or(Error::Variable(ANSWERS_VARIABLE))?;
-    // SAFETY: the session has passed this descriptor on, and nothing has closed it yet.
-    let answers = unsafe { BorrowedFd::borrow_raw(answers) };
-    let answers = duplicate(answers).trying("duplicate a stream")?;
-    input::attach(answers, announcer)?;
+    order::keep_order();
+    input::attach()?;
     library::load();
     stop::install();
     Ok(())

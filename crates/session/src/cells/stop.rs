@@ -84,12 +84,6 @@ pub(super) fn set_cell_runs(cell_runs: bool) {
     CELL_RUNS.store(cell_runs, Ordering::Relaxed);
 }
 
-/// Returns whether a cell runs.
-#[cfg(feature = "evcxr")]
-pub(super) fn cell_runs() -> bool {
-    CELL_RUNS.load(Ordering::Relaxed)
-}
-
 /// Returns whether the calling thread is the one that runs the cells.
 pub(super) fn is_cell_thread() -> bool {
     is_of_cells() && TURN.get() == TURNS.load(Ordering::Relaxed)

@@ -36,7 +36,8 @@ impl Session {
         let interrupter = self.interrupter.clone();
         let emit = &mut |event| front.event(event);
         let mut progress = LiveLine::with(emit, &interrupter);
-        let added = self.engine.add_packages(dependencies, &mut progress);
+        let own = self.own();
+        let added = own.map(|own| own.add_packages(dependencies, &mut progress));
         let is_stopped = interrupter.is_asked_to_stop();
         match &added {
             Some(Err(_)) if is_stopped => progress.end(
@@ -54,7 +55,7 @@ impl Session {
                 let names = dependencies.iter().map(|(name, _)| *name);
                 let code = names.collect::<Vec<&str>>().join("\n");
                 let context = diagnostics::Context::new(&code, &self.names, &[]);
-                diagnostics::explain(error, None, &context)
+                diagnostics::explain(error, &context)
             })?,
             // The engine compiles them when it reads the cell.
             None => return Ok(()),

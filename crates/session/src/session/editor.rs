@@ -3,8 +3,8 @@
 use super::preloaded::PreloadedCrate;
 use super::{completions, limits, paths, unfinished};
 use std::sync::Arc;
-use taper_evaluator::commands::without_command;
 use taper_evaluator::{Completions, Editor, MimeBundle};
+use taper_rust_cell::commands::without_command;
 
 /// The editor of a session, over its engine's.
 pub(super) struct CellEditor {

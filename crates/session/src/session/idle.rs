@@ -3,7 +3,7 @@
 use super::{Session, commands, diagnostics, limits};
 use crate::analysis::FORGETS_AFTER;
 use std::time::Duration;
-use taper_evaluator::commands::Cell;
+use taper_rust_cell::commands::Cell;
 
 /// How often to look whether the types of the last cell's variables are known.
 const SETTLING: Duration = Duration::from_millis(50);
@@ -14,10 +14,10 @@ impl Session {
         let mut ahead = std::mem::take(&mut self.ahead);
         let pause = ahead.step(|code| {
             let rust = self.rust_of(code)?;
-            Some(self.engine.compile_ahead(&rust))
+            Some(self.own()?.compile_ahead(&rust))
         });
         self.ahead = ahead;
-        if self.engine.idle() {
+        if self.own()?.idle() {
             return Some(pause.unwrap_or(SETTLING).min(SETTLING));
         }
         pause.or_else(|| self.rest())
@@ -28,7 +28,7 @@ impl Session {
         let left = FORGETS_AFTER.saturating_sub(self.last_cell?.elapsed());
         if left.is_zero() {
             self.last_cell = None;
-            self.engine.rest();
+            self.own()?.rest();
             return None;
         }
         Some(left)

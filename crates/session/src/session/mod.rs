@@ -38,35 +38,32 @@ mod tokens;
 mod unfinished;
 mod variables;
 
-use crate::cells::Answer;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 pub use completeness::of as is_complete;
 pub(crate) use dependencies::LiveLine;
 use diagnostics::Context;
 pub(crate) use diagnostics::error as cell_error;
-use diagnostics::failure::Failure;
 use editor::CellEditor;
-use engine::{Engine, EngineEvent, How};
+use engine::{Code, Engine, How, Own, Ran, Running};
 pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
 use names::{Changes, Names, Outcome};
 pub(crate) use needs::needed;
 pub use outcome::error_of;
-use outcome::{failure_of, interrupted, outcome};
+use outcome::{interrupted, outcome};
 use preloaded::PreloadedCrate;
-use serde_json::Map;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use taper_evaluator::commands::Cell;
-use taper_evaluator::record::{Record, Times, events_of, thread_panic};
+use taper_evaluator::run::Times;
 use taper_evaluator::{
     CellError, CellName, Editor, Evaluator, Event, Front, Interrupt, Late, StaleCell, Stream,
     Variable,
 };
 use taper_host::lock::Lock;
+use taper_rust_cell::commands::Cell;
 
 /// The cell that sets the value of a control, where the engine compiles it once.
 const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::argument(0), \
@@ -145,69 +142,51 @@ impl Session {
     }
 
     fn run_as(&mut self, code: &str, how: How, front: &mut dyn Front) -> Result<(), CellError> {
-        if let Some(error) = diagnostics::dropped(&Context::new(code, &self.names, &[])) {
-            return Err(error);
-        }
-        let (mut failure, mut end, mut times, mut profile) = (None, None, None, None);
-        let interrupter = self.interrupter.clone();
-        interrupter.set_begun(false);
-        let mut listen = |event| match event {
-            EngineEvent::Warnings(warnings) => {
-                for warning in warnings {
-                    let context = Context::new(code, &self.names, &[]);
-                    front.event(diagnostics::warning(warning, &context));
-                }
-            }
-            EngineEvent::Record(Record::Begin) => {
-                interrupter.set_begun(true);
-                front.begun();
-            }
-            EngineEvent::Profile(measured) => profile = Some(measured),
-            EngineEvent::Record(Record::Ended(how)) => end = Some(how),
-            EngineEvent::Record(Record::Ran(took)) => times = Some(took),
-            EngineEvent::Record(record) => match failure_of(&record) {
-                Some(failed) => failure = Some(failed),
-                None => events_of(record).into_iter().for_each(|e| front.event(e)),
-            },
-            EngineEvent::ThreadPanic {
-                thread,
-                message,
-                line,
-            } => front.event(thread_panic(thread.as_deref(), line, &message)),
-            EngineEvent::InputRequest(request) => {
-                request.answer(|prompt, password| match front.input(prompt, password) {
-                    Some(line) => Answer::Line(line),
-                    None if interrupter.is_asked_to_stop() => Answer::Interrupted,
-                    None => Answer::End,
-                })
-            }
+        let code = Code {
+            text: code,
+            cell: None,
+            how,
         };
-        let result = match how {
-            How::Once => self.engine.execute(code, &mut listen),
-            How::Profiled => self.engine.profile(code, &mut listen),
-            How::Repeated(arguments) => self.engine.repeat(code, arguments, &mut listen),
-        };
-        (self.times, self.profile) = (times, profile);
-        let earlier = self.engine.earlier_line();
-        let failure: Option<CellError> =
-            failure.map(|failure: Failure| failure.into_error(earlier.as_deref(), code));
-        match result {
-            Ok(data) => {
-                if !data.is_empty() {
-                    let metadata = Map::new();
-                    front.event(Event::Result { data, metadata });
-                }
-                failure.map_or(Ok(()), Err)
-            }
-            Err(error) => {
-                let explain = || {
-                    let redefined = self.engine.would_lose(code);
-                    let context = Context::new(code, &self.names, &redefined);
-                    diagnostics::explain(error, end.as_ref(), &context)
-                };
-                Err(failure.unwrap_or_else(explain))
-            }
+        self.run_code(code, front).0
+    }
+
+    fn run_code(&mut self, code: Code, front: &mut dyn Front) -> (Result<(), CellError>, Ran) {
+        let text = code.text;
+        if let Some(error) = diagnostics::dropped(&Context::new(text, &self.names, &[])) {
+            return (Err(error), Ran::default());
         }
+        self.interrupter.set_begun(false);
+        let mut running = Running {
+            code: text,
+            names: &self.names,
+            interrupter: &self.interrupter,
+            front,
+        };
+        let mut ran = self.engine.execute(code, &mut running);
+        (self.times, self.profile) = (ran.times, ran.profile.take());
+        let Some(error) = ran.error.take() else {
+            return (Ok(()), ran);
+        };
+        let own = engine::own(&mut *self.engine);
+        let redefined = own.map_or(Vec::new(), |own| own.would_lose(text));
+        let context = Context::new(text, &self.names, &redefined);
+        (Err(diagnostics::explain(error, &context)), ran)
+    }
+
+    fn own(&mut self) -> Option<&mut Own> {
+        engine::own(&mut *self.engine)
+    }
+
+    /// Notes that the outputs of the last cell are complete.
+    fn end_outputs(&mut self) {
+        if let Some(own) = self.own() {
+            own.end_outputs();
+        }
+    }
+
+    /// Returns the execution count of the cell that defines a variable.
+    fn maker(&mut self, variable: &str) -> Option<usize> {
+        self.own()?.maker(variable)
     }
 
     /// Reports why a request failed, or that it was stopped.
@@ -251,21 +230,26 @@ impl Session {
         if rest.trim().is_empty() {
             return Ok(());
         }
-        if let Some(cell) = self.cell.take() {
-            self.engine.begin_cell(cell);
-        }
-        let how = match self.is_profiled {
-            true => How::Profiled,
-            false => How::Once,
+        let code = Code {
+            text: &rest,
+            cell: self.cell.take(),
+            how: match self.is_profiled {
+                true => How::Profiled,
+                false => How::Once,
+            },
         };
-        let result = self.run_as(&rest, how, front);
-        let changes = self.engine.changes();
+        let (
+            result,
+            Ran {
+                changes, frozen, ..
+            },
+        ) = self.run_code(code, front);
         self.report_lost(&changes.lost, front);
         let outcome = outcome(&result, self.interrupter.is_asked_to_stop());
         self.names
             .cell_ended(&rest, outcome, self.variables(), &changes);
         if result.is_ok() {
-            self.report_frozen(front);
+            self.report_frozen(frozen, front);
         }
         if cell.clear && result.is_ok() {
             return self.run(&self.first_cell(), &mut Silent);
@@ -294,7 +278,7 @@ impl Session {
 
     /// Ends the cells process, and shows the user the reason `why` and that all variables are lost.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
-        let _ = self.engine.end_process();
+        self.engine.end_process();
         let left = self.variables();
         let none = Changes::default();
         self.names
@@ -328,7 +312,7 @@ impl Evaluator for Session {
         let result = self.run_request(code, front);
         self.cell = None;
         let result = self.end_request(result, front);
-        self.engine.end_outputs();
+        self.end_outputs();
         self.last_cell = Some(Instant::now());
         if let Some(id) = cell.and_then(|cell| cell.id.as_deref()) {
             self.note_run(id, code, result.is_ok());
@@ -344,15 +328,19 @@ impl Evaluator for Session {
     }
 
     fn set_late(&mut self, late: Arc<dyn Late>) {
-        self.engine.set_late(late);
+        if let Some(own) = self.own() {
+            own.set_late(late);
+        }
     }
 
     fn stale(&mut self) -> Option<Vec<StaleCell>> {
-        self.engine.stale()
+        Some(self.own()?.stale())
     }
 
     fn set_order(&mut self, cells: &[String]) {
-        self.engine.set_order(cells);
+        if let Some(own) = self.own() {
+            own.set_order(cells);
+        }
     }
 
     fn needed(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
@@ -365,7 +353,7 @@ impl Evaluator for Session {
         value: f64,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
-        if !self.engine.can_repeat() {
+        if self.own().is_none() {
             let update = format!("taper::notebook::update_widget({id:?}, {value:?});");
             return self.execute(&update, None, front);
         }
@@ -374,7 +362,7 @@ impl Evaluator for Session {
         let arguments = [id.to_owned(), value.to_string()];
         let result = self.run_as(UPDATE_WIDGET, How::Repeated(&arguments), front);
         let result = self.end_request(result, front);
-        self.engine.end_outputs();
+        self.end_outputs();
         result
     }
 

@@ -5,7 +5,7 @@ use super::tokens::texts;
 use crate::syntax::Syntax;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use taper_evaluator::commands::Cell;
+use taper_rust_cell::commands::Cell;
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::{Session, commands};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use taper_engine::CellSource;
-use taper_evaluator::commands::{Cell, blank_out};
+use taper_rust_cell::commands::{Cell, blank_out, is_colon_command};
 
 impl Session {
     /// Notes that a cell has run.
@@ -15,11 +15,14 @@ impl Session {
     }
 
     /// Returns the cells that must run, in their order, and last the cell `id`.
-    pub(super) fn needed_cells(&self, cells: &[(String, String)], id: &str) -> Vec<String> {
-        let stale = self.engine.stale().unwrap_or_default();
+    pub(super) fn needed_cells(&mut self, cells: &[(String, String)], id: &str) -> Vec<String> {
+        let Some(own) = super::engine::own(&mut *self.engine) else {
+            return needed(cells, id, &|_, _| false);
+        };
+        let stale = own.stale();
         let is_stale = |id: &str| stale.iter().any(|cell| cell.id.as_deref() == Some(id));
         needed(cells, id, &|id, code| {
-            self.done.get(id) == Some(&digest(code)) && self.engine.has_run(id) && !is_stale(id)
+            self.done.get(id) == Some(&digest(code)) && own.has_run(id) && !is_stale(id)
         })
     }
 }
@@ -50,14 +53,9 @@ fn source_of(code: &str) -> CellSource {
     let packages = cell.dependencies.iter();
     CellSource {
         packages: packages.map(|(name, _)| name.replace('-', "_")).collect(),
-        source: blank_out(&cell.rest, is_command).into_owned(),
+        source: blank_out(&cell.rest, is_colon_command).into_owned(),
         is_done: false,
     }
-}
-
-fn is_command(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(':') && !line.starts_with("::")
 }
 
 fn digest(code: &str) -> u64 {

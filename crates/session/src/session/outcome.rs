@@ -6,26 +6,12 @@ use super::interrupt::Stopped;
 use super::names::Outcome;
 use taper_evaluator::CellError;
 use taper_evaluator::event::COMPILE_ERROR;
-use taper_evaluator::record::Record;
+use taper_evaluator::run::Failed;
 
-/// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
-/// as the compiled source is not known.
-pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
-    Some(failure_of(record)?.elsewhere().into_error(None, code))
-}
-
-pub(super) fn failure_of(record: &Record) -> Option<Failure> {
-    Some(match record {
-        Record::Panic {
-            message,
-            is_error: true,
-            line,
-            ..
-        } => Failure::raised(message, *line),
-        Record::Panic { message, line, .. } => Failure::panic(message, *line),
-        Record::Failed { message, line, .. } => Failure::question_mark(message, *line),
-        _ => return None,
-    })
+/// Returns the error of a cell that failed with this message. The line of a panic is left out, as the compiled source is not
+/// known.
+pub fn error_of(failed: Failed, message: &str, code: &str) -> CellError {
+    Failure::new(failed, message.to_owned(), None, None).into_error(code)
 }
 
 /// Says how a cell ended that was asked to stop, or not.

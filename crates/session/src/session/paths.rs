@@ -3,8 +3,8 @@
 use super::tokens::with_offsets;
 use ra_ap_rustc_lexer::{LiteralKind, TokenKind};
 use std::path::{Path, PathBuf};
-use taper_evaluator::commands::table::COMMANDS;
 use taper_evaluator::evaluator::{Completion, Completions};
+use taper_rust_cell::commands::table::COMMANDS;
 
 /// The most files that are offered.
 const FILES: usize = 200;

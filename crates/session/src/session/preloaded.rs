@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use taper_evaluator::commands;
+use taper_rust_cell::commands;
 use toml::Value;
 
 const NAME: &str = "taper";

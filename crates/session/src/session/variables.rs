@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// Reports which of the lost variables the cell has not defined again.
-    pub(super) fn report_lost(&self, old: &[String], front: &mut dyn Front) {
+    pub(super) fn report_lost(&mut self, old: &[String], front: &mut dyn Front) {
         let present = self.variables();
         let lost = old.iter().filter(|name| !present.contains(*name));
         let lost: Vec<&str> = lost.map(String::as_str).collect();
@@ -77,7 +77,7 @@ impl Session {
             ));
         }
         for Removed { name, message } in &replaced.items {
-            let cell = self.engine.maker(name);
+            let cell = self.maker(name);
             let cell = cell.map_or("its cell".to_owned(), |cell| format!("cell [{cell}]"));
             tell(format!(
                 "removed, because it does not compile with the new {packages}: {name} ({message}). Change {cell} and run \
@@ -91,9 +91,9 @@ impl Session {
     }
 
     /// Notes that large values stay in memory, because others borrow from them.
-    pub(super) fn report_frozen(&mut self, front: &mut dyn Front) {
+    pub(super) fn report_frozen(&mut self, frozen: Vec<(String, String)>, front: &mut dyn Front) {
         let times = self.times;
-        for (name, borrowers) in self.engine.frozen() {
+        for (name, borrowers) in frozen {
             let cell = format!("println!(\"{{}}\", ::taper::describe!({name}).size);");
             let mut printed = Printed::default();
             let _ = self.run_as(&cell, How::Repeated(&[]), &mut printed);
@@ -110,8 +110,8 @@ impl Session {
         self.times = times;
     }
 
-    fn report(&self, lost: &[&str], why: &str, front: &mut dyn Front) {
-        let makers = lost.iter().map(|name| self.engine.maker(name));
+    fn report(&mut self, lost: &[&str], why: &str, front: &mut dyn Front) {
+        let makers = lost.iter().map(|name| self.maker(name));
         let makers: Option<BTreeSet<usize>> = makers.collect();
         let text = format!(
             "lost, because {why}: {}. Run {} again.\n",

@@ -9,6 +9,9 @@ extern "C" fn taper_attach() {}
 extern "C" fn taper_profile(_is_profiled: extern "C" fn() -> bool) {}
 
 #[unsafe(no_mangle)]
+extern "C" fn taper_send_to(_receive: extern "C" fn(*const u8, usize)) {}
+
+#[unsafe(no_mangle)]
 extern "C" fn taper_begin_cell() {}
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use taper_engine::{LineProfile, Profile};
 use taper_evaluator::MimeBundle;
-use taper_evaluator::commands::table::escaped;
+use taper_rust_cell::commands::table::escaped;
 
 /// The MIME type of the data.
 const DATA: &str = "application/vnd.taper.profile+json";

@@ -2,7 +2,7 @@
 
 use super::unit_tests;
 use std::borrow::Cow;
-use taper_evaluator::commands::{blank_out, percent_command, without_command};
+use taper_rust_cell::commands::{blank_out, percent_command, without_command};
 
 /// The request of a cell.
 #[derive(Debug, PartialEq)]

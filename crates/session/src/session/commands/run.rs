@@ -6,11 +6,11 @@ use crate::session::variables::descriptions;
 use crate::session::{Session, Silent, cells_manifest, diagnostics, shell};
 use serde_json::{Map, Value};
 use std::process::Command;
-use taper_evaluator::commands::table::{self, escaped};
-use taper_evaluator::record::Times;
+use taper_evaluator::run::Times;
 use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
 use taper_host::error::describe;
 use taper_host::toolchain;
+use taper_rust_cell::commands::table::{self, escaped};
 
 /// The name of the error of a command that is used wrongly.
 const USAGE_ERROR: &str = "UsageError";
@@ -61,7 +61,7 @@ impl Session {
 
     /// Runs a cell, and shows what its lines took.
     fn run_profiled(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        if !self.engine.can_profile() {
+        if self.own().is_none() {
             return Err(usage_error(
                 "This engine does not measure lines. Taper's own engine does: start the kernel without `TAPER_ENGINE`."
                     .to_owned(),
@@ -96,7 +96,10 @@ impl Session {
                 Line::Documentation(name) => self.show_documentation(name, false, front)?,
                 Line::Type(expression) => self.show_type(expression, front)?,
                 Line::Variables => self.show_variables(front)?,
-                Line::Stale => print(&in_lines(self.engine.stale().as_deref()), front),
+                Line::Stale => {
+                    let stale = self.own().map(|own| own.stale());
+                    print(&in_lines(stale.as_deref()), front);
+                }
                 Line::Dependencies => print(&cells_manifest::list(&self.folder), front),
                 Line::Explain => print(&self.explanation()?, front),
                 Line::Option(text) => front.event(Event::Text {

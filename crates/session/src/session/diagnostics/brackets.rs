@@ -3,7 +3,7 @@
 use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
-use taper_evaluator::commands::blank_out;
+use taper_rust_cell::commands::blank_out;
 
 /// Returns an error for the bracket that is open at the end of the cell, or that is closed by a bracket
 /// of another kind.

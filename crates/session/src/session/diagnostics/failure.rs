@@ -5,75 +5,53 @@ use super::panics::{or_none, unwraps, with_advice};
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
-use taper_evaluator::record::End;
-
-/// The name of the error of a cell that panicked.
-const PANIC: &str = "Panic";
+use taper_evaluator::run::{End, Failed};
 
 /// A cell that failed while it ran.
 pub(crate) struct Failure {
-    name: &'static str,
+    failed: Failed,
     message: String,
     /// The line of the cell.
     line: Option<usize>,
-    /// Returns the only line of the cell that can have failed, where no line was reported.
-    only_line: fn(&str) -> Option<Location>,
+    /// The line of an earlier cell that has failed, in an item of that cell.
+    earlier: Option<String>,
 }
 
 impl Failure {
-    /// Creates the failure for a panic on the thread of the cell.
-    pub(crate) fn panic(message: &str, line: Option<usize>) -> Failure {
+    pub(crate) fn new(
+        failed: Failed,
+        message: String,
+        line: Option<usize>,
+        earlier: Option<String>,
+    ) -> Failure {
         Failure {
-            name: PANIC,
-            message: message.to_owned(),
+            failed,
+            message,
             line,
-            only_line: |_| None,
+            earlier,
         }
     }
 
-    /// Creates the failure for a panic with an error of `taper`, such as that of a wrong shape. Its place may be
-    /// inside the library.
-    pub(crate) fn raised(message: &str, line: Option<usize>) -> Failure {
-        Failure {
-            name: "Error",
-            message: or_none(message).to_owned(),
-            line,
-            only_line: only_line_of_code,
-        }
-    }
-
-    /// Creates the failure for a `?` that ended the cell. The error's own message says what to do.
-    pub(crate) fn question_mark(message: &str, line: Option<usize>) -> Failure {
-        Failure {
-            name: "Error",
-            message: or_none(message).to_owned(),
-            line,
-            only_line: only_question_mark,
-        }
-    }
-
-    /// Returns the same failure for source whose lines differ from the cell's.
-    pub(crate) fn elsewhere(self) -> Failure {
-        Failure { line: None, ..self }
-    }
-
-    /// Builds the error. `earlier` is the line of an earlier cell that has failed.
-    pub(crate) fn into_error(self, earlier: Option<&str>, code: &str) -> CellError {
+    /// Builds the error.
+    pub(crate) fn into_error(self, code: &str) -> CellError {
         let place = |line| Location { line, column: None };
-        let location = match (self.line, earlier) {
-            (None, None) => (self.only_line)(code),
-            (line, _) => line.map(place),
+        let earlier = self.earlier.as_deref();
+        // A line that was not reported is known where only one can have failed.
+        let location = match (self.line, earlier, self.failed) {
+            (None, None, Failed::Raised) => only_line_of_code(code),
+            (None, None, Failed::QuestionMark) => only_question_mark(code),
+            (line, ..) => line.map(place),
         };
-        let message = match self.name {
-            PANIC => with_advice(
-                &self.message,
-                self.line.is_some_and(|line| unwraps(code, line)),
-            ),
-            _ => self.message,
+        let (name, message) = match self.failed {
+            Failed::Panic => {
+                let unwraps = self.line.is_some_and(|line| unwraps(code, line));
+                ("Panic", with_advice(&self.message, unwraps))
+            }
+            Failed::Raised | Failed::QuestionMark => ("Error", or_none(&self.message).to_owned()),
         };
         let advice = without_a_terminal(&message);
         let message = message + advice;
-        let mut error = error(self.name, &message, location);
+        let mut error = error(name, &message, location);
         let quote = match location {
             Some(Location { line, .. }) => {
                 let text = code.lines().nth(line - 1).unwrap_or_default();
@@ -154,29 +132,28 @@ pub(crate) fn compiler_failed(output: &str) -> String {
 /// How many lines of a compiler that failed are shown.
 const LAST_LINES: usize = 5;
 
-/// Says how the cells process ended. `status` is the engine's text, for an end about which no more is known.
-/// `limit` is the memory that cells can use.
-pub(crate) fn ended(end: Option<&End>, status: &str, limit: Option<&str>) -> String {
+/// Says how the cells process ended. `limit` is the memory that cells can use.
+pub(crate) fn ended(end: &End, limit: Option<&str>) -> String {
     let what = match end {
-        Some(End {
+        End {
             allocation: Some(bytes),
             ..
-        }) => format!(
+        } => format!(
             "Out of memory{}: one value needed {}, and the process in which all cells run was ended. \
              Check the sizes, use smaller batches, or drop variables with `drop(x)`.",
             limit.map_or(String::new(), |limit| format!(" (TAPER_MEMORY={limit})")),
             readable(*bytes)
         ),
-        Some(End {
+        End {
             signal: Some(signal),
             ..
-        }) => by_signal(*signal),
-        Some(End {
+        } => by_signal(*signal),
+        End {
             code: Some(code), ..
-        }) => {
+        } => {
             format!("The cell ended the process in which all cells run (exit status {code}).")
         }
-        _ => format!("The process in which all cells run ended ({status})."),
+        _ => "The process in which all cells run ended for an unknown reason.".to_owned(),
     };
     format!("{what}\nAll variables are lost: run the cells that define them again.")
 }
@@ -230,6 +207,10 @@ fn readable(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    fn failed(failed: Failed, message: &str, line: Option<usize>, code: &str) -> CellError {
+        Failure::new(failed, message.to_owned(), line, None).into_error(code)
+    }
+
     #[test]
     fn a_single_question_mark_is_located() {
         let line = |code| only_question_mark(code).map(|l| l.line);
@@ -244,10 +225,10 @@ mod tests {
             "No such device or address (os error 6)",
             "IO error: not a terminal",
         ] {
-            let error = Failure::question_mark(message, None).into_error(None, "f()?");
+            let error = failed(Failed::QuestionMark, message, None, "f()?");
             assert!(error.message.contains("read_password"), "{error:?}");
         }
-        let error = Failure::question_mark("os error 7", None).into_error(None, "f()?");
+        let error = failed(Failed::QuestionMark, "os error 7", None, "f()?");
         assert_eq!(error.message, "os error 7");
     }
 
@@ -271,8 +252,7 @@ mod tests {
             ("v.iter().map(|s| s.parse().unwrap()).count()", 1, false),
             ("g()", 1, false),
         ] {
-            let failed = Failure::panic(message, Some(line)).into_error(None, cell);
-            let says = failed
+            let says = failed(Failed::Panic, message, Some(line), cell)
                 .message
                 .contains("then the cell ends with the error itself");
             assert_eq!(says, is_cell, "{cell}");
@@ -299,7 +279,7 @@ mod tests {
             signal,
             allocation,
         };
-        let text = |end| ended(Some(&end), "", None);
+        let text = |end| ended(&end, None);
         assert!(text(end(Some(3), None, None)).contains("exit status 3"));
         assert!(text(end(None, Some(libc::SIGSEGV), None)).contains("segmentation fault"));
         let full = text(end(None, Some(libc::SIGABRT), Some(1 << 45)));
@@ -308,8 +288,8 @@ mod tests {
             "{full}"
         );
         let refused = end(None, Some(libc::SIGABRT), Some(1 << 30));
-        let limited = ended(Some(&refused), "", Some("512M"));
+        let limited = ended(&refused, Some("512M"));
         assert!(limited.starts_with("Out of memory (TAPER_MEMORY=512M): one value"));
-        assert!(ended(None, "signal: 9", None).contains("(signal: 9)"));
+        assert!(text(end(None, None, None)).contains("unknown reason"));
     }
 }

@@ -28,13 +28,15 @@ pub(super) use diagnostic::{Diagnostic, Label};
 pub(super) use hints::{of_crate, private, why_gone};
 use std::collections::HashSet;
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
-use taper_evaluator::record::End;
+use taper_evaluator::run::End;
 
 /// Why an engine did not run a cell to its end.
 pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
-    /// The cells process ended, with this status.
-    Ended(String),
+    /// The cell failed while it ran.
+    Failed(failure::Failure),
+    /// The cells process ended.
+    Ended(End),
     /// The cell did not stop, and goes on. These variables are lost.
     Left(Vec<String>),
     /// The compiler failed for another reason than the cell. Holds what it printed.
@@ -43,16 +45,13 @@ pub(super) enum EngineError {
 }
 
 /// Turns an engine's error into the error of the cell.
-pub(super) fn explain(
-    engine_error: EngineError,
-    end: Option<&End>,
-    context: &Context,
-) -> CellError {
+pub(super) fn explain(engine_error: EngineError, context: &Context) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, context),
-        EngineError::Ended(status) => {
+        EngineError::Failed(failure) => failure.into_error(context.cell),
+        EngineError::Ended(end) => {
             let limit = std::env::var(MEMORY).ok();
-            let text = failure::ended(end, &status, limit.as_deref());
+            let text = failure::ended(&end, limit.as_deref());
             error(PROCESS_ENDED, &text, None)
         }
         EngineError::Left(lost) => error(LEFT, &failure::left(&lost), None),

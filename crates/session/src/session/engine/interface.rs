@@ -1,17 +1,14 @@
 //! What a session needs of an engine.
 
-use super::input::InputRequest;
-use crate::session::diagnostics::{Diagnostic, EngineError};
-use crate::session::interrupt::Cells;
-use crate::session::names::Changes;
+use crate::session::diagnostics::{self, Context, Diagnostic, EngineError};
+use crate::session::interrupt::{Cells, Interrupter};
+use crate::session::names::{Changes, Names};
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use taper_engine::Replaced;
-use taper_evaluator::Editor;
-use taper_evaluator::evaluator::{CellName, Late, StaleCell};
-use taper_evaluator::event::MimeBundle;
-use taper_evaluator::record::Record;
-use taper_host::progress::Progress;
+use taper_engine::{Answer, Profile, Replaced};
+use taper_evaluator::run::Times;
+use taper_evaluator::{CellName, Editor, Event, Front};
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
@@ -23,22 +20,6 @@ pub(crate) struct Start<'a> {
     pub(crate) features: Vec<String>,
     /// The library `taper` in the work directory.
     pub(crate) library: PathBuf,
-}
-
-/// An event while a cell is compiled and runs.
-pub(crate) enum EngineEvent {
-    Record(Record),
-    /// The compiler's warnings, before the cell runs.
-    Warnings(Vec<Diagnostic>),
-    /// A thread of the cell panicked, at this line of the cell.
-    ThreadPanic {
-        thread: Option<String>,
-        message: String,
-        line: Option<usize>,
-    },
-    InputRequest(InputRequest),
-    /// What the lines of the cell took.
-    Profile(taper_engine::Profile),
 }
 
 /// What adding packages has changed.
@@ -62,124 +43,86 @@ pub(crate) enum How<'a> {
     Repeated(&'a [String]),
 }
 
-/// Receives the events of a cell.
-pub(crate) type Listen<'a> = dyn FnMut(EngineEvent) + 'a;
+/// Code that an engine runs.
+pub(crate) struct Code<'a> {
+    pub(crate) text: &'a str,
+    /// The cell of the notebook with this code; other code is the session's own.
+    pub(crate) cell: Option<CellName>,
+    pub(crate) how: How<'a>,
+}
+
+/// How code ran.
+#[derive(Default)]
+pub(crate) struct Ran {
+    /// Why it did not run to its end.
+    pub(crate) error: Option<EngineError>,
+    pub(crate) times: Option<Times>,
+    /// What the lines of the cell took.
+    pub(crate) profile: Option<Profile>,
+    /// What it has done to the variables of earlier cells.
+    pub(crate) changes: Changes,
+    /// The variables that it has frozen, each with those that borrow from it, in words.
+    pub(crate) frozen: Vec<(String, String)>,
+}
+
+/// The session's side of code that an engine runs: passes on what happens, in order.
+pub(crate) struct Running<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) names: &'a Names,
+    pub(crate) interrupter: &'a Interrupter,
+    pub(crate) front: &'a mut dyn Front,
+}
+
+impl Running<'_> {
+    /// Says that the compiled code begins to run.
+    pub(crate) fn begun(&mut self) {
+        self.interrupter.set_begun(true);
+        self.front.begun();
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.front.event(event);
+    }
+
+    /// Shows the compiler's warnings.
+    pub(crate) fn warnings(&mut self, warnings: Vec<Diagnostic>) {
+        for warning in warnings {
+            let context = Context::new(self.code, self.names, &[]);
+            self.front.event(diagnostics::warning(warning, &context));
+        }
+    }
+
+    /// Asks the user for a line of input.
+    pub(crate) fn input(&mut self, prompt: &str, password: bool) -> Answer {
+        match self.front.input(prompt, password) {
+            Some(line) => Answer::Line(line),
+            None if self.interrupter.is_asked_to_stop() => Answer::Interrupted,
+            None => Answer::End,
+        }
+    }
+}
 
 /// Compiles and runs cells, and keeps their variables.
-pub(crate) trait Engine: Send {
+pub(crate) trait Engine: Any + Send {
     /// Returns the first cell of a session, which makes this import.
     fn first_cell(&self, import: &str) -> String {
         import.to_owned()
     }
 
-    /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the engine's own output.
-    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError>;
-
-    /// Sets who receives what threads print after their cell.
-    fn set_late(&mut self, _late: Arc<dyn Late>) {}
-
-    /// Notes that the outputs of the last cell are complete: what its threads print from now on comes after them.
-    fn end_outputs(&mut self) {}
-
-    /// Adds the packages of `:dep` lines, given by name and value; `None` if [`Self::execute`] does.
-    fn add_packages(
-        &mut self,
-        _dependencies: &[(&str, &str)],
-        _progress: &mut dyn Progress,
-    ) -> Option<Result<Added, EngineError>> {
-        None
-    }
-
-    /// Returns whether [`Self::profile`] measures the lines of a cell.
-    fn can_profile(&self) -> bool {
-        false
-    }
-
-    /// Runs a cell as [`Self::execute`] does, and measures its lines: [`EngineEvent::Profile`].
-    fn profile(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
-        self.execute(code, listen)
-    }
+    /// Compiles and runs code.
+    fn execute(&mut self, code: Code, running: &mut Running) -> Ran;
 
     /// Ends the process in which cells run, and with it all variables.
-    fn end_process(&mut self) -> Result<(), EngineError>;
-
-    /// Returns whether [`Self::repeat`] compiles a cell only once.
-    fn can_repeat(&self) -> bool {
-        false
-    }
-
-    /// Runs a cell of the session's own that runs often. It reads `arguments` with `::cell_support::argument`.
-    fn repeat(
-        &mut self,
-        code: &str,
-        _arguments: &[String],
-        listen: &mut Listen,
-    ) -> Result<MimeBundle, EngineError> {
-        self.execute(code, listen)
-    }
+    fn end_process(&mut self);
 
     /// Returns the names and types of the variables.
     fn variables(&self) -> Vec<(String, String)>;
 
-    /// Begins to compile a cell that may run next: see [`taper_engine::Engine::compile_ahead`].
-    fn compile_ahead(&mut self, _code: &str) -> Option<taper_engine::Ahead> {
-        None
-    }
-
-    /// Returns what the last cell has done to the variables of earlier cells.
-    fn changes(&mut self) -> Changes {
-        Changes::default()
-    }
-
-    /// Returns the variables that this cell loses if it runs, because it changes their type.
-    fn would_lose(&self, _code: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the variables that the last cell has frozen, each with those that borrow from it, in words.
-    fn frozen(&mut self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    /// Sets which cell of the notebook the next [`Engine::execute`] runs; other code is the session's own.
-    fn begin_cell(&mut self, _cell: CellName) {}
-
-    /// Returns the cells that are stale; `None` if the engine does not know.
-    fn stale(&self) -> Option<Vec<StaleCell>> {
-        None
-    }
-
-    /// Returns whether a cell has run, and its variables are not lost.
-    fn has_run(&self, _id: &str) -> bool {
-        false
-    }
-
-    /// Sets the order of the cells in the notebook, by their ids.
-    fn set_order(&mut self, _cells: &[String]) {}
-
-    /// Returns the execution count of the cell that defines a variable.
-    fn maker(&self, _variable: &str) -> Option<usize> {
-        None
-    }
-
-    /// Returns the line of an earlier cell in which the last cell has failed, if it has failed in one.
-    fn earlier_line(&mut self) -> Option<String> {
-        None
-    }
+    /// Returns the type of an expression, with `{unknown}` in place of what is not known.
+    fn type_of(&mut self, expression: &str) -> Option<String>;
 
     /// Returns what completes and documents code, also while a cell runs.
     fn editor(&self) -> Arc<dyn Editor>;
-
-    /// Does a little for the editor while there is no request. Returns whether there is more to do.
-    fn idle(&mut self) -> bool {
-        false
-    }
-
-    /// Frees memory, because no request has come for a while.
-    fn rest(&mut self) {}
-
-    /// Returns the type of an expression, with `{unknown}` in place of what is not known.
-    fn type_of(&mut self, expression: &str) -> Option<String>;
 
     /// Returns what an interrupt reaches.
     fn cells(&self) -> Box<dyn Cells>;

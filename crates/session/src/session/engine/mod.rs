@@ -1,21 +1,18 @@
 //! What evaluates the Rust of a cell: a trait, and the engines that implement it.
 //!
-//! - [`interface`] is the trait; [`input`] passes a cell's request for input on, [`output`] turns what cells print into
-//!   records;
+//! - [`interface`] is the trait: what both engines can do;
 //! - [`own`] uses the crate `taper-engine`, and is the default;
 //! - `evcxr` uses the released evcxr, with the feature `evcxr`.
 
 #[cfg(feature = "evcxr")]
 mod evcxr;
-mod input;
 mod interface;
-mod output;
 mod own;
-mod tables;
 
 use crate::error::{Error, Result};
-pub(crate) use interface::{Engine, EngineEvent, How, Start};
-use own::Own;
+pub(crate) use interface::{Code, Engine, How, Ran, Running, Start};
+pub(crate) use own::Own;
+use std::any::Any;
 
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.
 pub(crate) const VARIABLE: &str = "TAPER_ENGINE";
@@ -30,4 +27,10 @@ pub(super) fn start(start: &Start) -> Result<Box<dyn Engine>> {
         Some(engine) if !engine.is_empty() && engine != "taper" => Err(Error::Engine(engine)),
         _ => Ok(Box::new(Own::start(start)?)),
     }
+}
+
+/// Returns our own engine, which can do more than another.
+pub(crate) fn own(engine: &mut dyn Engine) -> Option<&mut Own> {
+    let engine: &mut dyn Any = engine;
+    engine.downcast_mut()
 }

@@ -2,7 +2,7 @@
 
 use crate::session::diagnostics::{Diagnostic, EngineError, Label, Note};
 use evcxr::CompilationError;
-use taper_evaluator::record::End;
+use taper_evaluator::run::End;
 
 /// How evcxr's message begins when the compiler has failed and reported no error in the code.
 const NO_ERRORS: &str = "Compilation failed, but no parsable errors were found. STDERR:\n";
@@ -12,7 +12,7 @@ pub(super) fn translate(error: evcxr::Error) -> EngineError {
         evcxr::Error::CompilationErrors(errors) => {
             EngineError::Compile(errors.iter().map(diagnostic).collect())
         }
-        evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(status),
+        evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(end(&status)),
         evcxr::Error::TypeRedefinedVariablesLost(variables) => {
             let variables = variables.join(", ");
             EngineError::Message(format!(
@@ -27,7 +27,7 @@ pub(super) fn translate(error: evcxr::Error) -> EngineError {
 }
 
 /// Returns how the process ended, which evcxr says in words.
-pub(super) fn end(said: &str) -> End {
+fn end(said: &str) -> End {
     let (_, status) = said.rsplit_once("with status: ").unwrap_or_default();
     let number = |before: &str| status.strip_prefix(before)?.split(' ').next()?.parse().ok();
     End {

@@ -5,27 +5,23 @@
 
 mod errors;
 
-use super::input::InputRequest;
-use super::interface::{Engine, EngineEvent, Listen, Start};
-use super::output::{Output, Piece};
-use crate::cells::{self, Answer};
+use super::interface::{Code, Engine, Ran, Running, Start};
+use crate::cells;
 use crate::error::{Error, Result};
-use crate::session::diagnostics::EngineError;
 use crate::session::interrupt::Cells;
 use crate::{image, workspace};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use taper_engine::Answer;
 use taper_evaluator::evaluator::{Completion, Completions, Editor};
-use taper_evaluator::event::MimeBundle;
-use taper_evaluator::record::Record;
+use taper_evaluator::event::{Event, MimeBundle, Stream};
 use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 use taper_host::toolchain;
@@ -49,9 +45,6 @@ pub(super) struct Evcxr {
     taper: String,
     context: Arc<Mutex<CommandContext>>,
     outputs: EvalContextOutputs,
-    printed: Output,
-    /// The file with the source of the last cell.
-    source: PathBuf,
 }
 
 impl Evcxr {
@@ -66,8 +59,7 @@ impl Evcxr {
         let locked = std::fs::read(&lock).on_file("read", &lock)?;
         let mut process = Command::new(taper_host::process::program()?);
         cells::limit()?;
-        let secret = uuid::Uuid::new_v4().simple().to_string();
-        cells::connect(&mut process, &secret, &start.library);
+        cells::prepare(&mut process);
         process.env(LIBRARY_PATH, library_path()?);
         let started = on_large_stack(|| EvalContext::with_subprocess_command(process));
         let (context, outputs) = started.map_err(|error| Error::Start(error.to_string()))?;
@@ -77,8 +69,6 @@ impl Evcxr {
             taper: workspace::dependency(&start.taper, &start.features),
             context: Arc::new(Mutex::new(CommandContext::with_eval_context(context))),
             outputs,
-            printed: Output::new(&secret),
-            source: start.work.join("src/lib.rs"),
         })
     }
 }
@@ -89,69 +79,49 @@ impl Engine for Evcxr {
         format!(":linker system\n:dep {}\n{import}", self.taper)
     }
 
-    fn execute(&mut self, code: &str, listen: &mut Listen) -> Result<MimeBundle, EngineError> {
+    fn execute(&mut self, code: Code, running: &mut Running) -> Ran {
         let (requests, requested) = unbounded();
         let (sender, done) = bounded(1);
         let Evcxr {
-            context,
-            outputs,
-            printed,
-            source,
-            ..
+            context, outputs, ..
         } = self;
-        let mut listen = |event| {
-            let EngineEvent::Record(mut record) = event else {
-                return listen(event);
-            };
-            if let Record::Panic { line, .. } | Record::ThreadPanic { line, .. } = &mut record {
-                *line = line.and_then(|line| line_of(line, source, code));
-            }
-            listen(match record {
-                Record::ThreadPanic {
-                    thread,
-                    message,
-                    line,
-                    ..
-                } => EngineEvent::ThreadPanic {
-                    thread,
-                    message,
-                    line,
-                },
-                record => EngineEvent::Record(record),
-            })
-        };
-        let listen: &mut Listen = &mut listen;
+        running.begun();
         let evaluate = || {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&requests, request.prompt, request.is_password),
             };
-            let _ = sender.send(lock(context).execute_with_callbacks(code, &mut callbacks));
+            let code = indented(code.text);
+            let _ = sender.send(lock(context).execute_with_callbacks(&code, &mut callbacks));
         };
         let outcome = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new()
                 .stack_size(STACK)
                 .spawn_scoped(scope, evaluate);
             let thread = thread.map_err(|error| error.to_string())?;
-            let outcome = listen_until_done(outputs, printed, &requested, &done, listen);
+            let outcome = listen_until_done(outputs, &requested, &done, running);
             match thread.join() {
                 Ok(()) => outcome.unwrap_or_else(|| Err("evcxr ended early".into())),
                 Err(panic) => resume_unwind(panic),
             }
         });
-        match &outcome {
-            Ok(_) => printed.ended_as_announced(),
-            Err(evcxr::Error::SubprocessTerminated(status)) => printed.ended(&errors::end(status)),
-            Err(_) => {}
+        let mut ran = Ran::default();
+        match outcome.map(bundle_of) {
+            Ok(data) if data.is_empty() => {}
+            Ok(data) => running.event(Event::Result {
+                data,
+                metadata: Map::new(),
+            }),
+            Err(error) => ran.error = Some(errors::translate(error)),
         }
-        printed.complete();
-        pass_on(printed, listen);
-        outcome.map(bundle_of).map_err(errors::translate)
+        ran
     }
 
     /// After evcxr's `:restart`, the next cell would still look for the variables of the old process.
-    fn end_process(&mut self) -> Result<(), EngineError> {
-        let _ = self.execute("std::process::exit(0);", &mut |_| {});
-        Ok(())
+    fn end_process(&mut self) {
+        let _ = lock(&self.context).execute("std::process::exit(0);");
+        for stream in [&self.outputs.stdout, &self.outputs.stderr] {
+            stream.try_iter().for_each(drop);
+        }
     }
 
     fn variables(&self) -> Vec<(String, String)> {
@@ -256,69 +226,57 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 type Outcome = Result<EvalOutputs, evcxr::Error>;
 
+/// A cell asks for a line of input: the prompt, whether the line is hidden, and where the answer goes.
+type Request = (String, bool, Sender<String>);
+
 /// Passes events on until the cell has ended; returns how, or `None` if evcxr has panicked.
 fn listen_until_done(
     outputs: &EvalContextOutputs,
-    printed: &mut Output,
-    requests: &Receiver<InputRequest>,
+    requests: &Receiver<Request>,
     done: &Receiver<Outcome>,
-    listen: &mut Listen,
+    running: &mut Running,
 ) -> Option<Outcome> {
     let outcome = loop {
         select! {
-            recv(outputs.stdout) -> line => printed.stdout(&whole(line.ok()?)),
-            recv(outputs.stderr) -> line => printed.stderr(&whole(line.ok()?)),
+            recv(outputs.stdout) -> line => print(running, Stream::Stdout, line.ok()?),
+            recv(outputs.stderr) -> line => print(running, Stream::Stderr, line.ok()?),
             recv(requests) -> request => {
+                let (prompt, password, answer) = request.ok()?;
                 // What the cell printed before it asked comes first.
-                outputs.stdout.try_iter().for_each(|line| printed.stdout(&whole(line)));
-                pass_on(printed, listen);
-                listen(EngineEvent::InputRequest(request.ok()?));
+                outputs.stdout.try_iter().for_each(|line| print(running, Stream::Stdout, line));
+                let line = match running.input(&prompt, password) {
+                    Answer::Line(line) => line,
+                    Answer::End | Answer::Interrupted => String::new(),
+                };
+                let _ = answer.send(line);
             },
             recv(done) -> outcome => break outcome.ok(),
         }
-        pass_on(printed, listen);
     };
-    outputs
-        .stdout
-        .try_iter()
-        .for_each(|line| printed.stdout(&whole(line)));
+    let rest = outputs.stdout.try_iter();
+    rest.for_each(|line| print(running, Stream::Stdout, line));
     while let Ok(line) = outputs.stderr.recv_timeout(QUIET) {
-        printed.stderr(&whole(line));
+        print(running, Stream::Stderr, line);
     }
     outcome
 }
 
-/// Returns a line as it was printed.
-fn whole(line: String) -> String {
-    line + "\n"
+/// Passes on a line that the cell has printed.
+fn print(running: &mut Running, stream: Stream, line: String) {
+    let text = line + "\n";
+    running.event(Event::Text { stream, text });
 }
 
-/// Passes on what the cell has printed so far. A cell that reads input also asks as evcxr's cells do.
-fn pass_on(printed: &mut Output, listen: &mut Listen) {
-    for piece in printed.take() {
-        if let Piece::Record(record) = piece {
-            listen(EngineEvent::Record(record));
-        }
-    }
+/// Gets the answer for a cell.
+fn ask(requests: &Sender<Request>, prompt: String, password: bool) -> String {
+    let (sender, answer) = bounded(1);
+    let _ = requests.send((prompt, password, sender));
+    answer.recv().unwrap_or_default()
 }
 
-/// Returns the line of the cell that evcxr has written as this line of its source, if there is one such line.
-fn line_of(line: usize, source: &Path, code: &str) -> Option<usize> {
-    let source = std::fs::read_to_string(source).ok()?;
-    let text = source.lines().nth(line.checked_sub(1)?)?.trim();
-    let mut found = (1..)
-        .zip(code.lines())
-        .filter(|(_, line)| line.trim() == text);
-    let (number, _) = found.next()?;
-    found.next().is_none().then_some(number)
-}
-
-/// Gets the answer for a cell, as a line of JSON.
-fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
-    let (request, answer) = InputRequest::new(prompt, password);
-    let _ = requests.send(request);
-    let answer = answer.recv().unwrap_or(Answer::End);
-    serde_json::to_string(&answer).unwrap_or_default()
+/// Puts a space before each `!` at the beginning of a line, which is Rust: evcxr would run the line as a shell command.
+fn indented(code: &str) -> String {
+    format!("\n{code}").replace("\n!", "\n !").split_off(1)
 }
 
 fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
@@ -341,21 +299,4 @@ fn path_at(code: &str, cursor: usize) -> &str {
     let start = before.trim_end_matches(is_path).len();
     let end = cursor + after.find(|c| !is_name(c)).unwrap_or(after.len());
     code[start..end].trim_matches([':', '.'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::line_of;
-
-    #[test]
-    fn the_line_of_a_panic_is_the_one_that_the_cell_has_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let source = folder.path().join("lib.rs");
-        let written = "fn run() {\nlet a = 1;\n    panic!();\n}\n";
-        std::fs::write(&source, written).expect("it is written");
-        let cell = "let a = 1;\n\n  panic!();";
-        assert_eq!(line_of(3, &source, cell), Some(3));
-        assert_eq!(line_of(1, &source, cell), None);
-        assert_eq!(line_of(3, &source, "panic!();\npanic!();"), None);
-    }
 }

@@ -1,20 +1,15 @@
 //! With what the session's cells are compiled and run.
 
 use super::super::interface::Start;
-use crate::cells::{self, ANSWERS_VARIABLE, Answer};
+use crate::cells;
 use crate::error::Result;
 use crate::image;
 use crate::image::artifacts::{Artifacts, shared_library};
-use rustix::io::FdFlags;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{PipeReader, Write};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_engine::{Config, Package};
-use taper_host::error::Context as _;
 use taper_host::{cache, toolchain};
 
 /// The function of `taper` that shows the error of a `?`.
@@ -26,15 +21,14 @@ const IMMUTABLE: [&str; 4] = ["DType", "Device", "Shape", "Tensor"];
 /// The folder of compiled cells in Taper's cache.
 const CACHE: &str = "cells";
 
-/// Returns the configuration for the packages that are compiled in `work`. `secret` begins the records of cells.
-pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, Config)> {
+/// Returns the configuration for the packages that are compiled in `work`.
+pub(super) fn of(work: &Path, library: &Path) -> Result<Config> {
     let found = toolchain::get()?;
     let target = toolchain::host()?;
     let session = work.parent().unwrap_or(work);
     let compiled = Artifacts::read(work)?;
     let flags = ["--edition=2024", "-Cstrip=debuginfo"].map(OsString::from);
-    let answers = Answers::new()?;
-    let config = Config {
+    Ok(Config {
         rustc: found.sysroot.join("bin/rustc"),
         sysroot: found.sysroot.clone(),
         target: target.to_owned(),
@@ -47,11 +41,10 @@ pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, 
         cache: cache::folder().ok().map(|cache| cache.join(CACHE)),
         libraries: image::added(work).ok(),
         program: taper_host::process::program()?,
-        cell_environment: environment(&answers, secret, library),
+        cell_environment: environment(library),
         immutable_types: IMMUTABLE.map(str::to_owned).to_vec(),
         question_mark: Some(QUESTION_MARK.to_owned()),
-    };
-    Ok((answers, config))
+    })
 }
 
 /// Writes the manifest to which `:dep` adds packages, if the image has none.
@@ -87,45 +80,12 @@ fn runtime(features: &BTreeSet<String>) -> Option<String> {
 }
 
 /// Returns the changes of this process's environment for the process that runs the cells.
-pub(super) fn environment(
-    answers: &Answers,
-    secret: &str,
-    library: &Path,
-) -> Vec<(OsString, Option<OsString>)> {
+pub(super) fn environment(library: &Path) -> Vec<(OsString, Option<OsString>)> {
     // The program does not matter.
     let mut command = Command::new("cells");
-    cells::connect(&mut command, secret, library);
-    command.env(ANSWERS_VARIABLE, answers.descriptor().to_string());
+    cells::connect(&mut command, library);
     let changes = command.get_envs();
     changes
         .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
         .collect()
-}
-
-/// The pipe through which the cells receive what the user types.
-pub(super) struct Answers {
-    to_cells: File,
-    /// Inherited by the process that runs the cells, also after a restart.
-    from_session: PipeReader,
-}
-
-impl Answers {
-    fn new() -> Result<Answers> {
-        let (reader, writer) = std::io::pipe().trying("create a pipe")?;
-        rustix::io::fcntl_setfd(&reader, FdFlags::empty()).trying("set up a pipe")?;
-        Ok(Answers {
-            to_cells: File::from(std::os::fd::OwnedFd::from(writer)),
-            from_session: reader,
-        })
-    }
-
-    fn descriptor(&self) -> i32 {
-        self.from_session.as_raw_fd()
-    }
-
-    /// Sends a line. A process that has ended needs none.
-    pub(super) fn send(&mut self, answer: &Answer) {
-        let answer = serde_json::to_string(answer).unwrap_or_default();
-        let _ = self.to_cells.write_all(format!("{answer}\n").as_bytes());
-    }
 }

@@ -6,16 +6,10 @@ use crate::session::{completions, documentation};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use taper_engine::Scope;
-use taper_evaluator::commands::blank_out;
 use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::MimeBundle;
 use taper_host::mutex::lock;
-
-/// Returns whether a line is an option of evcxr, such as `:dep` or `:linker`.
-pub(super) fn is_option(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(':') && !line.starts_with("::")
-}
+use taper_rust_cell::commands::{blank_out, is_colon_command};
 
 /// Completes and documents with what the cells so far have defined.
 pub(super) struct OwnEditor {
@@ -52,7 +46,9 @@ impl OwnEditor {
     /// Returns the source of a cell and of all that it can use.
     fn source(&self, code: &str) -> Source {
         let scope = lock(&self.scope).clone();
-        Source::new(&blank_out(code, is_option), |items| scope.around(items))
+        Source::new(&blank_out(code, is_colon_command), |items| {
+            scope.around(items)
+        })
     }
 }
 

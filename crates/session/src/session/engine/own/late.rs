@@ -3,47 +3,34 @@
 //! The engine says from which cell it comes. It goes to who has the cells at once; what the cell that has just run still
 //! prints waits until that cell's own outputs are complete. Without a receiver it is output of the next cell.
 
-use super::super::output::{Output, Piece};
 use super::messages;
+use super::output::Output;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use taper_engine::Event;
 use taper_evaluator::evaluator::{CellName, Late};
-use taper_evaluator::event::Stream;
-use taper_evaluator::record::{Record, events_of, thread_panic};
+use taper_evaluator::event::{self, thread_panic};
 use taper_host::mutex::lock;
 
-/// How many records wait at most.
+/// How many events wait at most.
 const MOST: usize = 10_000;
 
 /// Decodes and passes on what threads of earlier cells print.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct LateOutput(Arc<Mutex<State>>);
 
+#[derive(Default)]
 struct State {
-    /// Begins the records of cells.
-    secret: String,
     /// The cells of the notebook, by the number of their evaluation.
     names: BTreeMap<u32, CellName>,
     outputs: HashMap<u32, Output>,
     /// The evaluation that runs, or whose outputs are not complete.
     running: Option<u32>,
-    waiting: Vec<(u32, Record)>,
+    waiting: Vec<(u32, event::Event)>,
     receiver: Option<Arc<dyn Late>>,
 }
 
 impl LateOutput {
-    pub(super) fn new(secret: &str) -> LateOutput {
-        LateOutput(Arc::new(Mutex::new(State {
-            secret: secret.to_owned(),
-            names: BTreeMap::new(),
-            outputs: HashMap::new(),
-            running: None,
-            waiting: Vec::new(),
-            receiver: None,
-        })))
-    }
-
     /// Sets who receives the outputs.
     pub(super) fn set_receiver(&self, receiver: Arc<dyn Late>) {
         lock(&self.0).receiver = Some(receiver);
@@ -51,7 +38,7 @@ impl LateOutput {
 
     /// Notes that an evaluation begins, and which cell of the notebook it runs. Returns what has
     /// no receiver.
-    pub(super) fn begin(&self, number: u32, cell: Option<&CellName>) -> Vec<Record> {
+    pub(super) fn begin(&self, number: u32, cell: Option<&CellName>) -> Vec<event::Event> {
         let mut state = lock(&self.0);
         state.running = Some(number);
         if let Some(cell) = cell {
@@ -59,7 +46,7 @@ impl LateOutput {
         }
         state.release();
         let waiting = std::mem::take(&mut state.waiting);
-        waiting.into_iter().map(|(_, record)| record).collect()
+        waiting.into_iter().map(|(_, event)| event).collect()
     }
 
     /// Notes that the outputs of the last evaluation are complete.
@@ -72,62 +59,48 @@ impl LateOutput {
     /// Receives what a thread of a cell does.
     pub(super) fn event(&self, cell: u32, event: Event) {
         let mut state = lock(&self.0);
-        let State {
-            outputs, secret, ..
-        } = &mut *state;
-        let output = outputs.entry(cell).or_insert_with(|| Output::new(secret));
+        let output = state.outputs.entry(cell).or_default();
         let was_full = output.is_full();
         match event {
-            Event::Text { stream, text } => match stream {
-                Stream::Stdout => output.stdout(&text),
-                Stream::Stderr => output.stderr(&text),
-            },
+            Event::Shown(event) => output.event(event),
             Event::ThreadPanic { thread, fault } => {
                 let line = messages::line(&fault, cell);
-                if let taper_evaluator::Event::Text { text, .. } =
-                    thread_panic(thread.as_deref(), line, &fault.message)
-                {
-                    output.stderr(&text);
-                }
+                output.event(thread_panic(thread.as_deref(), line, &fault.message));
             }
             _ => {}
         }
         if output.is_full() && !was_full {
             output.report_full();
         }
-        for piece in output.take() {
-            if let Piece::Record(record) = piece {
-                state.pass_on(cell, record);
-            }
+        for event in output.take() {
+            state.pass_on(cell, event);
         }
     }
 }
 
 impl State {
-    fn pass_on(&mut self, cell: u32, record: Record) {
+    fn pass_on(&mut self, cell: u32, event: event::Event) {
         let Some(receiver) = self
             .receiver
             .as_ref()
             .filter(|_| self.running != Some(cell))
         else {
             if self.waiting.len() < MOST {
-                self.waiting.push((cell, record));
+                self.waiting.push((cell, event));
             }
             return;
         };
         // Code of the session's own belongs to the cell before it.
         let name = self.names.range(..=cell).next_back();
         let name = name.map_or(CellName::default(), |(_, name)| name.clone());
-        if let Some(event) = events_of(record) {
-            receiver.event(&name, event);
-        }
+        receiver.event(&name, event);
     }
 
     /// Passes on what has waited.
     fn release(&mut self) {
         if self.receiver.is_some() {
-            for (cell, record) in std::mem::take(&mut self.waiting) {
-                self.pass_on(cell, record);
+            for (cell, event) in std::mem::take(&mut self.waiting) {
+                self.pass_on(cell, event);
             }
         }
     }
@@ -136,7 +109,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use taper_evaluator::Event as Shown;
+    use taper_evaluator::{Event as Shown, Stream};
 
     #[derive(Default)]
     struct Seen(Mutex<Vec<(usize, String)>>);
@@ -153,7 +126,7 @@ mod tests {
 
     fn print(late: &LateOutput, cell: u32, text: &str) {
         let (stream, text) = (Stream::Stdout, text.to_owned());
-        late.event(cell, Event::Text { stream, text });
+        late.event(cell, Event::Shown(Shown::Text { stream, text }));
     }
 
     fn cell(number: usize) -> CellName {
@@ -162,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_the_last_cell_prints_waits_for_its_own_outputs() {
-        let (late, seen) = (LateOutput::new("s"), Arc::new(Seen::default()));
+        let (late, seen) = (LateOutput::default(), Arc::new(Seen::default()));
         late.set_receiver(seen.clone());
         assert!(late.begin(3, Some(&cell(1))).is_empty());
         late.end();
@@ -182,18 +155,19 @@ mod tests {
 
     #[test]
     fn without_a_receiver_it_is_output_of_the_next_cell() {
-        let late = LateOutput::new("s");
+        let late = LateOutput::default();
         late.begin(1, Some(&cell(1)));
         late.end();
-        print(&late, 1, "a\x1es {\"op\":\"clear\"}\n");
-        let records = late.begin(2, None);
-        assert_eq!(records.len(), 2);
-        assert_eq!(records[1], Record::Clear { wait: false });
+        print(&late, 1, "a");
+        late.event(1, Event::Shown(Shown::Clear { wait: false }));
+        let events = late.begin(2, None);
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[1], Shown::Clear { wait: false });
     }
 
     #[test]
     fn a_thread_that_prints_endlessly_is_cut_with_a_note() {
-        let (late, seen) = (LateOutput::new("s"), Arc::new(Seen::default()));
+        let (late, seen) = (LateOutput::default(), Arc::new(Seen::default()));
         late.set_receiver(seen.clone());
         late.begin(1, Some(&cell(1)));
         late.end();

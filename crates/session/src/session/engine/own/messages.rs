@@ -1,13 +1,22 @@
 //! Turns what the engine reports into what the session knows.
 
+use crate::session::diagnostics::failure;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::diagnostics::{EngineError, of_crate, private};
 use taper_engine::{Failure, Fault, Refusal, Variable};
-use taper_evaluator::record::{End, Record};
+use taper_evaluator::run::{End, Failed};
 
-/// Returns why a cell did not run to its end.
-pub(super) fn error(failure: Failure, reader: Reader) -> EngineError {
+/// Returns why a cell did not run to its end. `earlier` is the line of an earlier cell that has failed.
+pub(super) fn error(failure: Failure, earlier: Option<String>, reader: Reader) -> EngineError {
+    let failed = |failed, fault: Fault| {
+        let line = line(&fault, reader.number);
+        EngineError::Failed(failure::Failure::new(failed, fault.message, line, earlier))
+    };
     match failure {
+        Failure::Panic(fault) if fault.is_error => failed(Failed::Raised, fault),
+        Failure::Panic(fault) => failed(Failed::Panic, fault),
+        Failure::Failed(fault) => failed(Failed::QuestionMark, fault),
+        Failure::Ended(end) => EngineError::Ended(end),
         Failure::Compile(errors) => EngineError::Compile(reader.errors(&errors)),
         Failure::Refused(Refusal::Attribute(attribute)) => {
             EngineError::Compile(vec![of_crate(&attribute, reader.code)])
@@ -15,7 +24,7 @@ pub(super) fn error(failure: Failure, reader: Reader) -> EngineError {
         Failure::Refused(Refusal::NamelessType { variable, .. }) => {
             EngineError::Compile(vec![private(&variable, reader.code)])
         }
-        Failure::Interrupted { is_killed: true } => EngineError::Ended("interrupted".to_owned()),
+        Failure::Interrupted { is_killed: true } => EngineError::Ended(End::default()),
         Failure::Interrupted { is_killed: false } => EngineError::Message("interrupted".to_owned()),
         Failure::Engine(error) => engine_error(error),
         failure => EngineError::Message(format!("{failure:?}")),
@@ -34,23 +43,6 @@ pub(super) fn engine_error(error: taper_engine::Error) -> EngineError {
 pub(super) fn line(fault: &Fault, number: u32) -> Option<usize> {
     let place = fault.place.filter(|place| place.cell == number);
     place.map(|place| place.line)
-}
-
-pub(super) fn panic(fault: Fault, number: u32) -> Record {
-    Record::Panic {
-        line: line(&fault, number),
-        message: fault.message,
-        file: None,
-        is_error: fault.is_error,
-    }
-}
-
-pub(super) fn failed(fault: Fault, number: u32) -> Record {
-    Record::Failed {
-        line: line(&fault, number),
-        message: fault.message,
-        file: None,
-    }
 }
 
 /// Returns the type of a variable, and whether others borrow from it.
@@ -86,27 +78,4 @@ pub(super) fn short(kind: &str) -> String {
         short += part;
     }
     short
-}
-
-/// Removes the line of a record, unless it is in the cell whose file has this name.
-pub(super) fn in_cell(mut record: Record, name: &str) -> Record {
-    if let Record::Failed {
-        file: Some(file),
-        line,
-        ..
-    } = &mut record
-    {
-        let last = file.rsplit('/').next().unwrap_or_default();
-        *line = line.filter(|_| last.split('.').next() == Some(name));
-    }
-    record
-}
-
-/// Returns the end of the process in words.
-pub(super) fn status(end: &End) -> String {
-    match (end.code, end.signal) {
-        (Some(code), _) => format!("exit status: {code}"),
-        (None, Some(signal)) => format!("signal: {signal}"),
-        (None, None) => "for an unknown reason".to_owned(),
-    }
 }

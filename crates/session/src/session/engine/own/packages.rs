@@ -14,7 +14,7 @@ use taper_host::progress::Progress;
 
 impl Own {
     /// Compiles the packages of a cell's `:dep` lines. A failure leaves everything as it was.
-    pub(super) fn compile_packages(
+    pub(crate) fn add_packages(
         &mut self,
         dependencies: &[(&str, &str)],
         progress: &mut dyn Progress,

@@ -6,29 +6,35 @@ use syn::{ItemUse, UseTree};
 
 /// An import of one name, or of all names of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Import {
+pub struct Import {
     /// The name by which it is used; for a glob and for `as _`, the whole path.
-    pub(crate) name: String,
+    pub name: String,
     /// What is between `use` and the semicolon.
-    pub(crate) tree: String,
+    pub tree: String,
     /// The attributes before `use`.
     attributes: String,
 }
 
 impl Import {
     /// Returns a number that changes with what is imported.
-    pub(crate) fn version(&self) -> u64 {
+    pub fn version(&self) -> u64 {
         super::keys::version(&self.tree)
     }
 
+    /// Returns the name by which it is used; `None` for a glob and for `as _`.
+    pub fn introduced(self) -> Option<String> {
+        let is_name = !self.name.contains(['*', ' ']);
+        is_name.then_some(self.name)
+    }
+
     /// Returns the import as an item.
-    pub(crate) fn item(&self) -> String {
+    pub fn item(&self) -> String {
         format!("{}use {};", self.attributes, self.tree)
     }
 }
 
 /// Splits a `use` item.
-pub(crate) fn of(item: &ItemUse) -> Vec<Import> {
+pub fn of(item: &ItemUse) -> Vec<Import> {
     let attributes = item.attrs.iter();
     let attributes = attributes.filter_map(|it| it.span().source_text());
     let start = match item.leading_colon {

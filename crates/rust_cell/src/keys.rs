@@ -1,6 +1,6 @@
 //! Which earlier items an item replaces: those with the same name, implementation or method.
 
-use super::text::range;
+use crate::range;
 use proc_macro2::TokenStream;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use syn::{Attribute, Fields, ForeignItem, ImplItem, Item, ItemImpl};
 
 /// What an item defines. A later cell that defines the same replaces it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub enum Key {
     /// A type, a trait or a module.
     Type(String),
     /// A function, a constant, a static, or the constructor of a tuple struct.
@@ -26,7 +26,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// Returns the name by which a user knows it.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Key::Type(name) | Key::Value(name) => name.clone(),
             Key::Macro(name) => format!("{name}!"),
@@ -54,7 +54,7 @@ fn compact(text: &str) -> String {
 }
 
 /// Returns what an item defines, each with the part of the source that does.
-pub(crate) fn of(item: &Item) -> Vec<(Key, Range<usize>)> {
+pub fn of(item: &Item) -> Vec<(Key, Range<usize>)> {
     let kind = |name: &syn::Ident| vec![(Key::Type(name.to_string()), range(item))];
     let value = |name: &syn::Ident| vec![(Key::Value(name.to_string()), range(item))];
     match item {
@@ -114,7 +114,7 @@ fn of_foreign(item: &ForeignItem) -> Option<(Key, Range<usize>)> {
 
 /// Returns the definition without comments, spaces and the attributes before it, but for those that change the
 /// layout.
-pub(super) fn digest(item: &Item) -> String {
+pub fn digest(item: &Item) -> String {
     let attributes = attributes(item);
     let layout = attributes.iter().filter(|it| it.path().is_ident("repr"));
     let layout = layout.filter_map(|it| it.span().source_text());
@@ -141,7 +141,7 @@ fn attributes(item: &Item) -> &[Attribute] {
 }
 
 /// Returns a number that changes with what the source does, and not with comments and spaces.
-pub(super) fn version(source: &str) -> u64 {
+pub fn version(source: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut tokens: Vec<String> = Vec::new();
     if let Ok(stream) = source.parse::<TokenStream>() {
@@ -167,12 +167,13 @@ fn text(source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Macros, parse};
+
+    fn item(source: &str) -> Item {
+        syn::parse_str(source).expect("it is valid")
+    }
 
     fn keys(source: &str) -> Vec<Key> {
-        let cell = parse(source, &Macros::NONE).expect("it is valid");
-        let keys = cell.items.into_iter().flat_map(|item| item.keys);
-        keys.map(|(key, _)| key).collect()
+        of(&item(source)).into_iter().map(|(key, _)| key).collect()
     }
 
     #[test]
@@ -194,11 +195,8 @@ mod tests {
 
     #[test]
     fn a_definition_changes_with_its_fields_and_not_with_its_comments() {
-        let digest = |source: &str| {
-            let cell = parse(source, &Macros::NONE).expect("it is valid");
-            cell.items[0].digest.clone()
-        };
-        let first = digest("let a = 1;\nstruct P { x: i32 }");
+        let digest = |source: &str| digest(&item(source));
+        let first = digest("struct P { x: i32 }");
         assert_eq!(
             first,
             digest("/// A point.\n#[derive(Debug)]\nstruct P {\n x: i32 /* m */ }")

@@ -1,10 +1,10 @@
-//! Turns what cells print into records.
+//! The outputs of a cell, in order: what it shows, and what it prints, with evcxr's marks in it. Limits their size.
 
 use super::tables;
 use serde_json::{Map, Value};
 use taper_evaluator::decoder::{Decoder, Item};
-use taper_evaluator::event::{MimeBundle, Stream};
-use taper_evaluator::record::{End, Record};
+use taper_evaluator::event::{Event, MimeBundle, Stream};
+use taper_evaluator::run::End;
 
 /// How many bytes of text one cell may print. Front ends that show more stop responding.
 const TEXT_LIMIT: usize = 8 << 20;
@@ -18,6 +18,7 @@ const PROMPT_LIMIT: usize = 500;
 const VALUE_LIMIT: usize = 2000;
 
 /// The output of one cell after the other.
+#[derive(Default)]
 pub(super) struct Output {
     decoder: Decoder,
     /// The size in bytes of the allocation that the system refused. Rust's library reports it as text only.
@@ -28,28 +29,16 @@ pub(super) struct Output {
     bundle: MimeBundle,
     /// The value of the last expression: whatever a cell prints cannot take its place.
     value: MimeBundle,
-    /// A panic that `taper` has reported, and that may not end the cell.
-    panic: Option<Record>,
-    /// The error of a `?`, as `taper` reports it.
-    failure: Option<Record>,
     /// The prompt for the line that the cell reads next.
     prompt: Prompt,
     /// The end of standard output after its last line break, which is the prompt if there is no other.
     unfinished: String,
     amount: Amount,
-    pieces: Vec<Piece>,
+    events: Vec<Event>,
 }
 
 /// How many bytes a message about refused memory has at most.
 const LAST: usize = 100;
-
-/// A piece of the output.
-#[derive(Debug, PartialEq)]
-pub(super) enum Piece {
-    Record(Record),
-    /// The cell reads a line of input.
-    Input(Prompt),
-}
 
 /// With what a cell asks for input.
 #[derive(Debug, Default, PartialEq)]
@@ -66,44 +55,53 @@ struct Amount {
 }
 
 impl Output {
-    /// Returns the output of cells whose records begin with this secret.
-    pub(super) fn new(secret: &str) -> Self {
-        Output {
-            decoder: Decoder::new(secret),
-            refused: None,
-            last: String::new(),
-            bundle: Map::new(),
-            value: Map::new(),
-            panic: None,
-            failure: None,
-            prompt: Prompt::default(),
-            unfinished: String::new(),
-            amount: Amount::default(),
-            pieces: Vec::new(),
-        }
-    }
-
     /// Returns what is known since the last call.
-    pub(super) fn take(&mut self) -> Vec<Piece> {
-        std::mem::take(&mut self.pieces)
+    pub(super) fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
     }
 
-    pub(super) fn stdout(&mut self, text: &str) {
-        for item in self.decoder.push(text.as_bytes()) {
-            self.item(item);
+    /// Takes what the cell has printed or shown.
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Text {
+                stream: Stream::Stdout,
+                text,
+            } => {
+                for item in self.decoder.push(text.as_bytes()) {
+                    self.item(item);
+                }
+            }
+            Event::Text { text, .. } => self.stderr(text),
+            event => {
+                self.release(true);
+                self.release_bundle();
+                self.display(event);
+            }
         }
     }
 
-    pub(super) fn stderr(&mut self, text: &str) {
+    fn stderr(&mut self, text: String) {
         self.release(false);
         self.release_bundle();
-        self.last += text;
+        self.last += &text;
         let refused = self.last.split("memory allocation of ").nth(1);
         let refused = refused.and_then(|text| text.split_once(" bytes failed")?.0.parse().ok());
         self.refused = refused.or(self.refused);
         let start = self.last.len().saturating_sub(LAST);
         self.last.drain(..self.last.ceil_char_boundary(start));
-        self.text(Stream::Stderr, text.to_owned());
+        self.text(Stream::Stderr, text);
+    }
+
+    /// Returns the prompt for the line that the cell is about to read.
+    pub(super) fn prompt(&mut self) -> Prompt {
+        self.release(true);
+        self.release_bundle();
+        let mut prompt = std::mem::take(&mut self.prompt);
+        let unfinished = std::mem::take(&mut self.unfinished);
+        if prompt.text.is_empty() {
+            prompt.text = unfinished;
+        }
+        prompt
     }
 
     /// Takes a representation of the value of the last expression.
@@ -115,40 +113,18 @@ impl Output {
 
     /// Shows the panic that a cell has caught.
     pub(super) fn caught(&mut self, message: &str) {
-        self.stderr(&format!("caught panic: {message}\n"));
+        self.stderr(format!("caught panic: {message}\n"));
     }
 
-    /// Reports the panic or the failed `?` that ended the cell. If `taper` has reported the error, with advice, that
-    /// report counts.
-    pub(super) fn ended_with(&mut self, failure: Record) {
-        self.release(false);
-        self.panic = None;
-        let failure = self.failure.take().unwrap_or(failure);
-        self.record(failure);
-    }
-
-    /// Reports what has ended the cell, if a failure was announced: an empty one is the panic that came before it.
-    #[cfg(feature = "evcxr")]
-    pub(super) fn ended_as_announced(&mut self) {
-        let is_panic = |failure: &mut Record| matches!(failure, Record::Failed { message, .. } if message.is_empty());
-        let announced = self.failure.take_if(is_panic);
-        let panic = announced.and_then(|_| self.panic.take());
-        if let Some(failure) = panic.or_else(|| self.failure.take()) {
-            self.ended_with(failure);
-        }
-    }
-
-    /// Reports how the process ended.
-    pub(super) fn ended(&mut self, end: &End) {
+    /// Ends the last cell of a process. Adds to what is known about the end of the process what it has printed.
+    pub(super) fn ended(&mut self, end: End) -> End {
         self.release(true);
         self.release_bundle();
-        self.release_panic();
         self.report_truncation();
-        let allocation = self.refused.take();
-        self.record(Record::Ended(End {
-            allocation,
-            ..end.clone()
-        }));
+        End {
+            allocation: self.refused.take(),
+            ..end
+        }
     }
 
     /// Ends a cell.
@@ -156,7 +132,6 @@ impl Output {
         self.release(true);
         self.prompt = Prompt::default();
         self.unfinished.clear();
-        self.failure = None;
         let mut data = std::mem::take(&mut self.value);
         if data.is_empty() {
             data = std::mem::take(&mut self.bundle);
@@ -172,9 +147,8 @@ impl Output {
                     None => shorten(text),
                 }
             }
-            self.display(Record::Result { data, metadata });
+            self.display(Event::Result { data, metadata });
         }
-        self.release_panic();
         self.report_truncation();
     }
 
@@ -185,13 +159,13 @@ impl Output {
 
     /// Notes that from now on something is missing.
     pub(super) fn report_full(&mut self) {
-        self.record(Record::Text {
+        self.events.push(Event::Text {
             stream: Stream::Stderr,
             text: "\n… truncated: threads of this cell print more, which is not shown\n".to_owned(),
         });
     }
 
-    /// Releases the beginning of a character, and at the end of a cell that of a record too: it is text.
+    /// Releases the beginning of a character, and at the end of a cell that of a mark too: it is text.
     fn release(&mut self, at_end: bool) {
         if let Some(item) = self.decoder.rest(at_end) {
             self.item(item);
@@ -206,21 +180,6 @@ impl Output {
             Item::Text(text) => self.text(Stream::Stdout, text),
             Item::Content { mime_type, content } => self.content(mime_type, content),
             Item::Prompt { text, password } => self.prompt = Prompt { text, password },
-            Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
-            Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
-            Item::Record(Record::Input) => {
-                let mut prompt = std::mem::take(&mut self.prompt);
-                let unfinished = std::mem::take(&mut self.unfinished);
-                if prompt.text.is_empty() {
-                    prompt.text = unfinished;
-                }
-                self.pieces.push(Piece::Input(prompt));
-            }
-            Item::Record(Record::Text { stream, text }) => match stream {
-                Stream::Stdout => self.text(stream, text),
-                Stream::Stderr => self.stderr(&text),
-            },
-            Item::Record(record) => self.display(record),
         }
     }
 
@@ -232,7 +191,7 @@ impl Output {
         }
         let text = truncated(text, room);
         if !text.is_empty() {
-            self.record(Record::Text { stream, text });
+            self.events.push(Event::Text { stream, text });
         }
     }
 
@@ -259,13 +218,13 @@ impl Output {
         self.bundle.insert(mime_type, content);
     }
 
-    fn display(&mut self, record: Record) {
+    fn display(&mut self, event: Event) {
         // Updates do not count: they replace what was shown before.
-        if let Record::Display { data, .. } | Record::Result { data, .. } = &record {
+        if let Event::Display { data, .. } | Event::Result { data, .. } = &event {
             self.amount.displays += data.values().map(size).sum::<usize>();
         }
         if self.amount.displays <= DISPLAY_LIMIT {
-            self.record(record);
+            self.events.push(event);
         }
     }
 
@@ -274,18 +233,11 @@ impl Output {
         let data = std::mem::take(&mut self.bundle);
         if !data.is_empty() {
             let metadata = Map::new();
-            self.display(Record::Display {
+            self.display(Event::Display {
                 data,
                 metadata,
-                id: None,
+                display_id: None,
             });
-        }
-    }
-
-    /// Shows a panic that the cell has caught as text.
-    fn release_panic(&mut self) {
-        if let Some(Record::Panic { message, .. }) = self.panic.take() {
-            self.text(Stream::Stderr, format!("caught panic: {message}\n"));
         }
     }
 
@@ -308,15 +260,11 @@ impl Output {
             );
         }
         if !notice.is_empty() {
-            self.record(Record::Text {
+            self.events.push(Event::Text {
                 stream: Stream::Stderr,
                 text: notice,
             });
         }
-    }
-
-    fn record(&mut self, record: Record) {
-        self.pieces.push(Piece::Record(record));
     }
 }
 

@@ -5,17 +5,17 @@ use syn::ext::IdentExt;
 
 /// A variable that a pattern defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Binding {
+pub struct Binding {
     /// Its name, with `r#` if it is written so.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether it is declared with `mut`.
-    pub(crate) is_mutable: bool,
+    pub is_mutable: bool,
     /// Where the statement that declares it ends.
-    pub(crate) statement: usize,
+    pub statement: usize,
 }
 
 /// Adds the variables of a pattern. `statement` is the end of the statement.
-pub(crate) fn collect(pattern: &Pat, statement: usize, found: &mut Vec<Binding>) {
+pub fn collect(pattern: &Pat, statement: usize, found: &mut Vec<Binding>) {
     let mut all = |patterns: &mut dyn Iterator<Item = &Pat>| {
         patterns.for_each(|pattern| collect(pattern, statement, found));
     };
@@ -46,8 +46,15 @@ pub(crate) fn collect(pattern: &Pat, statement: usize, found: &mut Vec<Binding>)
     }
 }
 
+/// Returns the names of the variables of a pattern.
+pub fn names(pattern: &Pat) -> impl Iterator<Item = String> {
+    let mut found = Vec::new();
+    collect(pattern, 0, &mut found);
+    found.into_iter().map(|it| it.name)
+}
+
 /// Keeps the last of all bindings with one name: it shadows the others.
-pub(super) fn keep_last(bindings: &mut Vec<Binding>) {
+pub fn keep_last(bindings: &mut Vec<Binding>) {
     let all = bindings.clone();
     let mut index = 0;
     bindings.retain(|binding| {
@@ -58,18 +65,26 @@ pub(super) fn keep_last(bindings: &mut Vec<Binding>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::cell::{Macros, parse};
+    use super::*;
+    use crate::statements;
+    use syn::Stmt;
 
     #[test]
     fn variables_of_all_patterns_are_found() {
         let source = "let (a, mut b) = f(); let [c, .., d] = g; let P { x, y: e } = p; let &h = r; let i @ 1..=9 = 3 else { return };
             let Some(j) = k else { return }; let _ = 1; let None = l else { return }; let m: i32; let r#type = 1; let a = 2;";
-        let cell = parse(source, &Macros::NONE).expect("it is valid");
-        let names: Vec<&str> = cell.bindings.iter().map(|b| b.name.as_str()).collect();
+        let mut found = Vec::new();
+        for statement in statements(source).expect("it is valid") {
+            if let Stmt::Local(local) = statement {
+                collect(&local.pat, 0, &mut found);
+            }
+        }
+        keep_last(&mut found);
+        let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(
             names,
             ["b", "c", "d", "x", "e", "h", "i", "j", "m", "r#type", "a"]
         );
-        assert!(cell.bindings[0].is_mutable && !cell.bindings[1].is_mutable);
+        assert!(found[0].is_mutable && !found[1].is_mutable);
     }
 }

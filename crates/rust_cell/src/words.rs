@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// Returns all names in a piece of source, also those in the braces of a text such as `"{loss:.3}"`. A name may be
 /// found that is not used: that of a field or of a method.
-pub(crate) fn of(source: &str) -> HashSet<String> {
+pub fn of(source: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     match source.parse::<TokenStream>() {
         Ok(tokens) => add_tokens(tokens, &mut found),
@@ -34,7 +34,7 @@ fn add_tokens(tokens: TokenStream, found: &mut HashSet<String>) {
 }
 
 /// Returns the variables that a text to format names in its braces.
-pub(crate) fn in_format(text: &str) -> Vec<String> {
+pub fn in_format(text: &str) -> Vec<String> {
     let text = text.replace("{{", "");
     let inside = text
         .split('{')
@@ -51,7 +51,7 @@ pub(crate) fn in_format(text: &str) -> Vec<String> {
 }
 
 /// Returns all words of a text.
-pub(crate) fn in_text(text: &str) -> impl Iterator<Item = &str> {
+pub fn in_text(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
     words.filter(|word| word.starts_with(|c: char| c == '_' || c.is_alphabetic()))
 }

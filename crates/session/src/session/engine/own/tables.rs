@@ -1,7 +1,7 @@
 //! Tables that a value draws with lines of text, such as a data frame of polars: as HTML.
 
 use std::fmt::Write;
-use taper_evaluator::commands::table::escaped;
+use taper_rust_cell::commands::table::escaped;
 
 /// Returns a value as an HTML table, if all that it prints is one table with a shape, such as
 ///

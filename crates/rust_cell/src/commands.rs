@@ -39,17 +39,47 @@ impl<'a> Cell<'a> {
             dependencies: commands()
                 .filter_map(|(name, rest)| (name == ":dep").then(|| dependency(rest))?)
                 .collect(),
-            rest: indented(blank_out(code, is_ours)),
+            rest: blank_out(code, is_ours),
         }
     }
 }
 
+/// Returns the Rust of a cell, with its commands replaced by spaces.
+pub fn without_commands(code: &str) -> String {
+    let rust = without_percent(code);
+    blank_out(&Cell::new(&rust).rest, is_colon_command).into_owned()
+}
+
+/// Returns the commands of a cell: lines that begin with `!`, `:` or, as the first one, `%`. Of a script, all lines count.
+pub fn lines(code: &str) -> impl Iterator<Item = String> {
+    let is_script = is_script(code);
+    let first = percent_command(code).map_or("", |(start, _)| &code[start..]);
+    let first = first.lines().next();
+    code.lines().filter_map(move |line| {
+        let is_first = first.is_some_and(|first| line == first);
+        let is_command = is_script || line.starts_with('!') || is_colon_command(line) || is_first;
+        (is_command && !line.trim().is_empty()).then(|| line.trim().to_owned())
+    })
+}
+
+/// Returns whether no line of a cell is Rust: it is a script, a file or a measurement.
+pub fn is_script(code: &str) -> bool {
+    let rust = ["time", "profile", "test", "fmt"];
+    percent_command(code).is_some_and(|(_, word)| !rust.contains(&word.trim_start_matches('%')))
+}
+
+/// Returns whether a line is a command such as `:dep`. A path such as `::std::mem` is Rust.
+pub fn is_colon_command(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(':') && !line.starts_with("::")
+}
+
 /// Returns the Rust code of a cell that may begin with a `%` command: the cell without the command, or only
-/// spaces if the cell is a script, a file or a measurement.
+/// spaces if no line is Rust.
 pub fn without_percent(code: &str) -> Cow<'_, str> {
-    match percent_command(code).map(|(_, word)| word.trim_start_matches('%')) {
-        Some("time" | "profile" | "test" | "fmt") | None => without_command(code),
-        Some(_) => blank_out(code, |_| true),
+    match is_script(code) {
+        true => blank_out(code, |_| true),
+        false => without_command(code),
     }
 }
 
@@ -70,14 +100,6 @@ pub fn percent_command(code: &str) -> Option<(usize, &str)> {
     let word = line.split(' ').next()?;
     let start = line.as_ptr().addr() - code.as_ptr().addr();
     word.starts_with('%').then_some((start, word))
-}
-
-/// Puts a space before each `!` at the beginning of a line: evcxr would run the line as a shell command.
-fn indented(code: Cow<'_, str>) -> Cow<'_, str> {
-    match code.starts_with('!') || code.contains("\n!") {
-        true => Cow::Owned(format!("\n{code}").replace("\n!", "\n !").split_off(1)),
-        false => code,
-    }
 }
 
 /// Replaces lines by spaces, without changing their length. The other lines keep their line number, so
@@ -172,7 +194,7 @@ mod tests {
     fn a_line_that_negates_a_variable_is_rust() {
         let cell = Cell::with_rust("!flag\n!ls", |rest| rest == "flag");
         assert_eq!(cell.shell, ["ls"]);
-        assert_eq!(cell.rest.lines().next(), Some(" !flag"));
+        assert_eq!(cell.rest.lines().next(), Some("!flag"));
     }
 
     #[test]
