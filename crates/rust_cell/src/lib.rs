@@ -8,7 +8,7 @@
 //!
 //! - [`commands`]: the lines that are not Rust, and the table of all commands;
 //! - [`statements`]: the Rust as `syn` reads it, with positions in the cell;
-//! - [`defined`]: the names that an item defines, with [`keys`], which earlier items it replaces, and [`imports`], what a
+//! - [`defined()`]: the names that an item defines, with [`keys`], which earlier items it replaces, and [`imports`], what a
 //!   `use` brings;
 //! - [`bindings`]: the variables of a pattern; [`words`]: all names that a piece of source mentions.
 //!

@@ -1,7 +1,7 @@
 //! What evaluates the Rust of a cell: a trait, and the engines that implement it.
 //!
 //! - [`interface`] is the trait: what both engines can do;
-//! - [`own`] uses the crate `taper-engine`, and is the default;
+//! - [`mod@own`] uses the crate `taper-engine`, and is the default;
 //! - `evcxr` uses the released evcxr, with the feature `evcxr`.
 
 #[cfg(feature = "evcxr")]
