@@ -138,7 +138,7 @@ mod tests {
     use crate::tensor::{Tensor, arange, zeros};
 
     fn message(compute: impl FnOnce() -> Tensor) -> String {
-        attempt(compute).err().expect("an error").to_string()
+        attempt(compute).expect_err("an error").to_string()
     }
 
     #[test]
