@@ -5,7 +5,7 @@ mod text;
 use crate::device::DeviceExt;
 use crate::nn::{Parameters, ParametersExt, state_of};
 use crate::notebook::{MimeBundle, Show, Table};
-use crate::tape::{Graph, graph_of};
+use crate::ops::tape::{Graph, graph_of};
 use crate::tensor::{Candle, Raw, Tensor};
 use candle_core::Var;
 use std::collections::{BTreeMap, HashMap};

@@ -78,7 +78,7 @@
 //! 4. A layer calls its operation in [`ops`]. On the CPU, the operation is a kernel of Taper's
 //!    (vectorised, on all cores) with its own backward pass; elsewhere, or where the kernel does not
 //!    support the input, it is composed of Candle's operations. Both are tested against each other and
-//!    PyTorch. What was computed from a parameter is recorded on the tape (`src/tape.rs`).
+//!    PyTorch. What was computed from a parameter is recorded on the tape (`src/ops/tape.rs`).
 //! 5. [`backward`](ops::backward) walks along the tape, from the loss to the parameters, and adds up the gradients.
 //!    The gradients of several devices are summed on the first.
 //! 6. The [`Optimizer`](optim::Optimizer) changes the parameters in place, and the replicas receive
@@ -88,7 +88,7 @@
 //!
 //! # Dependencies between the modules
 //!
-//! `tensor`, `tape` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
+//! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
 //! `data`. `text` uses all of these but `train`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
 //! communicates with a front end: in a plain program the same calls print, or do nothing.
 
@@ -97,7 +97,6 @@ extern crate self as taper;
 
 #[macro_use]
 mod tables;
-mod tape;
 
 pub use candle_core;
 pub use candle_nn;

@@ -23,13 +23,14 @@
 //! 2. The operation itself, such as `conv2d_as`, checks the inputs and returns a `Result`. Errors begin with
 //!    the name of the caller: the public function, or the layer that calls it (`check`).
 //! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), it computes the output on all cores (`engine`).
-//!    Otherwise Candle's operations do (`tensor::operations`).
-//! 4. The output is recorded on the [tape](crate::tape), with the rule for its gradient: a kernel as well, or
+//!    Otherwise Candle's operations do (`operations`).
+//! 4. The output is recorded on the [tape](crate::ops::tape), with the rule for its gradient: a kernel as well, or
 //!    operations.
 //!
 //! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
 //! Candle's operations.
 
+mod across;
 mod activation;
 mod arithmetic;
 mod attention;
@@ -60,6 +61,7 @@ mod matmul;
 mod matrices;
 mod methods;
 mod one_hot;
+mod operations;
 mod optimizer_step;
 mod pad;
 mod pair;
@@ -74,10 +76,12 @@ mod rnn;
 mod rotate;
 mod select;
 mod softmax;
+pub(crate) mod tape;
 mod taps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod upsample;
+mod views;
 
 pub use activation::{
     elu, gelu, gelu_tanh, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh,
@@ -106,9 +110,6 @@ pub use elementwise::{
 };
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
-pub(crate) use engine::autograd::has_kernel;
-pub(crate) use engine::buffer::Buffer;
-pub(crate) use engine::strided::in_order;
 pub(crate) use finite::all_finite;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};
@@ -141,11 +142,11 @@ pub use pool::{
 };
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
 pub(crate) use quantized::{Quantized, linear_quantized};
+pub(crate) use reduce::sum_as;
 pub use reduce::{
     argmax, argmin, cumsum, max, max_all, max_keepdim, mean, mean_all, mean_keepdim, min, min_all,
     min_keepdim, norm, std, sum, sum_all, sum_keepdim, var,
 };
-pub(crate) use reduce::{sum_as, sum_over};
 pub use resample::{grid_sample, interpolate};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use rotate::{Angles, rotate_as};

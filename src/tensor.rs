@@ -3,7 +3,6 @@
 //! Functions and methods have PyTorch's names and defaults: `f32` unless the values have another type, and
 //! an explicit device.
 
-mod across;
 mod axis;
 mod cache;
 mod collect;
@@ -17,7 +16,6 @@ mod index;
 mod memory;
 mod number;
 mod operand;
-mod operations;
 mod part;
 mod random;
 mod raw;
@@ -26,11 +24,12 @@ mod size;
 mod sizes;
 mod value;
 
-pub(crate) use across::with_across;
 pub use axis::{Axes, Axis};
 pub(crate) use cache::{SharedCache, lock};
 pub(crate) use collect::collect_formatted;
-pub(crate) use context::{Across, Metric, Part, across, collect_metrics, fork, record_metric};
+pub(crate) use context::{
+    Across, Metric, Part, across, collect_metrics, fork, record_metric, with_across,
+};
 pub(crate) use create::placed;
 pub use create::{
     arange, arange_step, arange_with_dtype, eye, full, full_with_dtype, linspace,
@@ -50,9 +49,8 @@ pub(crate) use random::{
     draw_seed, generator_state, permutation, random_beta, random_unit, restore_generator,
 };
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
-pub(crate) use raw::Raw;
+pub(crate) use raw::{Candle, History, Key, Raw};
 pub(crate) use remember::{has_cache, past_steps, refuse_cache, remember, with_cache};
 pub(crate) use size::{check_size, fits_memory};
 pub use sizes::{Size, Sizes};
-pub(crate) use value::Candle;
 pub use value::Tensor;

@@ -50,7 +50,7 @@ fn the_graphs_that_a_value_holds_are_counted() {
     let variables = |of: Description| Variables::default().with("losses", "Vec<Tensor>", of);
     let text = variables(crate::describe!(losses)).show_text();
     assert!(
-        text.contains("3.1 KiB + 1") && text.contains(" MiB of graph"),
+        text.contains("4.7 KiB + 1") && text.contains(" MiB of graph"),
         "{text}"
     );
     assert!(

@@ -1,7 +1,7 @@
 //! Values as short text.
 
 use crate::error::attempt;
-use crate::tape::{Graph, graph_of};
+use crate::ops::tape::{Graph, graph_of};
 use crate::tensor::{Tensor, collect_formatted};
 use candle_core::DType;
 use std::fmt::{self, Debug, Write};

@@ -10,7 +10,7 @@ mod substitute;
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::ops::Quantized;
-use crate::tape::Version;
+use crate::ops::tape::Version;
 use crate::tensor::{Raw, Tensor, is_grad_enabled, moved, with_device};
 use candle_core::{Device, Var};
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Gradients of tensors: the backward pass along the [tape](crate::tape), with and without second derivatives.
+//! Gradients of tensors: the backward pass along the [tape](crate::ops::tape), with and without second derivatives.
 
 mod custom;
 mod hooks;
@@ -8,8 +8,8 @@ pub use custom::{checkpoint, custom_grad};
 pub use hooks::per_example_grad;
 
 use crate::error::{self, OrRaise, attempt, explain};
-use crate::tape::{Key, Options, gradients};
-use crate::tensor::{GradStore, Raw, Tensor};
+use crate::ops::tape::{Options, gradients};
+use crate::tensor::{GradStore, Key, Raw, Tensor};
 use candle_core::Result;
 
 /// Returns the gradients of a loss. They are constants; [`backward_graph`](crate::ops::backward_graph) returns
@@ -114,7 +114,7 @@ pub(super) fn of_loss(loss: &Tensor, with_graph: bool) -> Result<GradStore> {
 
 /// Computes [`grad`] or, with the graph, [`grad_graph`].
 fn gradients_of(loss: &Tensor, inputs: &[&Tensor], with_graph: bool) -> Result<Vec<Tensor>> {
-    let keys: Vec<Option<Key>> = inputs.iter().map(|x| Some(x.raw().node()?.key)).collect();
+    let keys: Vec<Option<Key>> = inputs.iter().map(|x| x.raw().key()).collect();
     if let Some(i) = keys.iter().position(Option::is_none) {
         return Err(error::argument(
             "grad",

@@ -36,7 +36,7 @@ use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
 use crate::device::Windows;
 use crate::error::OrRaise;
-use crate::tape::foreign;
+use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use cpu::{finished, forward};

@@ -232,8 +232,8 @@ impl<T: Element> Backward for Back<T> {
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::ops::tape::foreign;
     use crate::ops::testing::compare;
-    use crate::tape::foreign;
     use crate::tensor::{randn, zeros};
 
     const LEADING: [(&[usize], &[usize]); 3] = [(&[], &[]), (&[5], &[5]), (&[2, 3], &[2, 3])];

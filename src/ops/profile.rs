@@ -10,7 +10,7 @@ pub(crate) struct Counters {
     pub(crate) multiply_adds: u64,
     /// When the last operation began.
     pub(crate) began: Option<Instant>,
-    /// When backward passes came to outputs with a [mark](crate::tape::Node::mark), and when they ended, with mark 0.
+    /// When backward passes came to outputs with a [mark](crate::ops::tape::Node::mark), and when they ended, with mark 0.
     pub(crate) backward: Vec<(u64, Instant)>,
 }
 

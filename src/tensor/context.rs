@@ -127,6 +127,13 @@ impl Drop for Scope {
     }
 }
 
+/// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
+/// batch.
+pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::Across(across));
+    work()
+}
+
 /// Returns whether operations on this thread are recorded for gradients.
 pub(super) fn is_recorded() -> bool {
     CONTEXT.with_borrow(|context| context.is_recorded)

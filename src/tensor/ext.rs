@@ -3,8 +3,6 @@
 #[cfg(feature = "cuda")]
 use crate::device::between_cards;
 use crate::device::explain_gpu;
-#[cfg(feature = "cuda")]
-use crate::tape::linear;
 use crate::tensor::Raw;
 #[cfg(feature = "cuda")]
 use candle_core::cuda_backend::CudaStorageSlice;
@@ -25,8 +23,7 @@ pub(crate) fn moved(tensor: &Raw, device: &Device) -> Result<Raw> {
         #[cfg(feature = "cuda")]
         (Device::Cuda(_), Device::Cuda(to)) if !tensor.device().same_device(device) => {
             let (x, own) = (compact(tensor)?, tensor.device().clone());
-            let back = move |g: &Raw, _| Ok([Some(moved(g, &own)?), None, None]);
-            between_cards(x.values(), to).map(|values| linear(values, &[&x], back))
+            between_cards(x.values(), to).map(|values| x.mapped(values, move |g| moved(g, &own)))
         }
         _ => tensor.to_device(device),
     };

@@ -1,8 +1,8 @@
 //! Computing without recording for gradients.
 
 use super::context::{self, Field, Scope};
+use super::raw::{Key, Raw};
 use crate::error::{OrRaise, explain};
-use crate::tape::{Gradients, Key};
 use crate::tensor::Tensor;
 use candle_core::Result;
 use std::collections::HashMap;
@@ -62,14 +62,14 @@ impl GradStore {
         Self(HashMap::new())
     }
 
-    pub(crate) fn from_all(gradients: Gradients) -> Self {
+    pub(crate) fn from_all(gradients: HashMap<Key, Raw>) -> Self {
         let gradients = gradients.into_iter();
         Self(gradients.map(|(key, x)| (key, x.into())).collect())
     }
 
     /// Returns the gradient of a tensor, if the loss depends on it.
     pub fn get(&self, x: &Tensor) -> Option<&Tensor> {
-        self.0.get(&x.raw().node()?.key)
+        self.0.get(&x.raw().key()?)
     }
 
     /// Returns the gradient of a parameter, or zeros if the loss does not depend on it; so too of a constant.
@@ -101,12 +101,12 @@ impl GradStore {
 
     /// Sets the gradient of a tensor. Returns the one before, if there was one; a constant has no gradient.
     pub fn insert(&mut self, x: &Tensor, gradient: Tensor) -> Option<Tensor> {
-        self.0.insert(x.raw().node()?.key, gradient)
+        self.0.insert(x.raw().key()?, gradient)
     }
 
     /// Removes the gradient of a tensor, and returns it.
     pub fn remove(&mut self, x: &Tensor) -> Option<Tensor> {
-        self.0.remove(&x.raw().node()?.key)
+        self.0.remove(&x.raw().key()?)
     }
 
     /// Returns all gradients.

@@ -1,6 +1,6 @@
 //! The memory that tensors share.
 
-use super::value::Candle;
+use super::raw::Candle;
 
 /// Returns the address of a tensor's storage. Tensors that share memory share the `Storage` behind
 /// Candle's lock.

@@ -1,15 +1,9 @@
 //! The type [`Tensor`].
 
 use super::collect::formatted;
-use super::raw::Raw;
-use crate::tape;
-use candle_core::Var;
+use super::raw::{Candle, Raw};
 use std::fmt::{self, Debug, Display, Formatter};
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
-
-/// Candle's tensor, which holds the values.
-pub(crate) type Candle = candle_core::Tensor;
 
 /// An array of elements of one type, with any number of dimensions, on one device.
 ///
@@ -121,30 +115,6 @@ impl From<Tensor> for Raw {
 impl From<&Tensor> for Raw {
     fn from(tensor: &Tensor) -> Self {
         tensor.raw().clone()
-    }
-}
-
-/// Gradients flow through what Candle has computed to its variables.
-impl From<Candle> for Tensor {
-    #[inline(never)]
-    fn from(tensor: Candle) -> Self {
-        Self::from_raw(tape::from_candle(tensor))
-    }
-}
-
-/// Gradients flow through what Candle has computed to its variables.
-impl From<&Candle> for Tensor {
-    #[inline(never)]
-    fn from(tensor: &Candle) -> Self {
-        Self::from(tensor.clone())
-    }
-}
-
-/// Gradients flow to the variable.
-impl From<&Var> for Tensor {
-    #[inline(never)]
-    fn from(var: &Var) -> Self {
-        Self::from_raw(Raw::leaf(var, Arc::default()))
     }
 }
 

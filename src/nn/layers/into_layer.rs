@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, Result};
 use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
-use crate::tape;
+use crate::ops::tape;
 use crate::tensor::Tensor;
 use candle_core::ModuleT;
 

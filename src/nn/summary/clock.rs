@@ -2,7 +2,7 @@
 //!
 //! A layer reports its output with [`passed`]. The time and the memory since the previous report count for this
 //! layer. So what a model's own `forward` computes between two layers counts for the second one. The output is
-//! [marked](crate::tape::Node::mark): a backward pass notes when it comes to a mark, and what follows until the next mark
+//! [marked](crate::ops::tape::Node::mark): a backward pass notes when it comes to a mark, and what follows until the next mark
 //! counts for the layer.
 
 use super::row::{Cost, Layers, Row};

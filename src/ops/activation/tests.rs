@@ -1,6 +1,6 @@
 use super::*;
+use crate::ops::tape::foreign;
 use crate::ops::testing::{Operation, compare, variable};
-use crate::tape::foreign;
 use crate::tensor::{randn, tensor};
 
 /// Values and derivatives at ±1.5, against the formulas in double precision.

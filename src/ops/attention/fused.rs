@@ -18,7 +18,6 @@ use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::finite::{all_finite, is_finite};
 use crate::ops::profile;
 use crate::ops::softmax::softmax_in_place;
-use crate::tape::gradients_of_composed;
 use crate::tensor::Raw;
 use candle_core::{Result, Shape};
 use std::mem::MaybeUninit;
@@ -284,7 +283,7 @@ impl<T: Element> Backward for Back<T> {
         let (sizes, shape) = (&self.sizes, upstream.gradient.dims());
         let mut mask = AttentionMask::none();
         mask.reach = sizes.reach;
-        gradients_of_composed(upstream, |inputs| {
+        upstream.of_composed(&|inputs| {
             let last = inputs.len() - 1;
             let heads = |i: usize, group: usize, input: usize, steps: usize| {
                 let x = &inputs[input];

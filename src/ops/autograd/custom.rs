@@ -1,7 +1,7 @@
 //! Functions with their own backward pass, and those that are computed again in it.
 
 use crate::error::{OrRaise, attempt, explain};
-use crate::tape::{self, Backward, Downstream, Options, Upstream, check_unchanged, now};
+use crate::ops::tape::{self, Backward, Downstream, Options, Upstream, check_unchanged, now};
 use crate::tensor::{
     Candle, Raw, Tensor, generator_state, no_grad, restore_generator, with_recording,
 };
@@ -135,7 +135,7 @@ impl Backward for Recompute {
         let x = Raw::variable(&self.x)?;
         let y = self.output(x.clone())?;
         let mut found = tape::gradients(&y, upstream.gradient.clone(), &Options::default())?;
-        let of_x = x.node().and_then(|node| found.remove(&node.key));
+        let of_x = x.key().and_then(|key| found.remove(&key));
         for (key, gradient) in found {
             upstream.add_to_leaf(key, gradient)?;
         }

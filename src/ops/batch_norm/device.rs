@@ -4,7 +4,7 @@
 //! threads for each channel. Taper's kernels compute the elements in one pass.
 
 use crate::device::{affine, combined};
-use crate::tape::{self, Backward, Downstream, Upstream};
+use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
 use candle_core::{DType, Result};
 

@@ -6,7 +6,7 @@
 //! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
 
 use crate::device::{Windows, add_bias, of_patches, patches};
-use crate::tape::{self, Backward, Downstream, Upstream};
+use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
 use candle_core::backend::{BackendDevice, BackendStorage};
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape};

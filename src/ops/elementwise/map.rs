@@ -10,7 +10,6 @@ use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tape::gradients_of_composed;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
@@ -242,7 +241,7 @@ impl<T: Element> Backward for Back<T> {
         };
         match (self.recorded)(upstream.g(), saved) {
             Some(of_x) => Ok([Some(of_x.into()), None, None]),
-            None => gradients_of_composed(upstream, |x| self.composed(x)),
+            None => upstream.of_composed(&|x| self.composed(x)),
         }
     }
 

@@ -8,11 +8,11 @@ pub(in crate::ops) use linear::{Form, Third, linear, recorded_linear};
 pub(in crate::ops) use places::Places;
 pub(crate) use support::has_kernel;
 
-pub(in crate::ops) use crate::tape::{Backward, Downstream, Held, Upstream, are_tracked};
+pub(in crate::ops) use crate::ops::tape::{Backward, Downstream, Held, Upstream, are_tracked};
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;
-use crate::tape;
+use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::shape::ShapeWithOneHole;
 use candle_core::{Device, Result, Shape};

@@ -8,7 +8,7 @@ use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
-use crate::tape::composed;
+use crate::ops::tape::composed;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 

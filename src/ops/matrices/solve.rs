@@ -6,7 +6,7 @@ use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream};
-use crate::tape;
+use crate::ops::tape;
 use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{DType, Device, Result};
 

@@ -98,7 +98,7 @@ impl Tensor {
         pub fn randn_like(&self) -> Tensor = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
         /// Applies one of Candle's modules.
         pub fn apply(&self, module: &impl candle_core::Module) -> Tensor =
-            crate::tape::foreign(&[self.raw()], |x| module.forward(&x[0])).or_raise().into();
+            crate::ops::tape::foreign(&[self.raw()], |x| module.forward(&x[0])).or_raise().into();
 
         /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
         /// does.

@@ -9,7 +9,7 @@
 use super::plane::Pool2dSpec;
 use crate::device::{Windows, indices_of_maxima, of_picked, of_sums, picked, sums};
 use crate::ops::pair::Pair;
-use crate::tape::first_order;
+use crate::ops::tape::first_order;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
 

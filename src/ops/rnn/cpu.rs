@@ -10,7 +10,6 @@ use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, zeros};
-use crate::tape::gradients_of_composed;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::take;
@@ -311,7 +310,7 @@ impl<T: Element> Backward for Run<T> {
     }
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        gradients_of_composed(upstream, |inputs| {
+        upstream.of_composed(&|inputs| {
             steps::run([&inputs[0], &inputs[1], &inputs[2]], &self.recurrence)
         })
     }

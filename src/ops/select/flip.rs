@@ -5,7 +5,7 @@ use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, o
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
-use crate::tape::foreign;
+use crate::ops::tape::foreign;
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
 use std::marker::PhantomData;

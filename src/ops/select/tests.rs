@@ -2,9 +2,9 @@ use super::choose::chosen;
 use super::*;
 use crate::error::attempt;
 use crate::ops::broadcast::broadcast_shape;
+use crate::ops::tape::foreign;
 use crate::ops::testing::{compare, variable};
 use crate::ops::{embedding, flip, gather, index_select, where_cond};
-use crate::tape::foreign;
 use crate::tensor::{Tensor, arange, ones, rand, randint, randn, tensor, zeros};
 use candle_core::DType;
 

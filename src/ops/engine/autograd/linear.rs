@@ -2,7 +2,7 @@
 
 use super::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
-use crate::tape;
+use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! The sum of gradients, on all cores.
 
 use super::view::Place;
-use crate::ops::{Arithmetic, Buffer, arithmetic, has_kernel};
+use crate::ops::engine::autograd::has_kernel;
+use crate::ops::engine::buffer::Buffer;
 use crate::tensor::Raw;
 use candle_core::Result;
 
@@ -31,8 +32,7 @@ impl Sum {
         match sum {
             None => Ok(Sum::Shared(gradient)),
             Some(sum) if with_graph || !has_kernel(&[&gradient]) => {
-                let sum = arithmetic(Arithmetic::Add, &sum.into_raw(), &gradient)?;
-                Ok(Sum::Shared(sum))
+                Ok(Sum::Shared(sum.into_raw().plus(&gradient)?))
             }
             Some(Sum::Shared(sum)) => Buffer::sum_of(&sum, &gradient).map(Sum::Own),
             Some(Sum::Own(mut buffer)) => {

@@ -1,16 +1,8 @@
 //! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
 
-use super::context::{Across, Field, Scope};
-use crate::tape::{self, Backward, Downstream, Upstream};
-use crate::tensor::Raw;
+use super::tape::{self, Backward, Downstream, Upstream};
+use crate::tensor::{Across, Raw};
 use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape};
-
-/// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
-/// batch.
-pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
-    let _scope = Scope::new(Field::Across(across));
-    work()
-}
 
 impl Across {
     /// Returns the sums of the elements over all processes.

@@ -1,11 +1,10 @@
 //! Views: tensors that show elements of another one.
 
-use super::{Input, Key, Node, Rule, are_tracked};
-use crate::ops::{Buffer, has_kernel, in_order, sum_over};
-use crate::tensor::{Candle, Raw};
+use crate::ops::engine::buffer::Buffer;
+use crate::ops::engine::strided::in_order;
+use crate::tensor::Raw;
 use candle_core::{Result, Shape};
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 /// What a view does with its input.
 pub(crate) enum View {
@@ -20,23 +19,6 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// Returns a view of `x`, which has these values.
-    pub(crate) fn of(self, x: &Raw, values: Candle) -> Raw {
-        if values.id() == x.values().id() {
-            return x.clone();
-        }
-        if !are_tracked(&[x]) {
-            return values.into();
-        }
-        let place = Place::of(x, &values);
-        let input = Input {
-            node: x.node().cloned(),
-            values: None,
-        };
-        let rule = Rule::View(self, place);
-        Node::new(Key::new(), &values, vec![input], rule, None).into_tensor(values)
-    }
-
     /// Returns the gradient of the input, which has this shape.
     pub(super) fn backward(&self, gradient: &Raw, shape: &[usize]) -> Result<Raw> {
         match self {
@@ -62,42 +44,15 @@ impl View {
 /// A backward pass adds the gradient of the view there. Otherwise each view would need memory for the gradient of its
 /// whole input.
 pub(super) struct Place {
-    pub(super) base: Arc<Node>,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// The first element of the base in its memory, and of the view in the base.
-    base_start: usize,
-    start: usize,
-    dims: Vec<usize>,
-    strides: Vec<usize>,
+    pub(super) base_start: usize,
+    pub(super) start: usize,
+    pub(super) dims: Vec<usize>,
+    pub(super) strides: Vec<usize>,
 }
 
 impl Place {
-    /// Returns the place of a view of `x`, if the elements of the base follow each other in memory.
-    fn of(x: &Raw, view: &Candle) -> Option<Self> {
-        if !has_kernel(&[x]) {
-            return None;
-        }
-        let node = x.node()?;
-        let (base, shape, base_start) = match &node.rule {
-            Rule::View(_, place) => {
-                let place = place.as_ref()?;
-                (place.base.clone(), place.shape.clone(), place.base_start)
-            }
-            _ => {
-                let (start, _) = x.layout().contiguous_offsets()?;
-                (node.clone(), x.shape().clone(), start)
-            }
-        };
-        Some(Place {
-            base,
-            shape,
-            base_start,
-            start: view.layout().start_offset() - base_start,
-            dims: view.dims().to_vec(),
-            strides: view.stride().to_vec(),
-        })
-    }
-
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -134,7 +89,7 @@ impl Place {
         match repeated.is_empty() {
             true => sum.add_at(gradient, self.start, &self.strides),
             false => {
-                let sums = sum_over(gradient, &repeated, true, 1.0)?;
+                let sums = gradient.sum_along(&repeated)?;
                 sum.add_at(&sums, self.start, &self.strides)
             }
         }

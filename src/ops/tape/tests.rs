@@ -1,7 +1,7 @@
-use super::*;
 use crate::error::attempt;
 use crate::ops;
 use crate::ops::testing::variable;
+use crate::tensor::Candle;
 use crate::tensor::{Tensor, rand, randn, tensor, with_seed};
 use candle_core::{DType, Device, Var};
 
@@ -45,7 +45,7 @@ const VIEWS: [Views; 12] = [
     |x| vec![x.narrow(0, 1, 1).broadcast_as((4, 6, 5)).narrow(1, 2, 3)],
 ];
 
-/// The sum of the elements of all views, each times a factor of its own, so that its gradient tells the elements apart.
+/// The sum of the elements of all views, each times a factor of its own, so that no two elements have the same gradient.
 fn loss(views: &[Tensor], power: f64) -> Tensor {
     let terms = views.iter().enumerate().map(|(i, view)| {
         let factors = (0..view.elem_count()).map(|k| ((k * (i + 1)) as f64 / 7.0).sin());

@@ -1,8 +1,8 @@
 //! The backward pass of an operation: constants, or recorded operations.
 
-use super::{Held, Key, Pass, gradients_of_composed};
+use super::held::Held;
 use crate::error::explain;
-use crate::tensor::{Raw, Tensor, no_grad};
+use crate::tensor::{Key, Raw, Tensor, no_grad};
 use candle_core::{Error, Result, bail};
 
 /// The backward pass of an operation.
@@ -55,7 +55,7 @@ pub(crate) trait Backward: Send + Sync + 'static {
     /// Returns the gradients that are wanted, computed with operations that are recorded themselves, so that the
     /// gradients have gradients.
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        gradients_of_composed(upstream, |inputs| self.composed(inputs))
+        upstream.of_composed(&|inputs| self.composed(inputs))
     }
 
     /// Computes the output by operations that have second derivatives, from the inputs, all of which the operation
@@ -79,6 +79,18 @@ pub(crate) fn no_second_derivative(of: &str) -> Error {
 /// The gradients of the inputs: those that are wanted. An operation has up to three.
 pub(crate) type Downstream = [Option<Raw>; 3];
 
+/// A backward pass, as a rule sees it.
+pub(super) trait Pass {
+    /// Adds a gradient to the others of a leaf.
+    fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()>;
+
+    /// Returns the gradients that are wanted, of an operation that `compute` computes from its inputs.
+    fn of_composed(&self, upstream: &Upstream<'_>, compute: &Compute<'_>) -> Result<Downstream>;
+}
+
+/// Computes the output of an operation from its inputs, with operations.
+pub(super) type Compute<'a> = dyn Fn(&[Raw]) -> Result<Raw> + 'a;
+
 /// What a rule computes the gradients from.
 pub(crate) struct Upstream<'a> {
     /// The gradient of the output, contiguous unless [`takes_views`](Backward::takes_views).
@@ -89,7 +101,7 @@ pub(crate) struct Upstream<'a> {
     pub(crate) inputs: &'a [Option<Raw>; 3],
     /// The output, if the operation [needs](Backward::needs_output) it.
     pub(super) output: Option<&'a Raw>,
-    pub(super) pass: Option<&'a Pass>,
+    pub(super) pass: Option<&'a dyn Pass>,
 }
 
 static NOTHING: [Option<Raw>; 3] = [None, None, None];
@@ -134,8 +146,19 @@ impl<'a> Upstream<'a> {
 
     /// Adds the gradient of a variable that is not an input.
     pub(crate) fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()> {
+        self.pass()?.add_to_leaf(key, gradient)
+    }
+
+    /// Returns the gradients of an operation that `compute` computes from its inputs, by operations that have second
+    /// derivatives. It must not use other tensors that have gradients. The operation must
+    /// [keep](Backward::keeps) its inputs.
+    pub(crate) fn of_composed(&self, compute: &Compute<'_>) -> Result<Downstream> {
+        self.pass()?.of_composed(self, compute)
+    }
+
+    fn pass(&self) -> Result<&'a dyn Pass> {
         match self.pass {
-            Some(pass) => pass.add_to_leaf(key, gradient),
+            Some(pass) => Ok(pass),
             None => bail!("expected a backward pass"),
         }
     }

@@ -1,12 +1,9 @@
 //! Rules that are composed of operations.
 
-use super::{
-    Backward, Downstream, Input, Key, Node, Options, Rule, Upstream, View, gradients,
-    no_second_derivative,
-};
+use super::node::record;
+use super::rule::{Backward, Downstream, Upstream, no_second_derivative};
 use crate::tensor::{Candle, Raw};
 use candle_core::Result;
-use std::sync::Arc;
 
 /// Returns the output of an operation with this rule, which computes with operations. So it works on every device, and
 /// has gradients itself. The rule finds the inputs and the output in its argument.
@@ -15,7 +12,7 @@ pub(crate) fn composed(
     inputs: &[&Raw],
     rule: impl Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
 ) -> Raw {
-    super::record(values, inputs, || Composed(Box::new(rule)))
+    record(values, inputs, || Composed(Box::new(rule)))
 }
 
 /// Returns the output of a linear operation: `adjoint` computes the gradients of the inputs from the output's alone.
@@ -24,7 +21,7 @@ pub(crate) fn linear(
     inputs: &[&Raw],
     adjoint: impl Fn(&Raw, [bool; 3]) -> Result<Downstream> + Send + Sync + 'static,
 ) -> Raw {
-    super::record(values, inputs, || Linear(Box::new(adjoint)))
+    record(values, inputs, || Linear(Box::new(adjoint)))
 }
 
 type Adjoint = dyn Fn(&Raw, [bool; 3]) -> Result<Downstream> + Send + Sync;
@@ -53,7 +50,7 @@ pub(crate) fn first_order(
     name: &'static str,
     adjoint: impl Fn(&Candle) -> Result<Candle> + Send + Sync + 'static,
 ) -> Raw {
-    super::record(values, inputs, || FirstOrder {
+    record(values, inputs, || FirstOrder {
         name,
         adjoint: Box::new(adjoint),
     })
@@ -77,9 +74,9 @@ impl Backward for FirstOrder {
     }
 }
 
-type Compute = dyn Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync;
+type Rule = dyn Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync;
 
-struct Composed(Box<Compute>);
+struct Composed(Box<Rule>);
 
 impl Backward for Composed {
     #[cfg(test)]
@@ -102,51 +99,4 @@ impl Backward for Composed {
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         (self.0)(upstream)
     }
-}
-
-/// Computes what [`Backward::recorded`] returns. `compute` computes the output from the inputs by operations that have
-/// second derivatives. It must not use other tensors that have gradients. The operation must
-/// [keep](Backward::keeps) its inputs.
-pub(crate) fn gradients_of_composed(
-    upstream: &Upstream<'_>,
-    compute: impl FnOnce(&[Raw]) -> Result<Raw>,
-) -> Result<Downstream> {
-    let mut inputs = vec![];
-    for (input, wanted) in upstream.inputs.iter().zip(upstream.wanted) {
-        // The walk from the output ends at these nodes, whose graphs go on to what computed the inputs.
-        inputs.extend(match input {
-            Some(input) if wanted => Some(end(input)),
-            input => input.as_ref().map(Raw::detach),
-        });
-    }
-    let output = compute(&inputs)?;
-    let keys: Vec<_> = inputs.iter().map(|x| Some(x.node()?.key)).collect();
-    let options = Options {
-        with_graph: true,
-        ends: keys.iter().flatten().copied().collect(),
-        ..Options::default()
-    };
-    let mut found = gradients(&output, upstream.gradient.clone(), &options)?;
-    let mut of_inputs = [None, None, None];
-    for ((of_input, key), input) in of_inputs.iter_mut().zip(keys).zip(&inputs) {
-        if let Some(key) = key {
-            *of_input = match found.remove(&key) {
-                Some(gradient) => Some(gradient),
-                None => Some(input.zeros_like()?),
-            };
-        }
-    }
-    Ok(of_inputs)
-}
-
-/// Returns a tensor with a node of its own.
-fn end(input: &Raw) -> Raw {
-    let values = input.values().detach();
-    let input = Input {
-        node: input.node().cloned(),
-        values: None,
-    };
-    let rule = Rule::View(View::Reshape, None);
-    let node = Node::new(Key::new(), &values, vec![input], rule, None);
-    Raw::with_node(values, Arc::new(node))
 }

@@ -1,9 +1,10 @@
 //! Candle's operations, each with the rule of its gradient, for what has no kernel: other devices, 16 bits, integers.
 
-use super::raw::Raw;
-use super::value::Candle;
-use crate::ops::{contiguous_raw, sum_over};
-use crate::tape::{Downstream, Upstream, composed, linear};
+use super::arithmetic::{Arithmetic, arithmetic};
+use super::contiguous::contiguous_raw;
+use super::reduce::sum_over;
+use super::tape::{Downstream, Upstream, composed, linear};
+use crate::tensor::{Candle, Raw};
 #[cfg(feature = "cuda")]
 use candle_core::CustomOp1;
 use candle_core::op::CmpOp;
@@ -25,7 +26,7 @@ impl Raw {
     }
 
     /// Returns what a linear operation has computed from this tensor, with its adjoint.
-    fn mapped(
+    pub(crate) fn mapped(
         &self,
         values: Candle,
         adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
@@ -298,6 +299,16 @@ impl Raw {
         let kept = sizes.filter(|(dim, _)| !dims.contains(dim));
         let shape: Vec<usize> = kept.map(|(_, size)| *size).collect();
         self.reshape(shape)
+    }
+
+    /// Returns the sum of two tensors of one shape, by the kernel where there is one.
+    pub(crate) fn plus(&self, other: &Raw) -> Result<Raw> {
+        arithmetic(Arithmetic::Add, self, other)
+    }
+
+    /// Returns the sums along dimensions, which stay with the size 1, by the kernel where there is one.
+    pub(crate) fn sum_along(&self, dims: &[usize]) -> Result<Raw> {
+        sum_over(self, dims, true, 1.0)
     }
 
     /// Returns the sums over the dimensions along which `shape` was broadcast to the shape of this tensor.

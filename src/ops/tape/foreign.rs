@@ -1,8 +1,10 @@
 //! What code for Candle computes: its layers, and tensors with a graph of Candle's.
 
-use super::{Backward, Downstream, Held, Key, Upstream, are_tracked, operation};
+use super::held::Held;
+use super::node::{are_tracked, operation};
+use super::rule::{Backward, Downstream, Upstream};
 use crate::error::explain;
-use crate::tensor::{Candle, Raw, is_grad_enabled};
+use crate::tensor::{Candle, Key, Raw, Tensor, is_grad_enabled};
 use candle_core::{Result, Var};
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ pub(crate) fn foreign(
 }
 
 /// Returns a tensor with the graph of Candle's that it has, if any.
-pub(crate) fn from_candle(y: Candle) -> Raw {
+fn from_candle(y: Candle) -> Raw {
     match y.is_variable() {
         true => Raw::leaf(&y, Arc::default()),
         false => of_candle(y, &[], vec![]),
@@ -38,7 +40,7 @@ fn of_candle(y: Candle, inputs: &[&Raw], leaves: Vec<Candle>) -> Raw {
 /// The backward pass of Candle's graph.
 struct Foreign {
     y: Candle,
-    /// What stands for the inputs in the graph.
+    /// What represents the inputs in the graph.
     leaves: Vec<Candle>,
 }
 
@@ -81,5 +83,29 @@ impl Backward for Foreign {
             "They flow through Taper's operations",
         )
         .into())
+    }
+}
+
+/// Gradients flow through what Candle has computed to its variables.
+impl From<Candle> for Tensor {
+    #[inline(never)]
+    fn from(tensor: Candle) -> Self {
+        Self::from_raw(from_candle(tensor))
+    }
+}
+
+/// Gradients flow through what Candle has computed to its variables.
+impl From<&Candle> for Tensor {
+    #[inline(never)]
+    fn from(tensor: &Candle) -> Self {
+        Self::from(tensor.clone())
+    }
+}
+
+/// Gradients flow to the variable.
+impl From<&Var> for Tensor {
+    #[inline(never)]
+    fn from(var: &Var) -> Self {
+        Self::from_raw(Raw::leaf(var, Arc::default()))
     }
 }

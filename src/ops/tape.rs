@@ -12,6 +12,7 @@
 mod composed;
 mod foreign;
 mod graph;
+mod held;
 mod node;
 mod rule;
 mod sum;
@@ -20,85 +21,27 @@ mod tests;
 mod version;
 mod view;
 
-pub(crate) use composed::{composed, first_order, gradients_of_composed, linear};
-pub(crate) use foreign::{foreign, from_candle};
-pub(crate) use graph::{Graph, Held, graph_of};
-pub(crate) use node::Key;
-pub(crate) use rule::{Backward, Downstream, Upstream, no_second_derivative};
-pub(crate) use version::{Version, check_unchanged, now};
+pub(crate) use composed::{composed, first_order, linear};
+pub(crate) use foreign::foreign;
+pub(crate) use graph::{Graph, graph_of};
+pub(crate) use held::Held;
+pub(crate) use node::{are_tracked, record, view_of};
+pub(crate) use rule::{Backward, Downstream, Upstream};
+pub(crate) use version::{Version, now};
 pub(crate) use view::View;
 
+use super::profile;
 use crate::error::explain;
-use crate::ops::profile;
-use crate::tensor::{Candle, Raw, is_grad_enabled, with_recording};
+use crate::tensor::{History, Key, Raw, with_recording};
 use candle_core::Result;
+use node::{Input, Node, Rule, address, changed_variable};
+use rule::{Compute, Pass};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use sum::Sum;
 use view::Place;
-
-/// What computed a tensor.
-pub(crate) struct Node {
-    pub(crate) key: Key,
-    shape: Vec<usize>,
-    inputs: Inputs,
-    rule: Rule,
-    /// The output's values, if the rule needs them.
-    output: Option<Candle>,
-    /// Whether the gradient is kept, for [`of`](crate::tensor::GradStore::of).
-    is_retained: AtomicBool,
-    /// Identifies the output while a backward pass is measured; 0 if it has no mark.
-    mark: AtomicU64,
-    /// The [time](now) when the operation has read its inputs.
-    recorded_at: u64,
-}
-
-/// An input that gradients flow to, with its values if the rule needs them.
-struct Input {
-    node: Option<Arc<Node>>,
-    values: Option<Candle>,
-}
-
-/// Most operations have up to three inputs.
-type Inputs = Vec<Input>;
-
-enum Rule {
-    Leaf(Arc<Version>),
-    View(View, Option<Place>),
-    Operation(Box<dyn Backward>),
-}
-
-/// Returns a tensor with a node if gradients flow to one of the inputs, which are recorded with it.
-pub(crate) fn record<B: Backward>(
-    values: Candle,
-    inputs: &[&Raw],
-    backward: impl FnOnce() -> B,
-) -> Raw {
-    match are_tracked(inputs) {
-        true => operation(values, inputs, Box::new(backward())),
-        false => values.into(),
-    }
-}
-
-/// Returns whether gradients will flow through an output of these inputs.
-pub(crate) fn are_tracked(inputs: &[&Raw]) -> bool {
-    is_grad_enabled() && inputs.iter().any(|input| input.track_op())
-}
-
-/// Does the part of [`record`] that is not generic, so that it is compiled only once.
-fn operation(values: Candle, inputs: &[&Raw], backward: Box<dyn Backward>) -> Raw {
-    let keeps = backward.keeps();
-    let input = |(i, x): (usize, &&Raw)| Input {
-        node: x.node().cloned(),
-        values: (i < 3 && keeps[i]).then(|| x.values().clone()),
-    };
-    let inputs = inputs.iter().enumerate().map(input).collect();
-    let output = backward.needs_output().then(|| values.clone());
-    let rule = Rule::Operation(backward);
-    Node::new(Key::new(), &values, inputs, rule, output).into_tensor(values)
-}
 
 /// The gradients of the leaves, and of the tensors whose gradients are kept.
 pub(crate) type Gradients = HashMap<Key, Raw>;
@@ -123,7 +66,7 @@ pub(crate) fn gradients(loss: &Raw, of_loss: Raw, options: &Options) -> Result<G
         )
         .into());
     };
-    with_recording(options.with_graph, || walk(root, of_loss, options))
+    with_recording(options.with_graph, || walk(&root, of_loss, options))
 }
 
 fn walk(root: &Arc<Node>, of_loss: Raw, options: &Options) -> Result<Gradients> {
@@ -132,7 +75,7 @@ fn walk(root: &Arc<Node>, of_loss: Raw, options: &Options) -> Result<Gradients> 
     let by_view = |node: &Arc<Node>| matches!(node.rule, Rule::View(..));
     let is_kept =
         |node: &Arc<Node>| node.is_retained.load(Relaxed) || options.wanted.contains(&node.key);
-    let pass = Pass {
+    let pass = Walk {
         sums: RefCell::default(),
         leaves: RefCell::default(),
         with_graph: options.with_graph,
@@ -163,10 +106,6 @@ fn walk(root: &Arc<Node>, of_loss: Raw, options: &Options) -> Result<Gradients> 
     Ok(kept)
 }
 
-fn address(node: &Arc<Node>) -> usize {
-    Arc::as_ptr(node).addr()
-}
-
 /// Returns the nodes between the loss and the leaves, each before those of its inputs.
 fn sorted(root: &Arc<Node>, ends: &HashSet<Key>) -> Vec<Arc<Node>> {
     let mut order = vec![];
@@ -191,8 +130,23 @@ fn sorted(root: &Arc<Node>, ends: &HashSet<Key>) -> Vec<Arc<Node>> {
     order
 }
 
+/// Returns an error if a variable from which `loss` is computed has changed after this time.
+pub(crate) fn check_unchanged(loss: &Raw, since: u64) -> Result<()> {
+    let Some(root) = loss.node() else {
+        return Ok(());
+    };
+    for node in sorted(&root, &HashSet::new()) {
+        if let Rule::Leaf(version) = &node.rule
+            && version.has_changed(since)
+        {
+            return Err(changed_variable(&node, version));
+        }
+    }
+    Ok(())
+}
+
 /// A backward pass.
-pub(crate) struct Pass {
+struct Walk {
     /// The sums of the gradients so far, by the address of the node.
     sums: RefCell<HashMap<usize, Sum>>,
     leaves: RefCell<HashMap<Key, Sum>>,
@@ -201,7 +155,7 @@ pub(crate) struct Pass {
     shortcuts: bool,
 }
 
-impl Pass {
+impl Walk {
     /// Adds a gradient to the others of a node; with a place, the gradient of a view of it.
     fn add(&self, node: &Arc<Node>, gradient: Raw, place: Option<&Place>) -> Result<()> {
         let before = self.sums.borrow_mut().remove(&address(node));
@@ -210,20 +164,12 @@ impl Pass {
         Ok(())
     }
 
-    /// Adds a gradient to the others of a leaf.
-    pub(crate) fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()> {
-        let before = self.leaves.borrow_mut().remove(&key);
-        let sum = Sum::add(before, gradient, None, self.with_graph)?;
-        self.leaves.borrow_mut().insert(key, sum);
-        Ok(())
-    }
-
     /// Passes the gradient of a node on to its inputs.
     fn apply(&self, node: &Arc<Node>, gradient: Raw) -> Result<()> {
         match &node.rule {
             Rule::Leaf(_) => self.add_to_leaf(node.key, gradient),
-            Rule::View(_, Some(place)) if self.shortcuts => {
-                self.add(&place.base, gradient, Some(place))
+            Rule::View(_, Some(base)) if self.shortcuts => {
+                self.add(&base.node, gradient, Some(&base.place))
             }
             Rule::View(view, _) => match node.input(0) {
                 Some(input) => self.add(input, view.backward(&gradient, &input.shape)?, None),
@@ -253,18 +199,15 @@ impl Pass {
         backward: &dyn Backward,
         gradient: &Raw,
     ) -> Result<Downstream> {
-        let with_node = |node: Option<&Arc<Node>>| node.filter(|_| self.with_graph).cloned();
+        let history = |node: Option<&Arc<Node>>| {
+            let node = node.filter(|_| self.with_graph)?;
+            Some(node.clone() as History)
+        };
         let input = |i: usize| {
             let input = node.inputs.get(i)?;
-            Some(Raw::of(
-                input.values.clone()?,
-                with_node(input.node.as_ref()),
-            ))
+            Some(Raw::of(input.values.clone()?, history(input.node.as_ref())))
         };
-        let output = node
-            .output
-            .clone()
-            .map(|y| Raw::of(y, with_node(Some(node))));
+        let output = node.output.clone().map(|y| Raw::of(y, history(Some(node))));
         let upstream = Upstream {
             gradient,
             wanted: node.wanted(),
@@ -277,4 +220,53 @@ impl Pass {
             false => backward.backward(&upstream),
         }
     }
+}
+
+impl Pass for Walk {
+    fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()> {
+        let before = self.leaves.borrow_mut().remove(&key);
+        let sum = Sum::add(before, gradient, None, self.with_graph)?;
+        self.leaves.borrow_mut().insert(key, sum);
+        Ok(())
+    }
+
+    fn of_composed(&self, upstream: &Upstream<'_>, compute: &Compute<'_>) -> Result<Downstream> {
+        let mut inputs = vec![];
+        for (input, wanted) in upstream.inputs.iter().zip(upstream.wanted) {
+            // The walk from the output ends at these nodes, whose graphs go on to what computed the inputs.
+            inputs.extend(match input {
+                Some(input) if wanted => Some(end(input)),
+                input => input.as_ref().map(Raw::detach),
+            });
+        }
+        let output = compute(&inputs)?;
+        let keys: Vec<_> = inputs.iter().map(|x| x.key()).collect();
+        let options = Options {
+            with_graph: true,
+            ends: keys.iter().flatten().copied().collect(),
+            ..Options::default()
+        };
+        let mut found = gradients(&output, upstream.gradient.clone(), &options)?;
+        let mut of_inputs = [None, None, None];
+        for ((of_input, key), input) in of_inputs.iter_mut().zip(keys).zip(&inputs) {
+            if let Some(key) = key {
+                *of_input = match found.remove(&key) {
+                    Some(gradient) => Some(gradient),
+                    None => Some(input.zeros_like()?),
+                };
+            }
+        }
+        Ok(of_inputs)
+    }
+}
+
+/// Returns a tensor with a node of its own.
+fn end(input: &Raw) -> Raw {
+    let values = input.values().detach();
+    let input = Input {
+        node: input.node(),
+        values: None,
+    };
+    let rule = Rule::View(View::Reshape, None);
+    Node::new(Key::new(), &values, vec![input], rule, None).into_tensor(values)
 }

@@ -1,9 +1,9 @@
 //! How much memory the graph of a tensor holds.
 
-use super::{Node, Rule, address};
-use crate::tensor::{Candle, Raw, storage_address};
-use candle_core::{CpuStorage, Storage};
-use std::collections::{HashMap, HashSet};
+use super::held::Held;
+use super::node::{Node, Rule, address};
+use crate::tensor::{Raw, storage_address};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The most nodes that are visited. A graph that is larger is counted in part, so that the answer comes soon.
@@ -26,11 +26,11 @@ pub(crate) fn graph_of(tensors: &[Raw]) -> Graph {
     let mut held = Held::default();
     let mut seen = HashSet::new();
     let roots = tensors.iter().filter(with_graph);
-    let mut open: Vec<&Arc<Node>> = roots.filter_map(Raw::node).collect();
+    let mut open: Vec<Arc<Node>> = roots.filter_map(Raw::node).collect();
     while seen.len() < MOST
         && let Some(node) = open.pop()
     {
-        if !seen.insert(address(node)) {
+        if !seen.insert(address(&node)) {
             continue;
         }
         for input in &node.inputs {
@@ -39,7 +39,7 @@ pub(crate) fn graph_of(tensors: &[Raw]) -> Graph {
                 Some(node) if node.is_variable() => {
                     own.extend(input.values.iter().map(storage_address))
                 }
-                node => open.extend(node),
+                node => open.extend(node.clone()),
             }
         }
         node.output.iter().for_each(|y| held.values(y));
@@ -56,50 +56,6 @@ pub(crate) fn graph_of(tensors: &[Raw]) -> Graph {
     }
 }
 
-/// The memory that operations hold.
-#[derive(Default)]
-pub(crate) struct Held {
-    /// The bytes of each storage, by its address.
-    storages: HashMap<usize, usize>,
-    /// The bytes outside of tensors.
-    bytes: usize,
-}
-
-impl Held {
-    /// Adds a tensor.
-    pub(crate) fn tensor(&mut self, x: &Raw) {
-        self.values(x.values());
-    }
-
-    /// Adds values that are not in a tensor.
-    pub(crate) fn slice<T>(&mut self, values: &[T]) {
-        self.bytes += size_of_val(values);
-    }
-
-    pub(super) fn values(&mut self, x: &Candle) {
-        let (storage, _) = x.storage_and_layout();
-        let count = match &*storage {
-            Storage::Cpu(values) => count_of(values),
-            _ => x.elem_count(),
-        };
-        let address = std::ptr::from_ref(&*storage).addr();
-        let size = self.storages.entry(address).or_default();
-        *size = (*size).max(count * x.dtype().size_in_bytes());
-    }
-}
-
-fn count_of(values: &CpuStorage) -> usize {
-    match values {
-        CpuStorage::U8(values) => values.len(),
-        CpuStorage::U32(values) => values.len(),
-        CpuStorage::I64(values) => values.len(),
-        CpuStorage::BF16(values) => values.len(),
-        CpuStorage::F16(values) => values.len(),
-        CpuStorage::F32(values) => values.len(),
-        CpuStorage::F64(values) => values.len(),
-        _ => 0,
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;
