@@ -211,7 +211,7 @@ impl Function for Elu {
         if x > T::ZERO {
             x
         } else {
-            x.exp_m1() * T::of(self.0)
+            x.exp_m1::<FUSED>() * T::of(self.0)
         }
     }
 
