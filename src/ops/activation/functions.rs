@@ -318,7 +318,7 @@ impl Function for Softplus {
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         let z = x * T::of(self.beta);
         let positive = if z <= T::ZERO { T::ZERO } else { z };
-        let smooth = (positive + (-z.abs()).exp::<FUSED>().ln_1p()) / T::of(self.beta);
+        let smooth = (positive + (-z.abs()).exp::<FUSED>().ln_1p::<FUSED>()) / T::of(self.beta);
         if z > T::of(self.threshold) { x } else { smooth }
     }
 

@@ -19,8 +19,8 @@ pub(in crate::ops) trait Element:
     fn exp<const FUSED: bool>(self) -> Self;
     /// Returns `eˣ - 1`, exact near 0; for `f32` in a form that the compiler can vectorise.
     fn exp_m1<const FUSED: bool>(self) -> Self;
-    /// Returns `ln(1 + x)`, exact near 0.
-    fn ln_1p(self) -> Self;
+    /// Returns `ln(1 + x)`, exact near 0; for `f32` in a form that the compiler can vectorise.
+    fn ln_1p<const FUSED: bool>(self) -> Self;
     fn abs(self) -> Self;
     fn tanh<const FUSED: bool>(self) -> Self;
     /// Returns the natural logarithm; for `f32` in a form that the compiler can vectorise.
@@ -73,7 +73,6 @@ macro_rules! common {
 
         common! {
             @ $float
-            ln_1p ln_1p Self;
             abs abs Self;
             sqrt sqrt Self;
             floor floor Self;
@@ -142,6 +141,15 @@ impl Element for f32 {
         let far = 1.0 - 2.0 / (Element::exp::<FUSED>(2.0 * self.abs()) + 1.0);
         let far = if self < 0.0 { -far } else { far };
         if self.abs() < 0.625 { near } else { far }
+    }
+
+    /// Adds what the sum `1 + x` lost when it was rounded.
+    #[inline(always)]
+    fn ln_1p<const FUSED: bool>(self) -> f32 {
+        let sum = 1.0 + self;
+        let lost = (self - (sum - 1.0)) / sum;
+        // It is not a number where the sum is 0, infinite or not a number.
+        Element::ln::<FUSED>(sum) + if f32::is_nan(lost) { 0.0 } else { lost }
     }
 
     /// Adds the logarithm of the power of two and a polynomial of the mantissa between √½ and √2, exact to 2 units
@@ -358,6 +366,10 @@ impl Element for f64 {
 
     fn tanh<const FUSED: bool>(self) -> f64 {
         f64::tanh(self)
+    }
+
+    fn ln_1p<const FUSED: bool>(self) -> f64 {
+        f64::ln_1p(self)
     }
 
     fn ln<const FUSED: bool>(self) -> f64 {
