@@ -47,7 +47,7 @@ class Nerf(nn.Module):
     def forward(self, x):
         position, direction = encoded(x[:, :3], 10), encoded(x[:, 3:], 4)
         h = self.second(torch.cat([self.first(position), position], -1))
-        density = self.density(h).relu().view(-1, SAMPLES)
+        density = F.softplus(self.density(h)).view(-1, SAMPLES)
         color = self.color(torch.cat([self.features(h), direction], -1)).view(-1, SAMPLES, 3)
         alpha = 1 - (-density * (4 / SAMPLES)).exp()
         passed = (1 - alpha + 1e-10).cumprod(1)

@@ -76,7 +76,8 @@ impl Layer for Nerf {
         let direction = encoded(&x.i((.., 3..)), 4); // (points, 27)
         let h = self.first.forward(&position);
         let h = self.second.forward(&cat(&[&h, &position], -1));
-        let density = self.density.forward(&h).relu().reshape(((), SAMPLES)); // (rays, samples)
+        let density = softplus(&self.density.forward(&h), 1.0, 20.0);
+        let density = density.reshape(((), SAMPLES)); // (rays, samples)
         let features = self.features.forward(&h);
         let color = self.color.forward(&cat(&[features, direction], -1));
         let color = color.reshape(((), SAMPLES, 3));
