@@ -23,9 +23,12 @@ CASES = [
     # No kernel was tuned for these before they were first measured.
     ("rnn", 32), ("inception", 32), ("squeezenet", 32), ("conv-autoencoder", 64), ("point-net", 16), ("audio", 32), ("deep", 128),
     ("segmentation", 16), ("pooling-attention", 64), ("experts", 64),
+    ("gat", 1000), ("mamba", 8), ("perceiver", 8), ("kan", 256), ("simclr", 32), ("swin", 32), ("efficient-net", 16),
+    ("pinn", 256), ("nerf", 4096), ("lstm-dropout", 20), ("bert", 16), ("bigram", 1024), ("tcn", 16), ("unet-96", 1),
+    ("diffusion", 8), ("odd-sizes", 16),
 ]  # fmt: skip
 # Those whose output is the loss.
-ONLY_TRAINED = {"epoch", "vae", "dcgan", "skip-gram"}
+ONLY_TRAINED = {"epoch", "vae", "dcgan", "skip-gram", "simclr", "pinn", "nerf", "bert", "unet-96", "diffusion"}
 OF_CANDLE = {"mlp", "mlp-norm", "lenet", "lenet-relu", "cifar", "resnet"}
 # Small steps cost a GPU the start of each kernel; large ones show its speed.
 CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch in (32, 256)] + [

@@ -3,6 +3,7 @@
 use crate::Step;
 use crate::larger::{Gpt, Lstm, UNet, dense, depthwise, resnet18, vgg, wide_mlp};
 use crate::nets::{cifar, lenet, lenet_relu};
+use crate::papers;
 use crate::written::{self, Loss};
 use taper::prelude::*;
 
@@ -52,7 +53,8 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Step {
             Ok(())
         });
     }
-    let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model);
+    let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model)
+        || papers::input(model).is_some();
     let mut optimizer: Box<dyn Optimizer> = match adam {
         true => Box::new(AdamW::new(net.parameters(), 0.001)),
         false => Box::new(SGD::new(net.parameters(), rate)),

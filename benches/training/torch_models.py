@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import larger
+import papers
 import written
 
 
@@ -59,7 +60,7 @@ MODELS = {
     "resnet": ((64, 32, 32), 10, lambda: nn.Sequential(Residual(64), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))),
     **larger.MODELS,
 }
-WITH_ADAM = ("mlp-norm", "mlp-wide", "gpt-128", "gpt-256")
+WITH_ADAM = ("mlp-norm", "mlp-wide", "gpt-128", "gpt-256", *papers.MODELS)
 
 
 def epochs(batch, workers):

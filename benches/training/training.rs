@@ -10,6 +10,7 @@
 mod candle_models;
 mod larger;
 mod nets;
+mod papers;
 mod taper_models;
 mod written;
 

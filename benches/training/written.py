@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import papers
+
 conv = lambda inputs, outputs, size, stride=1, **options: nn.Conv2d(inputs, outputs, size, stride, **options)
 
 
@@ -404,4 +406,5 @@ MODELS = {
     "segmentation": ((3, 48, 48), None, segmentation),
     "pooling-attention": ((32, 64), None, lambda: nn.Sequential(PoolingAttention(), nn.Linear(64, 10))),
     "experts": ((128,), None, lambda: nn.Sequential(Experts(), nn.Linear(128, 10))),
+    **papers.MODELS,
 }  # fmt: skip

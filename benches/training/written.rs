@@ -5,6 +5,7 @@ mod sequences;
 mod unseen;
 mod vision;
 
+use crate::papers;
 use sequences::*;
 use taper::prelude::*;
 use vision::*;
@@ -44,7 +45,7 @@ pub(crate) fn input(model: &str) -> Option<Input> {
         "segmentation" => Values(&[3, 48, 48]),
         "pooling-attention" => Values(&[32, 64]),
         "experts" => Values(&[128]),
-        _ => return None,
+        _ => return papers::input(model),
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn net(model: &str) -> Sequential {
             256, 1024
         )))],
         "bottleneck" => seq![Bottleneck::new()],
+        _ if papers::input(model).is_some() => papers::net(model),
         _ => unseen::net(model),
     }
 }

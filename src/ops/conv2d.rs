@@ -19,6 +19,7 @@ mod device;
 mod finish;
 mod geometry;
 mod layout;
+mod narrow;
 mod patches;
 mod phases;
 mod transpose;

@@ -61,6 +61,21 @@ pub(super) fn positions(indices: &Raw) -> Result<Raw> {
     indices.detach().to_dtype(DType::I64)?.contiguous()
 }
 
+/// Returns the indices along a dimension if they were broadcast to the other dimensions of `x`, so that all places share
+/// them: whole rows can be read or added then, without a copy of the indices for each element.
+pub(super) fn shared_along(dim: usize, indices: &Raw, x: &Raw) -> Result<Option<Raw>> {
+    let others = { 0..x.rank() }.filter(|other| *other != dim);
+    let is_shared = others.clone().all(|i| {
+        let size = indices.dims()[i];
+        size == x.dims()[i] && (size == 1 || indices.stride()[i] == 0)
+    });
+    if !is_shared || !x.device().is_cpu() || indices.elem_count() == 0 {
+        return Ok(None);
+    }
+    let row = { others }.try_fold(indices.clone(), |row, i| row.narrow(i, 0, 1));
+    row?.flatten_all().map(Some)
+}
+
 /// Returns the rows that `look_up` finds for the indices in `0..count`, and a row of NaN for each of the
 /// others. A GPU needs this: after a kernel has met an index out of range, CUDA refuses all work until
 /// the program restarts.

@@ -15,7 +15,7 @@ pub(super) use index::{rows_at, selected};
 pub(super) use scatter::{replaced, written};
 
 use super::check;
-use super::lookup::{outside, positions};
+use super::lookup::{outside, positions, shared_along};
 use crate::error;
 use crate::tensor::Raw;
 use candle_core::Result;

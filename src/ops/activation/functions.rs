@@ -187,7 +187,7 @@ impl Function for Elu {
         if x > T::ZERO {
             x
         } else {
-            x.exp_m1() * T::of(self.0)
+            x.exp_m1::<FUSED>() * T::of(self.0)
         }
     }
 
@@ -277,7 +277,7 @@ impl Function for Softplus {
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         let z = x * T::of(self.beta);
         let positive = if z <= T::ZERO { T::ZERO } else { z };
-        let smooth = (positive + (-z.abs()).exp::<FUSED>().ln_1p()) / T::of(self.beta);
+        let smooth = (positive + (-z.abs()).exp::<FUSED>().ln_1p::<FUSED>()) / T::of(self.beta);
         if z > T::of(self.threshold) { x } else { smooth }
     }
 

@@ -7,6 +7,7 @@ use super::depthwise;
 use super::finish::Finish;
 use super::geometry::Geometry;
 use super::layout::{RowLayout, Run};
+use super::narrow;
 use super::patches::Patches;
 use super::winograd;
 use crate::ops::engine::scratch::with_scratch;
@@ -53,6 +54,9 @@ fn convolve_directly<T: Element>(
 ) -> Vec<T> {
     if depthwise::suits(geometry) {
         return depthwise::convolve(geometry, x, weight, finish);
+    }
+    if narrow::suits(geometry) {
+        return narrow::convolve(geometry, x, weight, finish);
     }
     if Patches::<T>::suit(geometry) {
         return Patches::convolve(geometry, x, weight, finish);

@@ -46,6 +46,33 @@ fn the_kernel_agrees_with_candle() {
     });
 }
 
+/// Channels of so few pixels are computed as one vector of outputs.
+#[test]
+fn small_channels_apart_agree_with_candle() {
+    compare("conv2d with small channels", 60, |case| {
+        let (channels, batch) = (case.one_of(&[1, 5, 40]), case.between(1, 5));
+        let (height, width) = (case.between(1, 6), case.between(1, 6));
+        let kernel = case.one_of(&[1, 2, 3, 5]);
+        let spec = Conv2dSpec::new()
+            .stride(case.one_of(&[1, 2, 3]))
+            .padding(kernel / 2)
+            .dilation(case.one_of(&[1, 1, 2]))
+            .groups(channels);
+        let extent = spec.extent([kernel, kernel]);
+        if height + kernel / 2 * 2 < extent[0] || width + kernel / 2 * 2 < extent[1] {
+            return None;
+        }
+        let inputs = vec![
+            case.input(randn((batch, channels, height, width))),
+            case.input(rand((channels, 1, kernel, kernel))),
+            case.input(randn(channels)),
+        ];
+        let kernel = move |x: &[Raw]| conv2d_as(&"", &x[0], &x[1], x.get(2), spec);
+        let candle = move |x: &[Raw]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}
+
 /// With this number of channels, a product of matrices is summed in several parts.
 #[test]
 fn many_channels_agree_with_candle() {

@@ -20,6 +20,8 @@ use method::{Images, Method};
 
 /// The largest number of partial sums. Their number depends on the shapes alone.
 const PARTS: usize = 16;
+/// The fewest positions of a partial sum if there are groups enough for all cores.
+const FEWEST_POSITIONS: usize = 1 << 10;
 /// The most elements of all partial sums together.
 const PARTS_ELEMENTS: usize = 1 << 22;
 /// The number of sums for which one task adds the parts.
@@ -115,7 +117,13 @@ fn sum_parts<T: Element>(
 ) -> (Vec<T>, Vec<T>) {
     let chunks = geometry.batch * method.layout().chunks;
     let most = (PARTS_ELEMENTS / method.elements()).max(2);
-    let count = chunks.min(PARTS).min(most);
+    let parts = match geometry.groups >= PARTS {
+        true => {
+            (geometry.batch * geometry.to.height * geometry.to.width).div_ceil(FEWEST_POSITIONS)
+        }
+        false => PARTS,
+    };
+    let count = chunks.min(PARTS).min(parts).min(most);
     let parts: Vec<Vec<T>> = map_tasks(geometry.groups * count, |task| {
         let (group, part) = (task / count, task % count);
         let range = part * chunks / count..(part + 1) * chunks / count;
@@ -135,13 +143,20 @@ fn sum_parts<T: Element>(
     });
     let (mut weights, mut bias) = (Vec::new(), Vec::new());
     for parts in parts.chunks_exact(count) {
-        // SAFETY: each chunk is initialised by its sums.
-        let sums = unsafe {
-            vec_by_chunks(method.elements(), PIECE, |first, sums| {
-                let piece = |part: &Vec<T>| part[first..first + sums.len()].to_vec();
-                let piece = add_pairwise(parts.iter().map(piece)).unwrap_or_default();
-                sums.write_copy_of_slice(&piece);
-            })
+        let added;
+        let sums = match parts {
+            [only] => only,
+            _ => {
+                // SAFETY: each chunk is initialised by its sums.
+                added = unsafe {
+                    vec_by_chunks(method.elements(), PIECE, |first, sums| {
+                        let piece = |part: &Vec<T>| part[first..first + sums.len()].to_vec();
+                        let piece = add_pairwise(parts.iter().map(piece)).unwrap_or_default();
+                        sums.write_copy_of_slice(&piece);
+                    })
+                };
+                &added
+            }
         };
         let (of_weights, of_bias) = sums.split_at(sums.len() - geometry.to.channels);
         method.unpack(of_weights, &mut weights);

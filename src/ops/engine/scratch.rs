@@ -1,9 +1,8 @@
 //! Temporary memory that each thread keeps for reuse.
 
 use super::simd::Element;
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Buffers with more elements than this are freed after their use.
 const LARGEST_KEPT: usize = 1 << 22;
@@ -13,9 +12,9 @@ const LARGEST_KEPT: usize = 1 << 22;
 const CACHE_LINE: usize = 64;
 
 thread_local! {
-    /// The unused buffers of this thread, by element type. Ambient, because they outlive the call
-    /// of a kernel: the threads are Candle's pool, which has no place for a kernel's data.
-    static FREE: RefCell<HashMap<TypeId, Vec<Box<dyn Any>>>> = RefCell::default();
+    /// The unused buffers of this thread: for each element type a vector of vectors. Ambient, because they outlive the
+    /// call of a kernel: the threads are Candle's pool, which has no place for a kernel's data.
+    static FREE: RefCell<Vec<Box<dyn Any>>> = RefCell::default();
 }
 
 /// Calls `work` with `count` elements that begin at a cache line. Their values are unspecified:
@@ -33,10 +32,7 @@ pub(in crate::ops) fn with_scratch<T: Element, R>(
 
 /// Returns a buffer in which `count` elements begin at a cache line.
 fn take<T: Element>(count: usize) -> Vec<T> {
-    let id = TypeId::of::<T>();
-    let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
-    let kept = free.and_then(|any| any.downcast::<Vec<T>>().ok());
-    let mut buffer = kept.map_or_else(Vec::new, |buffer| *buffer);
+    let mut buffer = with_free(|free: &mut Vec<Vec<T>>| free.pop().unwrap_or_default());
     if buffer.len() < count + CACHE_LINE {
         buffer.resize(count + CACHE_LINE, T::ZERO);
     }
@@ -45,7 +41,18 @@ fn take<T: Element>(count: usize) -> Vec<T> {
 
 fn give_back<T: Element>(buffer: Vec<T>) {
     if buffer.len() <= LARGEST_KEPT {
-        let id = TypeId::of::<T>();
-        FREE.with_borrow_mut(|free| free.entry(id).or_default().push(Box::new(buffer)));
+        with_free(|free| free.push(buffer));
     }
+}
+
+/// Calls `work` with the unused buffers of an element type. There are so few types that a search is faster than a hash.
+fn with_free<T: Element, R>(work: impl FnOnce(&mut Vec<Vec<T>>) -> R) -> R {
+    FREE.with_borrow_mut(|free| {
+        let found = free.iter().position(|any| any.is::<Vec<Vec<T>>>());
+        let at = found.unwrap_or_else(|| {
+            free.push(Box::new(Vec::<Vec<T>>::new()));
+            free.len() - 1
+        });
+        work(free[at].downcast_mut().expect("found by its type"))
+    })
 }

@@ -168,7 +168,7 @@ impl ElementLoss for Binary {
     #[inline(always)]
     fn value<T: Element>(self, x: T, y: T) -> T {
         let off = if x < T::ZERO { -y } else { T::ONE - y };
-        let tail = (-x.abs()).exp::<false>().ln_1p();
+        let tail = (-x.abs()).exp::<false>().ln_1p::<false>();
         if off == T::ZERO { tail } else { x * off + tail }
     }
 

@@ -132,7 +132,8 @@ impl ElementLoss for Probability {
 #[inline(always)]
 fn logarithms<T: Element>(x: T) -> [T; 2] {
     let least = T::of(-100.0);
-    [Element::ln::<false>(x), (-x).ln_1p()].map(|log| if log < least { least } else { log })
+    [Element::ln::<false>(x), (-x).ln_1p::<false>()]
+        .map(|log| if log < least { least } else { log })
 }
 
 #[cfg(test)]

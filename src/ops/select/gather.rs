@@ -1,6 +1,7 @@
 //! An element of a dimension for each index.
 
-use super::{CHUNK, check_range, check_type, positions};
+use super::index::selected;
+use super::{CHUNK, check_range, check_type, positions, shared_along};
 use crate::error;
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::Runs;
@@ -59,6 +60,10 @@ fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
             "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)",
         )
         .into());
+    }
+    if let Some(row) = shared_along(dim, indices, x)? {
+        check_range("gather", x, &row, dim)?;
+        return selected(x, &row, dim.into());
     }
     if is_half(x) && are_tracked(&[x]) && x.device().is_cpu() {
         return in_single([x], |[x]| gathered(&x, indices, dim.into()));

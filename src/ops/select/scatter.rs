@@ -2,7 +2,7 @@
 
 use super::gather::added;
 use super::index::added_parts;
-use super::{check_indices, check_range, check_type, positions};
+use super::{check_indices, check_range, check_type, positions, shared_along};
 use crate::error::{self, composed};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::strided::in_order_of;
@@ -90,11 +90,20 @@ fn scatter_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tens
             return Ok(scatter_add(&vector(x), &vector(indices), &vector(values), dim).reshape(()));
         }
         let (values, dim) = fitting("scatter_add", x, indices, values, dim)?;
-        check_range("scatter_add", x.raw(), indices.raw(), dim)?;
+        let row = shared_along(dim, indices.raw(), x.raw())?;
+        check_range(
+            "scatter_add",
+            x.raw(),
+            row.as_ref().unwrap_or(indices.raw()),
+            dim,
+        )?;
         if indices.elem_count() == 0 {
             return Ok(x.clone());
         }
-        let sums = added(values.raw(), indices.raw(), x.dims(), dim)?;
+        let sums = match row {
+            Some(row) => added_parts(values.raw(), &row, x.dims(), dim)?,
+            None => added(values.raw(), indices.raw(), x.dims(), dim)?,
+        };
         Ok(x + Tensor::from_raw(sums))
     })
 }

@@ -5,7 +5,7 @@ use crate::ops::broadcast::broadcast_shape;
 use crate::ops::tape::foreign;
 use crate::ops::testing::{compare, variable};
 use crate::ops::{embedding, flip, gather, index_select, where_cond};
-use crate::tensor::{Tensor, arange, ones, rand, randint, randn, tensor, zeros};
+use crate::tensor::{Tensor, arange, linspace, ones, rand, randint, randn, tensor, zeros};
 use candle_core::DType;
 
 /// Returns a random shape, and one in which some dimensions are 1 or missing.
@@ -187,6 +187,37 @@ fn sums_at_indices_agree_with_candle() {
             };
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
+    }
+}
+
+/// An index that was broadcast is read once for each row, with the same results as a copy for each element.
+#[test]
+fn broadcast_indices_choose_rows() {
+    for dim in 0..3 {
+        let (x, y) = (variable(&randn((4, 5, 6))), variable(&randn((4, 5, 6))));
+        let count = x.dim(dim);
+        let row = randint(0, count as i64, count);
+        let mut shape = [1, 1, 1];
+        shape[dim] = count;
+        let each = row.reshape(&shape[..]).broadcast_as((4, 5, 6));
+        let computed = |each: &Tensor| {
+            let found = [x.gather(each, dim), x.scatter_add(each, &y, dim)];
+            let weights = linspace(0.0, 1.0, 120).reshape((4, 5, 6));
+            let loss = (&found[0] * &weights).sum_all() + (&found[1] * &weights).sqr().sum_all();
+            let gradients = loss.backward();
+            let all = [&found[0], &found[1], &gradients.of(&x), &gradients.of(&y)];
+            all.map(|x| x.to_vec::<f32>())
+        };
+        let copied = Tensor::from_vec(each.to_vec::<i64>(), (4, 5, 6));
+        assert_eq!(computed(&each), computed(&copied), "dimension {dim}");
+        let wrong = (row + count).reshape(&shape[..]).broadcast_as((4, 5, 6));
+        for name in ["gather", "scatter_add"] {
+            let message = attempt(|| match name {
+                "gather" => x.gather(&wrong, dim),
+                _ => x.scatter_add(&wrong, &y, dim),
+            });
+            assert!(message.unwrap_err().to_string().starts_with(name));
+        }
     }
 }
 

@@ -17,10 +17,10 @@ pub(in crate::ops) trait Element:
     fn multiply_add<const FUSED: bool>(self, factor: Self, addend: Self) -> Self;
     /// Returns `eˣ`; for `f32` in a form that the compiler can vectorise.
     fn exp<const FUSED: bool>(self) -> Self;
-    /// Returns `eˣ - 1`, exact near 0.
-    fn exp_m1(self) -> Self;
-    /// Returns `ln(1 + x)`, exact near 0.
-    fn ln_1p(self) -> Self;
+    /// Returns `eˣ - 1`, exact near 0; for `f32` in a form that the compiler can vectorise.
+    fn exp_m1<const FUSED: bool>(self) -> Self;
+    /// Returns `ln(1 + x)`, exact near 0; for `f32` in a form that the compiler can vectorise.
+    fn ln_1p<const FUSED: bool>(self) -> Self;
     fn abs(self) -> Self;
     fn tanh<const FUSED: bool>(self) -> Self;
     /// Returns the natural logarithm; for `f32` in a form that the compiler can vectorise.
@@ -73,8 +73,6 @@ macro_rules! common {
 
         common! {
             @ $float
-            exp_m1 exp_m1 Self;
-            ln_1p ln_1p Self;
             abs abs Self;
             sqrt sqrt Self;
             floor floor Self;
@@ -92,31 +90,42 @@ macro_rules! common {
     };
 }
 
+/// Returns `r` and half of 2ⁿ such that `eˣ` is `(1 + r) · 2ⁿ`: a polynomial, exact to 2 units in the last place. From
+/// Cephes. It is half, because 2¹²⁸ is out of f32's range where `eˣ` may be in it.
+#[inline(always)]
+fn exp_parts<const FUSED: bool>(x: f32) -> (f32, f32) {
+    // Above this range the result is infinite; below, it is subnormal and set to 0.
+    let x = if x > 88.8 { 88.8 } else { x };
+    let x = if x < -87.3 { -87.3 } else { x };
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = x.multiply_add::<FUSED>(std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = n.multiply_add::<FUSED>(-0.693_359_4, x);
+    let r = n.multiply_add::<FUSED>(2.121_944_4e-4, r);
+    let mut p = 1.987_569_1e-4;
+    p = p.multiply_add::<FUSED>(r, 1.398_199_9e-3);
+    p = p.multiply_add::<FUSED>(r, 8.333_452e-3);
+    p = p.multiply_add::<FUSED>(r, 4.166_579_6e-2);
+    p = p.multiply_add::<FUSED>(r, 1.666_666_5e-1);
+    p = p.multiply_add::<FUSED>(r, 0.5);
+    let half_power = f32::from_bits((((shifted.to_bits() as i32) << 23) + (126 << 23)) as u32);
+    ((p * r).multiply_add::<FUSED>(r, r), half_power)
+}
+
 impl Element for f32 {
     common!(f32, F32);
 
-    /// Computes a power of two times a polynomial, exact to 2 units in the last place. From Cephes.
     #[inline(always)]
     fn exp<const FUSED: bool>(self) -> f32 {
-        // Above this range the result is infinite; below, it is subnormal and set to 0.
-        let x = if self > 88.8 { 88.8 } else { self };
-        let x = if x < -87.3 { -87.3 } else { x };
-        const ROUND: f32 = 12_582_912.0;
-        let shifted = x.multiply_add::<FUSED>(std::f32::consts::LOG2_E, ROUND);
-        let n = shifted - ROUND;
-        let r = n.multiply_add::<FUSED>(-0.693_359_4, x);
-        let r = n.multiply_add::<FUSED>(2.121_944_4e-4, r);
-        let mut p = 1.987_569_1e-4;
-        p = p.multiply_add::<FUSED>(r, 1.398_199_9e-3);
-        p = p.multiply_add::<FUSED>(r, 8.333_452e-3);
-        p = p.multiply_add::<FUSED>(r, 4.166_579_6e-2);
-        p = p.multiply_add::<FUSED>(r, 1.666_666_5e-1);
-        p = p.multiply_add::<FUSED>(r, 0.5);
-        let e = (p * r).multiply_add::<FUSED>(r, r) + 1.0;
-        // `power` is half of 2ⁿ, because 2¹²⁸ is out of f32's range where e · 2¹²⁸ may be in it.
-        let power = f32::from_bits((((shifted.to_bits() as i32) << 23) + (126 << 23)) as u32);
-        let value = e * power * 2.0;
+        let (rest, half_power) = exp_parts::<FUSED>(self);
+        let value = (rest + 1.0) * half_power * 2.0;
         if self < -87.3 { 0.0 } else { value }
+    }
+
+    #[inline(always)]
+    fn exp_m1<const FUSED: bool>(self) -> f32 {
+        let (rest, half_power) = exp_parts::<FUSED>(self);
+        rest.multiply_add::<FUSED>(half_power, half_power - 0.5) * 2.0
     }
 
     /// Computes a polynomial near 0, where the formula with `exp` loses digits. From Cephes.
@@ -132,6 +141,15 @@ impl Element for f32 {
         let far = 1.0 - 2.0 / (Element::exp::<FUSED>(2.0 * self.abs()) + 1.0);
         let far = if self < 0.0 { -far } else { far };
         if self.abs() < 0.625 { near } else { far }
+    }
+
+    /// Adds what the sum `1 + x` lost when it was rounded.
+    #[inline(always)]
+    fn ln_1p<const FUSED: bool>(self) -> f32 {
+        let sum = 1.0 + self;
+        let lost = (self - (sum - 1.0)) / sum;
+        // It is not a number where the sum is 0, infinite or not a number.
+        Element::ln::<FUSED>(sum) + if f32::is_nan(lost) { 0.0 } else { lost }
     }
 
     /// Adds the logarithm of the power of two and a polynomial of the mantissa between √½ and √2, exact to 2 units
@@ -342,8 +360,16 @@ impl Element for f64 {
         f64::exp(self)
     }
 
+    fn exp_m1<const FUSED: bool>(self) -> f64 {
+        f64::exp_m1(self)
+    }
+
     fn tanh<const FUSED: bool>(self) -> f64 {
         f64::tanh(self)
+    }
+
+    fn ln_1p<const FUSED: bool>(self) -> f64 {
+        f64::ln_1p(self)
     }
 
     fn ln<const FUSED: bool>(self) -> f64 {

@@ -17,6 +17,12 @@ fn check_functions<const FUSED: bool>() {
             off <= want * 3e-7 + 2e-38 || got.is_infinite() && want > f64::from(f32::MAX),
             "exp({x}) is {want}, not {got}"
         );
+        let (got, want) = (Element::exp_m1::<FUSED>(x), f64::from(x).exp_m1());
+        let off = (f64::from(got) - want).abs();
+        assert!(
+            off <= want.abs() * 4e-7 || got.is_infinite() && want > f64::from(f32::MAX),
+            "exp({x}) - 1 is {want}, not {got}"
+        );
         let (got, want) = (Element::tanh::<FUSED>(x), f64::from(x).tanh());
         let off = (f64::from(got) - want).abs();
         assert!(off <= want.abs() * 3e-7, "tanh({x}) is {want}, not {got}");
@@ -33,6 +39,14 @@ fn check_functions<const FUSED: bool>() {
         let (got, want) = (Element::ln::<FUSED>(x), f64::from(x).ln());
         let off = (f64::from(got) - want).abs();
         assert!(off <= want.abs() * 2.4e-7, "ln({x}) is {want}, not {got}");
+        for x in [x, -x].into_iter().filter(|x| *x > -1.0) {
+            let (got, want) = (Element::ln_1p::<FUSED>(x), f64::from(x).ln_1p());
+            let off = (f64::from(got) - want).abs();
+            assert!(
+                off <= want.abs() * 3e-7 + 2e-38,
+                "ln(1 + {x}) is {want}, not {got}"
+            );
+        }
     }
     for i in (-200_000..200_000).step_by(step) {
         let x = i as f32 * 0.000_04;
@@ -67,6 +81,14 @@ fn check_functions<const FUSED: bool>() {
     assert!(cdf.is_nan() && density.is_nan());
     assert_eq!(Element::exp::<FUSED>(f32::NEG_INFINITY), 0.0);
     assert_eq!(Element::exp::<FUSED>(f32::INFINITY), f32::INFINITY);
+    assert_eq!(Element::ln_1p::<FUSED>(f32::INFINITY), f32::INFINITY);
+    assert_eq!(Element::ln_1p::<FUSED>(-1.0f32), f32::NEG_INFINITY);
+    assert!(
+        Element::ln_1p::<FUSED>(-2.0f32).is_nan() && Element::ln_1p::<FUSED>(f32::NAN).is_nan()
+    );
+    assert_eq!(Element::exp_m1::<FUSED>(f32::NEG_INFINITY), -1.0);
+    assert_eq!(Element::exp_m1::<FUSED>(f32::INFINITY), f32::INFINITY);
+    assert_eq!(Element::exp_m1::<FUSED>(1e-10f32), 1e-10);
     assert!(Element::exp::<FUSED>(f32::NAN).is_nan() && Element::tanh::<FUSED>(f32::NAN).is_nan());
     assert_eq!(Element::tanh::<FUSED>(f32::INFINITY), 1.0);
 }

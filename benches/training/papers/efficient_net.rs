@@ -1,0 +1,89 @@
+//! EfficientNet-B0 (Tan and Le, 2019).
+
+use taper::prelude::*;
+
+/// A convolution with a normalisation.
+fn conv(inputs: usize, outputs: usize, size: usize, stride: usize, groups: usize) -> Sequential {
+    let conv = Conv2d::new(inputs, outputs, size).stride(stride);
+    seq![
+        conv.padding(size / 2).groups(groups).bias(false),
+        BatchNorm2d::new(outputs)
+    ]
+}
+
+#[derive(Parameters)]
+struct SqueezeExcite(Sequential);
+
+impl SqueezeExcite {
+    fn new(channels: usize, squeezed: usize) -> Self {
+        SqueezeExcite(seq![
+            AdaptiveAvgPool2d::new(1),
+            Conv2d::new(channels, squeezed, 1),
+            SiLU,
+            Conv2d::new(squeezed, channels, 1),
+            Sigmoid
+        ])
+    }
+}
+
+impl Layer for SqueezeExcite {
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x * self.0.forward(x)
+    }
+}
+
+#[derive(Parameters)]
+struct MbConv {
+    body: Sequential,
+    same: bool,
+}
+
+impl MbConv {
+    fn new(inputs: usize, outputs: usize, size: usize, stride: usize, factor: usize) -> Self {
+        let wide = factor * inputs;
+        let mut body = seq![];
+        if factor > 1 {
+            body.push(conv(inputs, wide, 1, 1, 1));
+            body.push(SiLU);
+        }
+        body.push(conv(wide, wide, size, stride, wide));
+        body.push(SiLU);
+        body.push(SqueezeExcite::new(wide, inputs / 4));
+        body.push(conv(wide, outputs, 1, 1, 1));
+        let same = stride == 1 && inputs == outputs;
+        MbConv { body, same }
+    }
+}
+
+impl Layer for MbConv {
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let y = self.body.forward(x);
+        if self.same { x + y } else { y }
+    }
+}
+
+pub(super) fn efficient_net() -> Sequential {
+    let mut net = seq![conv(3, 32, 3, 2, 1), SiLU];
+    // The factor, the outputs, the number of blocks, the first stride, the size of the kernels.
+    let levels = [
+        (1, 16, 1, 1, 3),
+        (6, 24, 2, 2, 3),
+        (6, 40, 2, 2, 5),
+        (6, 80, 3, 2, 3),
+        (6, 112, 3, 1, 5),
+        (6, 192, 4, 2, 5),
+        (6, 320, 1, 1, 3),
+    ];
+    let mut inputs = 32;
+    for (factor, outputs, count, stride, size) in levels {
+        for i in 0..count {
+            let stride = if i == 0 { stride } else { 1 };
+            net.push(MbConv::new(inputs, outputs, size, stride, factor));
+            inputs = outputs;
+        }
+    }
+    net.push(conv(320, 1280, 1, 1, 1));
+    net.push(seq![SiLU, AdaptiveAvgPool2d::new(1), Flatten]);
+    net.push(seq![Dropout::new(0.2), Linear::new(1280, 10)]);
+    net
+}
