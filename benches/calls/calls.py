@@ -21,7 +21,7 @@ impl Module for Net { fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Tensor { mse
 """
 # The type that a call passes for `impl Trait`, by trait and arguments.
 GENERIC = {"Display": "&str", "Into<Axis>": "i32", "Into<Axes>": "(i32, i32)", "Into<Pair>": "usize", "Into<Triple>": "usize", "Into<OutputSize>": "usize", "Into<Option<f64>>": "f64", "Into<String>": "&str",
-    "Into<Operand>": "&Tensor", "AsRef<Path>": "&str", "AsRef<str>": "&str", "Number": "f64", "Into<Number>": "f64", "Into<Shape>": "(usize, usize)",
+    "Into<Operand>": "&Tensor", "AsRef<Path>": "&str", "AsRef<str>": "&str", "Number": "f64", "Into<Number>": "f64", "Into<Shape>": "(usize, usize)", "Into<Sizes>": "(usize, i32)", "Into<Integer>": "usize", "Into<Shifts>": "i32",
     "BatchData": "Batch", "WithDType": "f32", "Into<Vec<f64>>": "Vec<f64>", "Into<Vec<usize>>": "Vec<usize>",
     "DataModule": "Digits", "Dataset": "TensorDataset", "Outcome": "()", "Transform": "Normalize",
     "ShapeWithOneHole": "(usize, ())", "AsRef<Tensor>": "Tensor", "LrSchedule": "Schedule", "Sampler": "WeightedSampler",
@@ -72,6 +72,7 @@ CALLS = {
     "Tensor::to_vec2": ("a0: &Tensor", "a0.to_vec2::<f32>()"),
     "Tensor::to_vec3": ("a0: &Tensor", "a0.to_vec3::<f32>()"),
     "Tensor::apply": ("a0: &Tensor, a1: &taper::candle_nn::Linear", "a0.apply(a1)"),
+    "Tensor::chunks": ("a0: &Tensor", "a0.chunks::<3>(-1)"),
     "SummaryWriter::add_hparams": ("a0: &mut SummaryWriter", 'a0.add_hparams(&[("lr", 0.1)], &[("loss", 0.5)])'),
     "Step::batch": ("a0: &Step", "a0.batch::<Batch>()"),
     "ListDataset<Tensor, Batch>::new": ("a0: Vec<f32>", "ListDataset::new(a0, |_: &[&f32]| -> Result<Batch> { Err(Error::msg(1)) })"),

@@ -158,7 +158,7 @@ fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpe
     let x = padded_and_cropped(x, &weight, spec)?;
     let (stride, dilation) = (spec.stride, spec.dilation.height);
     let convolve = |stride: usize| {
-        foreign(&[&x, &weight], |x| {
+        foreign(&[&x, &weight], &mut |x| {
             x[0].conv2d(&x[1], 0, stride, dilation, spec.groups)
         })
     };

@@ -248,7 +248,7 @@ mod tests {
             let inputs = vec![case.input(a), case.input(b)];
             let kernel = |x: &[Raw]| matmul_as(&"", &x[0], &x[1]);
             let candle = |x: &[Raw]| {
-                foreign(&[&x[0].contiguous()?, &x[1].contiguous()?], |x| {
+                foreign(&[&x[0].contiguous()?, &x[1].contiguous()?], &mut |x| {
                     x[0].broadcast_matmul(&x[1])
                 })
             };

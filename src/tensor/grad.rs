@@ -2,6 +2,7 @@
 
 use super::context::{self, Field, Scope};
 use super::raw::{Key, Raw};
+use crate::erased::Erased;
 use crate::error::{OrRaise, explain};
 use crate::tensor::Tensor;
 use candle_core::Result;
@@ -54,17 +55,18 @@ pub fn is_grad_enabled() -> bool {
 /// let gradients = x.sqr().sum_all().backward();
 /// assert_eq!(gradients.of(&x).to_vec1::<f32>(), [2.0, 4.0]);
 /// ```
-pub struct GradStore(HashMap<Key, Tensor>);
+pub struct GradStore(Erased<HashMap<Key, Tensor>>);
 
 impl GradStore {
     /// Returns a store without gradients.
     pub(crate) fn empty() -> Self {
-        Self(HashMap::new())
+        Self(HashMap::new().into())
     }
 
     pub(crate) fn from_all(gradients: HashMap<Key, Raw>) -> Self {
         let gradients = gradients.into_iter();
-        Self(gradients.map(|(key, x)| (key, x.into())).collect())
+        let all: HashMap<Key, Tensor> = gradients.map(|(key, x)| (key, x.into())).collect();
+        Self(all.into())
     }
 
     /// Returns the gradient of a tensor, if the loss depends on it.
@@ -119,7 +121,7 @@ impl GradStore {
 impl From<GradStore> for candle_core::backprop::GradStore {
     fn from(gradients: GradStore) -> Self {
         let mut all = Self::default();
-        for (key, gradient) in gradients.0 {
+        for (key, gradient) in gradients.0.into_inner() {
             if let Key::Variable(id) = key {
                 all.insert_id(id, gradient.into());
             }

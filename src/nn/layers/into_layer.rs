@@ -55,7 +55,9 @@ struct Adapter<M> {
 impl<M: Parameters + ModuleT + Send + Sync + 'static> Layer for Adapter<M> {
     fn forward(&self, input: &Tensor) -> Tensor {
         let is_training = self.mode.is_training();
-        let y = tape::foreign(&[input.raw()], |x| self.layer.forward_t(&x[0], is_training));
+        let y = tape::foreign(&[input.raw()], &mut |x| {
+            self.layer.forward_t(&x[0], is_training)
+        });
         y.or_raise().into()
     }
 }

@@ -69,12 +69,12 @@ fn the_kernels_agree_with_candle() {
     let functions: [(&str, As, WithCandle); 9] = [
         ("relu", relu_as, relu_with_candle),
         ("sigmoid", sigmoid_as, |x| {
-            foreign(&[x], |x| candle_nn::ops::sigmoid(&x[0]))
+            foreign(&[x], &mut |x| candle_nn::ops::sigmoid(&x[0]))
         }),
         ("tanh", tanh_as, Raw::tanh),
         ("gelu", gelu_as, gelu_with_candle),
         ("gelu_tanh", gelu_tanh_as, gelu_tanh_with_candle),
-        ("silu", silu_as, |x| foreign(&[x], |x| x[0].silu())),
+        ("silu", silu_as, |x| foreign(&[x], &mut |x| x[0].silu())),
         ("hardswish", hardswish_as, hardswish_with_candle),
         ("mish", mish_as, mish_with_candle),
         (

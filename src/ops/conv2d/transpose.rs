@@ -131,7 +131,7 @@ fn with_candle(
     let (xs, weights) = (x.chunk(spec.groups, 1)?, weight.chunk(spec.groups, 0)?);
     let parts = xs.iter().zip(&weights).map(|(x, weight)| {
         let (x, weight) = (x.contiguous()?, weight.contiguous()?);
-        foreign(&[&x, &weight], |x| {
+        foreign(&[&x, &weight], &mut |x| {
             x[0].conv_transpose2d(&x[1], padding, added, stride, dilation)
         })
     });

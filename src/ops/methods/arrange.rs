@@ -92,8 +92,7 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn chunks<const N: usize>(&self, dim: impl Into<Axis>) -> [Tensor; N] {
-        let mut parts = equal_parts(self, N, dim.into()).into_iter();
-        std::array::from_fn(|_| parts.next().expect("as many as were asked for"))
+        as_array(equal_parts(self, N, dim.into()))
     }
 
     /// Returns the parts of a dimension that have these sizes, for a pattern.
@@ -110,8 +109,14 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn parts<const N: usize>(&self, sizes: [usize; N], dim: impl Into<Axis>) -> [Tensor; N] {
-        let mut parts = parts(self, &sizes, dim.into()).into_iter();
-        std::array::from_fn(|_| parts.next().expect("one for each size"))
+        as_array(parts(self, &sizes, dim.into()))
+    }
+}
+
+fn as_array<const N: usize>(parts: Vec<Tensor>) -> [Tensor; N] {
+    match parts.try_into() {
+        Ok(parts) => parts,
+        Err(_) => unreachable!("as many parts as were asked for"),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{self, OrRaise, raise};
 use crate::ops::contiguous::copied_in_order;
 use crate::ops::engine::autograd::has_kernel;
 use crate::tensor::{
-    Raw, Tensor, copied, moved, placed, rand, randn, storage_address, with_device,
+    Candle, Raw, Tensor, copied, moved, placed, rand, randn, storage_address, with_device,
 };
 use candle_core::{DType, Device, Result, WithDType};
 
@@ -98,7 +98,7 @@ impl Tensor {
         pub fn randn_like(&self) -> Tensor = with_device(self.device(), || randn(self.shape())).to_dtype(self.dtype());
         /// Applies one of Candle's modules.
         pub fn apply(&self, module: &impl candle_core::Module) -> Tensor =
-            crate::ops::tape::foreign(&[self.raw()], |x| module.forward(&x[0])).or_raise().into();
+            crate::ops::tape::foreign(&[self.raw()], &mut |x| module.forward(&x[0])).or_raise().into();
 
         /// Computes the gradients of a loss, a tensor with one element, as [`backward`](crate::ops::backward)
         /// does.
@@ -135,9 +135,8 @@ impl Tensor {
     #[track_caller]
     fn only_element<T: WithDType>(&self, dtype: DType) -> T {
         self.check_one_element();
-        let raw = self.raw();
-        let element = raw.reshape(()).and_then(|x| x.to_dtype(dtype)?.to_scalar());
-        element.or_raise()
+        let element = element(self.as_candle(), dtype);
+        element.and_then(|x| x.to_scalar()).or_raise()
     }
 
     #[track_caller]
@@ -207,11 +206,17 @@ fn copy(x: &Raw, device: &Device) -> Result<Raw> {
 }
 
 /// Returns a tensor that Candle can read: it reads views of no elements out of bounds.
-fn readable(x: &Raw) -> Result<Raw> {
+fn readable(x: &Raw) -> Result<Candle> {
     match x.elem_count() {
-        0 => Raw::zeros(x.shape(), x.dtype(), &Device::Cpu),
-        _ => Ok(x.clone()),
+        0 => Candle::zeros(x.shape(), x.dtype(), &Device::Cpu),
+        _ => Ok(x.values().clone()),
     }
+}
+
+/// Returns the only element as a scalar of this type.
+#[inline(never)]
+fn element(x: &Candle, dtype: DType) -> Result<Candle> {
+    x.reshape(())?.to_dtype(dtype)
 }
 
 /// Returns the values in this many lists of equal lengths.

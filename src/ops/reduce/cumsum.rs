@@ -51,7 +51,7 @@ fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {
         |x| {
             let last = x[0].rank() - 1;
             let lines = x[0].transpose(dim, last)?.contiguous()?;
-            foreign(&[&lines], |x| x[0].cumsum(last))?.transpose(dim, last)
+            foreign(&[&lines], &mut |x| x[0].cumsum(last))?.transpose(dim, last)
         },
     )
 }
@@ -176,7 +176,7 @@ mod tests {
             let kernel = move |x: &[Raw]| cumulative(&x[0], dim.into());
             let candle = move |x: &[Raw]| {
                 let lines = x[0].transpose(dim, 2)?.contiguous()?;
-                let sums = foreign(&[&lines], |x| x[0].cumsum(2))?;
+                let sums = foreign(&[&lines], &mut |x| x[0].cumsum(2))?;
                 sums.transpose(dim, 2)?.contiguous()
             };
             Some((inputs, Box::new(kernel), Box::new(candle)))

@@ -27,7 +27,7 @@ fn flipped(x: &Raw, dims: &Axes) -> Result<Raw> {
     let dims = dims.of(&"flip", x)?;
     match has_kernel(&[x]) && x.elem_count() > 0 && !dims.is_empty() {
         true => dispatch_dtype!(x, forward(x, &Rows::of(x.dims(), &dims))),
-        false => foreign(&[&x.contiguous()?], |x| x[0].flip(&dims)),
+        false => foreign(&[&x.contiguous()?], &mut |x| x[0].flip(&dims)),
     }
 }
 

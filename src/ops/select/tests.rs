@@ -83,7 +83,7 @@ fn the_kernels_of_indices_agree_with_candle() {
             };
             let candle = move |x: &[Raw]| match name {
                 "gather" => x[0].contiguous()?.gather(&raw, dim),
-                "flip" => foreign(&[&x[0].contiguous()?], |x| x[0].flip(&[0, dim.max(1)])),
+                "flip" => foreign(&[&x[0].contiguous()?], &mut |x| x[0].flip(&[0, dim.max(1)])),
                 _ => x[0].contiguous()?.index_select(&raw, dim),
             };
             Some((inputs, Box::new(kernel), Box::new(candle)))

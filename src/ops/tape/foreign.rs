@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Returns what `compute` computes from the inputs with Candle. Gradients flow to the inputs and to variables of Candle's.
 pub(crate) fn foreign(
     inputs: &[&Raw],
-    compute: impl FnOnce(&[Candle]) -> Result<Candle>,
+    compute: &mut dyn FnMut(&[Candle]) -> Result<Candle>,
 ) -> Result<Raw> {
     let leaf = |x: &&Raw| match are_tracked(&[x]) {
         true => Ok(Var::from_tensor(x.values())?.into_inner()),
