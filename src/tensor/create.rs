@@ -3,7 +3,7 @@
 use crate::device::explain_gpu;
 use crate::error::{self, OrRaise, raise};
 use crate::tensor::{Number, Raw, Tensor, check_size, default_device, moved};
-use candle_core::{DType, Device, NdArray, Result, Shape, WithDType};
+use candle_core::{DType, Device, NdArray, Result, Shape};
 
 /// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
 /// nesting.
@@ -111,13 +111,28 @@ pub fn full_with_dtype(shape: impl Into<Shape>, value: impl Into<Number>, dtype:
 ///
 /// assert_eq!(arange(0, 4).to_vec1::<i64>(), [0, 1, 2, 3]);
 /// assert_eq!(arange(0.5, 3.0).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
+/// assert_eq!(arange(1, vec![0; 3].len()).to_vec1::<i64>(), [1, 2]); // any type of integer
 /// ```
 #[inline]
 #[track_caller]
-pub fn arange<N: WithDType>(start: N, end: N) -> Tensor {
+pub fn arange(start: impl Into<Number>, end: impl Into<Number>) -> Tensor {
+    counted(start.into(), end.into())
+}
+
+#[track_caller]
+fn counted(start: Number, end: Number) -> Tensor {
     let count = distance(start.to_f64(), end.to_f64());
-    check_size("arange", &[count], size_of::<N>(), &Device::Cpu).or_raise();
-    converted(Raw::arange(start, end, &Device::Cpu))
+    check_size("arange", &[count], size_of::<i64>(), &Device::Cpu).or_raise();
+    let values = match (start, end) {
+        (Number::Int(start), Number::Int(_)) => {
+            Raw::from_iter((0..count as i64).map(|i| start + i), &Device::Cpu)
+        }
+        _ => {
+            let start = start.to_f64();
+            Raw::from_iter((0..count).map(|i| (start + i as f64) as f32), &Device::Cpu)
+        }
+    };
+    placed(values)
 }
 
 #[track_caller]
