@@ -24,7 +24,7 @@
 //!    the name of the caller: the public function, or the layer that calls it (`check`).
 //! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), it computes the output on all cores (`engine`).
 //!    Otherwise Candle's operations do (`operations`).
-//! 4. The output is recorded on the [tape](crate::ops::tape), with the rule for its gradient: a kernel as well, or
+//! 4. The output is recorded on the tape (`src/ops/tape.rs`), with the rule for its gradient: a kernel as well, or
 //!    operations.
 //!
 //! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
