@@ -40,11 +40,11 @@ pub(crate) fn input(model: &str) -> Option<Input> {
 pub(crate) fn net(model: &str) -> Sequential {
     match model {
         "gat" => seq![graphs::Gat::new()],
-        "mamba" => seq![scan::Mamba::new()],
+        "mamba" => scan::mamba(),
         "perceiver" => seq![perceiver::Perceiver::new()],
         "kan" => seq![kan::KanLayer::new(64, 64), kan::KanLayer::new(64, 10)],
         "simclr" => seq![simclr::SimClr::new()],
-        "swin" => seq![swin::Swin::new()],
+        "swin" => swin::swin(),
         "efficient-net" => efficient_net::efficient_net(),
         "pinn" => seq![fields::Pinn::new()],
         "nerf" => seq![fields::Nerf::new()],

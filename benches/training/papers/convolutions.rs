@@ -2,107 +2,54 @@
 
 use taper::prelude::*;
 
-/// A convolution that sees only the steps before, with the weight normalised.
-#[derive(Parameters)]
-struct Causal {
-    conv: WeightNorm,
-    padding: usize,
-}
-
-impl Causal {
-    fn new(inputs: usize, outputs: usize, dilation: usize) -> Self {
-        let padding = 2 * dilation;
-        let conv = Conv1d::new(inputs, outputs, 3).dilation(dilation);
-        Causal {
-            conv: WeightNorm::new(conv.padding(padding)),
-            padding,
-        }
+layer! {
+    /// A convolution that sees only the steps before, with the weight normalised.
+    struct Causal(inputs: usize, outputs: usize, dilation: usize) {
+        conv: WeightNorm = WeightNorm::new(
+            Conv1d::new(inputs, outputs, 3)
+                .padding(2 * dilation)
+                .dilation(dilation),
+        ),
     }
-}
-
-impl Layer for Causal {
     fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.conv.forward(x);
-        y.i((.., .., ..y.dim(2) - self.padding)).contiguous()
+        self.conv.forward(x).i((.., .., ..x.dim(2))).contiguous()
     }
 }
 
-#[derive(Parameters)]
-struct TemporalBlock {
-    body: Sequential,
-    shortcut: Option<Conv1d>,
-}
-
-impl TemporalBlock {
-    fn new(inputs: usize, outputs: usize, dilation: usize) -> Self {
-        TemporalBlock {
-            body: seq![
-                Causal::new(inputs, outputs, dilation),
-                ReLU,
-                Dropout::new(0.1),
-                Causal::new(outputs, outputs, dilation),
-                ReLU,
-                Dropout::new(0.1)
-            ],
-            shortcut: (inputs != outputs).then(|| Conv1d::new(inputs, outputs, 1)),
-        }
-    }
-}
-
-impl Layer for TemporalBlock {
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.body.forward(x);
-        match &self.shortcut {
-            Some(shortcut) => (y + shortcut.forward(x)).relu(),
-            None => (y + x).relu(),
-        }
-    }
+fn temporal_block(inputs: usize, outputs: usize, dilation: usize) -> Sequential {
+    let layer = |inputs| {
+        let conv = Causal::new(inputs, outputs, dilation);
+        seq![conv, ReLU, Dropout::new(0.1)]
+    };
+    let body = seq![layer(inputs), layer(outputs)];
+    let shortcut = (inputs != outputs).then(|| Conv1d::new(inputs, outputs, 1));
+    seq![Residual::new(body).shortcut(shortcut), ReLU]
 }
 
 pub(super) fn tcn() -> Sequential {
-    let mut net = seq![];
-    for level in 0..6 {
-        let inputs = if level == 0 { 16 } else { 32 };
-        net.push(TemporalBlock::new(inputs, 32, 1 << level));
+    let mut net = seq![temporal_block(16, 32, 1)];
+    for level in 1..6 {
+        net.push(temporal_block(32, 32, 1 << level));
     }
     net.push(Lambda::new(|x| x.i((.., .., -1))));
     net.push(Linear::new(32, 10));
     net
 }
 
-#[derive(Parameters)]
-pub(super) struct UNet {
-    down: Vec<Sequential>,
-    larger: Vec<ConvTranspose2d>,
-    up: Vec<Sequential>,
-    head: Conv2d,
-    pool: MaxPool2d,
+fn block(inputs: usize, outputs: usize) -> Sequential {
+    let conv = |inputs| Conv2d::new(inputs, outputs, 3).padding(1);
+    seq![conv(inputs), ReLU, conv(outputs), ReLU]
 }
 
-impl UNet {
-    pub(super) fn new() -> Self {
-        let block = |inputs, outputs| {
-            seq![
-                Conv2d::new(inputs, outputs, 3).padding(1),
-                ReLU,
-                Conv2d::new(outputs, outputs, 3).padding(1),
-                ReLU
-            ]
-        };
-        let larger = |outputs| ConvTranspose2d::new(2 * outputs, outputs, 2).stride(2);
-        UNet {
-            down: vec![block(1, 16), block(16, 32), block(32, 64), block(64, 128)],
-            larger: [64, 32, 16].map(larger).into(),
-            up: [64, 32, 16]
-                .map(|outputs| block(2 * outputs, outputs))
-                .into(),
-            head: Conv2d::new(16, 1, 1),
-            pool: MaxPool2d::new(2),
-        }
+layer! {
+    pub(super) struct UNet {
+        down: Vec<Sequential> = vec![block(1, 16), block(16, 32), block(32, 64), block(64, 128)],
+        larger: [ConvTranspose2d; 3] =
+            [64, 32, 16].map(|n| ConvTranspose2d::new(2 * n, n, 2).stride(2)),
+        up: [Sequential; 3] = [64, 32, 16].map(|n| block(2 * n, n)),
+        head: Conv2d = Conv2d::new(16, 1, 1),
+        pool: MaxPool2d = MaxPool2d::new(2),
     }
-}
-
-impl Layer for UNet {
     /// Returns the loss for an empty mask.
     fn forward(&self, x: &Tensor) -> Tensor {
         let (mut x, mut levels) = (x.clone(), vec![]);
@@ -113,9 +60,8 @@ impl Layer for UNet {
             }
             x = block.forward(&x);
         }
-        for (larger, block) in self.larger.iter().zip(&self.up) {
-            let level = levels.pop().expect("one level for each block");
-            x = block.forward(&cat(&[level, larger.forward(&x)], 1));
+        for ((larger, block), level) in self.larger.iter().zip(&self.up).zip(levels.iter().rev()) {
+            x = block.forward(&cat(&[level, &larger.forward(&x)], 1));
         }
         let y = self.head.forward(&x);
         bce_with_logits(&y, &y.zeros_like())

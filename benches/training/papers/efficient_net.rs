@@ -4,61 +4,38 @@ use taper::prelude::*;
 
 /// A convolution with a normalisation.
 fn conv(inputs: usize, outputs: usize, size: usize, stride: usize, groups: usize) -> Sequential {
-    let conv = Conv2d::new(inputs, outputs, size).stride(stride);
-    seq![
-        conv.padding(size / 2).groups(groups).bias(false),
-        BatchNorm2d::new(outputs)
-    ]
+    let conv = Conv2d::new(inputs, outputs, size).padding(size / 2);
+    let conv = conv.stride(stride).groups(groups).bias(false);
+    seq![conv, BatchNorm2d::new(outputs)]
 }
 
-#[derive(Parameters)]
-struct SqueezeExcite(Sequential);
-
-impl SqueezeExcite {
-    fn new(channels: usize, squeezed: usize) -> Self {
-        SqueezeExcite(seq![
+layer! {
+    struct SqueezeExcite(channels: usize, squeezed: usize) {
+        scale: Sequential = seq![
             AdaptiveAvgPool2d::new(1),
             Conv2d::new(channels, squeezed, 1),
             SiLU,
             Conv2d::new(squeezed, channels, 1),
             Sigmoid
-        ])
+        ],
     }
-}
-
-impl Layer for SqueezeExcite {
     fn forward(&self, x: &Tensor) -> Tensor {
-        x * self.0.forward(x)
+        x * self.scale.forward(x)
     }
 }
 
-#[derive(Parameters)]
-struct MbConv {
-    body: Sequential,
-    same: bool,
-}
-
-impl MbConv {
-    fn new(inputs: usize, outputs: usize, size: usize, stride: usize, factor: usize) -> Self {
-        let wide = factor * inputs;
-        let mut body = seq![];
-        if factor > 1 {
-            body.push(conv(inputs, wide, 1, 1, 1));
-            body.push(SiLU);
-        }
-        body.push(conv(wide, wide, size, stride, wide));
-        body.push(SiLU);
-        body.push(SqueezeExcite::new(wide, inputs / 4));
-        body.push(conv(wide, outputs, 1, 1, 1));
-        let same = stride == 1 && inputs == outputs;
-        MbConv { body, same }
-    }
-}
-
-impl Layer for MbConv {
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.body.forward(x);
-        if self.same { x + y } else { y }
+fn mb_conv(inputs: usize, outputs: usize, size: usize, stride: usize, factor: usize) -> Sequential {
+    let wide = factor * inputs;
+    let body = seq![
+        (factor > 1).then(|| seq![conv(inputs, wide, 1, 1, 1), SiLU]),
+        conv(wide, wide, size, stride, wide),
+        SiLU,
+        SqueezeExcite::new(wide, inputs / 4),
+        conv(wide, outputs, 1, 1, 1)
+    ];
+    match stride == 1 && inputs == outputs {
+        true => seq![Residual::new(body)],
+        false => body,
     }
 }
 
@@ -78,7 +55,7 @@ pub(super) fn efficient_net() -> Sequential {
     for (factor, outputs, count, stride, size) in levels {
         for i in 0..count {
             let stride = if i == 0 { stride } else { 1 };
-            net.push(MbConv::new(inputs, outputs, size, stride, factor));
+            net.push(mb_conv(inputs, outputs, size, stride, factor));
             inputs = outputs;
         }
     }

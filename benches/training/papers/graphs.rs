@@ -2,9 +2,6 @@
 
 use taper::prelude::*;
 
-const EDGES: usize = 5000;
-const NODES: i64 = 1000;
-
 #[derive(Parameters)]
 struct GatLayer {
     linear: Linear,
@@ -27,44 +24,32 @@ impl GatLayer {
 
     fn forward(&self, x: &Tensor, from: &Tensor, to: &Tensor) -> Tensor {
         let h = self.linear.forward(x);
-        let h = h.reshape((x.dim(0), self.heads, self.width)); // (nodes, heads, width)
+        let h = h.reshape((-1, self.heads, self.width)); // (nodes, heads, width)
         let source = (&h * self.source.tensor()).sum(-1); // (nodes, heads)
         let target = (&h * self.target.tensor()).sum(-1);
         let scores = source.index_select(from, 0) + target.index_select(to, 0); // (edges, heads)
         let scores = leaky_relu(&scores, 0.2);
         let exps = (&scores - scores.max_all().detach()).exp();
-        let each = to.unsqueeze(1).broadcast_as(exps.dims());
+        let each = to.unsqueeze(1).broadcast_as(exps.shape());
         let sums = source.zeros_like().scatter_add(&each, &exps, 0); // (nodes, heads)
         let weights = exps / (sums.index_select(to, 0) + 1e-16);
         let messages = h.index_select(from, 0) * weights.unsqueeze(-1); // (edges, heads, width)
-        let each = to.unsqueeze(1).unsqueeze(2).broadcast_as(messages.dims());
+        let each = to.reshape((-1, 1, 1)).broadcast_as(messages.shape());
         h.zeros_like().scatter_add(&each, &messages, 0)
     }
 }
 
-#[derive(Parameters)]
-pub(super) struct Gat {
-    first: GatLayer,
-    second: GatLayer,
-    from: Buffer,
-    to: Buffer,
-}
-
-impl Gat {
-    pub(super) fn new() -> Self {
-        Gat {
-            first: GatLayer::new(128, 4, 16),
-            second: GatLayer::new(64, 4, 7),
-            from: Buffer::new(&randint(0, NODES, EDGES)),
-            to: Buffer::new(&randint(0, NODES, EDGES)),
-        }
+layer! {
+    /// The graph has 1000 nodes and 5000 edges.
+    pub(super) struct Gat {
+        first: GatLayer = GatLayer::new(128, 4, 16),
+        second: GatLayer = GatLayer::new(64, 4, 7),
+        from: Buffer = Buffer::new(&randint(0, 1000, 5000)),
+        to: Buffer = Buffer::new(&randint(0, 1000, 5000)),
     }
-}
-
-impl Layer for Gat {
     fn forward(&self, x: &Tensor) -> Tensor {
         let (from, to) = (self.from.tensor(), self.to.tensor());
-        let h = elu(&self.first.forward(x, &from, &to).flatten_from(1), 1.0);
+        let h = self.first.forward(x, &from, &to).flatten_from(1).elu();
         self.second.forward(&h, &from, &to).mean(1) // (nodes, classes)
     }
 }

@@ -31,74 +31,45 @@ impl Attention {
             Some(norm) => norm.forward(context),
             None => y.clone(),
         };
-        let (batch, steps, width) = x.dims3();
-        let each = width / self.heads;
-        let split = |x: &Tensor| {
-            x.reshape((batch, x.dim(1), self.heads, each))
-                .transpose(1, 2)
-        };
-        let query = split(&self.query.forward(&y)); // (batch, heads, latents, each)
-        let parts = self.key_value.forward(&context).chunk(2, -1);
-        let (key, value) = (split(&parts[0]), split(&parts[1]));
-        let weights = (query.matmul(&key.t()) * (each as f64).powf(-0.5)).softmax(-1);
-        let y = weights.matmul(&value).transpose(1, 2);
-        x + self.output.forward(&y.reshape((batch, steps, width)))
+        let batch = x.dim(0);
+        let split = |x: Tensor| x.reshape((batch, x.dim(1), self.heads, -1)).transpose(1, 2);
+        let query = split(self.query.forward(&y)); // (batch, heads, latents, each)
+        let [key, value] = self.key_value.forward(&context).chunks(-1).map(split);
+        let weights = (query.matmul(&key.t()) * (query.dim(-1) as f64).powf(-0.5)).softmax(-1);
+        let y = weights.matmul(&value).transpose(1, 2).flatten_from(2);
+        x + self.output.forward(&y)
     }
 }
 
-/// A network for each position, with a gated GELU.
-#[derive(Parameters)]
-struct FeedForward {
-    norm: LayerNorm,
-    first: Linear,
-    second: Linear,
-}
-
-impl FeedForward {
-    fn new(width: usize) -> Self {
-        FeedForward {
-            norm: LayerNorm::new(width),
-            first: Linear::new(width, 8 * width),
-            second: Linear::new(4 * width, width),
-        }
+layer! {
+    /// A network for each position, with a gated GELU.
+    struct FeedForward(width: usize) {
+        norm: LayerNorm = LayerNorm::new(width),
+        first: Linear = Linear::new(width, 8 * width),
+        second: Linear = Linear::new(4 * width, width),
     }
-}
-
-impl Layer for FeedForward {
     fn forward(&self, x: &Tensor) -> Tensor {
-        let parts = self.first.forward(&self.norm.forward(x)).chunk(2, -1);
-        x + self.second.forward(&(&parts[0] * parts[1].gelu()))
+        let [values, gate] = self.first.forward(&self.norm.forward(x)).chunks(-1);
+        x + self.second.forward(&(values * gate.gelu()))
     }
 }
 
-#[derive(Parameters)]
-pub(super) struct Perceiver {
-    latents: Parameter,
-    positions: Parameter,
-    cross: Vec<(Attention, FeedForward)>,
-    within: Vec<(Attention, FeedForward)>,
-    norm: LayerNorm,
-    head: Linear,
+fn block(context: Option<usize>, heads: usize) -> (Attention, FeedForward) {
+    (Attention::new(128, context, heads), FeedForward::new(128))
 }
 
-impl Perceiver {
-    pub(super) fn new() -> Self {
-        let layer = |context, heads| (Attention::new(128, context, heads), FeedForward::new(128));
-        Perceiver {
-            latents: Parameter::new(&(randn((16, 128)) * 0.02)),
-            positions: Parameter::new(&(randn((512, 64)) * 0.02)),
-            cross: (0..3).map(|_| layer(Some(64), 1)).collect(),
-            within: (0..3).map(|_| layer(None, 8)).collect(),
-            norm: LayerNorm::new(128),
-            head: Linear::new(128, 10),
-        }
+layer! {
+    pub(super) struct Perceiver {
+        latents: Parameter = Parameter::new(&(randn((16, 128)) * 0.02)),
+        positions: Parameter = Parameter::new(&(randn((512, 64)) * 0.02)),
+        cross: Vec<(Attention, FeedForward)> = (0..3).map(|_| block(Some(64), 1)).collect(),
+        within: Vec<(Attention, FeedForward)> = (0..3).map(|_| block(None, 8)).collect(),
+        norm: LayerNorm = LayerNorm::new(128),
+        head: Linear = Linear::new(128, 10),
     }
-}
-
-impl Layer for Perceiver {
     fn forward(&self, x: &Tensor) -> Tensor {
+        let mut z = self.latents.tensor().broadcast_as((x.dim(0), -1, -1));
         let x = x + self.positions.tensor(); // (batch, 512, 64)
-        let mut z = self.latents.tensor().broadcast_as((x.dim(0), 16, 128));
         for (cross, within) in self.cross.iter().zip(&self.within) {
             z = cross.1.forward(&cross.0.forward(&z, &x));
             z = within.1.forward(&within.0.forward(&z, &z));

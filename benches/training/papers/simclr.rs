@@ -2,31 +2,6 @@
 
 use taper::prelude::*;
 
-#[derive(Parameters)]
-pub(super) struct SimClr {
-    encoder: Sequential,
-    head: Sequential,
-}
-
-impl SimClr {
-    pub(super) fn new() -> Self {
-        let block = |inputs, outputs, stride| {
-            let conv = Conv2d::new(inputs, outputs, 3).stride(stride).padding(1);
-            seq![conv.bias(false), BatchNorm2d::new(outputs), ReLU]
-        };
-        SimClr {
-            encoder: seq![
-                block(3, 32, 1),
-                block(32, 64, 2),
-                block(64, 128, 2),
-                AdaptiveAvgPool2d::new(1),
-                Flatten
-            ],
-            head: seq![Linear::new(128, 128), ReLU, Linear::new(128, 64)],
-        }
-    }
-}
-
 /// Returns images with another brightness and noise, half of them mirrored.
 fn augmented(x: &Tensor) -> Tensor {
     let scale = rand((x.dim(0), 1, 1, 1)) * 0.8 + 0.6;
@@ -37,15 +12,28 @@ fn augmented(x: &Tensor) -> Tensor {
 
 /// Returns the normalised temperature-scaled cross-entropy; image `i` belongs to `i + n / 2`.
 fn nt_xent(z: &Tensor, temperature: f64) -> Tensor {
-    let n = z.dim(0);
     let cosines = z.unsqueeze(1).cosine_similarity(&z.unsqueeze(0), -1); // (n, n)
-    let same = eye(n).gt(0.5);
+    let same = eye(z.dim(0)).gt(0.5);
     let logits = cosines.masked_fill(&same, -9e15) / temperature;
-    let pair = eye(n).roll(n as i64 / 2, 0).gt(0.5);
-    (logits.logsumexp(-1) - logits.i(&pair)).mean_all()
+    (logits.logsumexp(-1) - logits.i(&same.roll(z.dim(0) / 2, 0))).mean_all()
 }
 
-impl Layer for SimClr {
+fn block(inputs: usize, outputs: usize, stride: usize) -> Sequential {
+    let conv = Conv2d::new(inputs, outputs, 3).stride(stride).padding(1);
+    seq![conv.bias(false), BatchNorm2d::new(outputs), ReLU]
+}
+
+layer! {
+    pub(super) struct SimClr {
+        encoder: Sequential = seq![
+            block(3, 32, 1),
+            block(32, 64, 2),
+            block(64, 128, 2),
+            AdaptiveAvgPool2d::new(1),
+            Flatten
+        ],
+        head: Sequential = seq![Linear::new(128, 128), ReLU, Linear::new(128, 64)],
+    }
     /// Returns the loss.
     fn forward(&self, x: &Tensor) -> Tensor {
         let views = cat(&[augmented(x), augmented(x)], 0);

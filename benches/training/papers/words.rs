@@ -4,27 +4,16 @@ use taper::prelude::*;
 
 const WORDS: usize = 1000;
 
-#[derive(Parameters)]
-pub(super) struct Lstm {
-    words: Embedding,
-    dropout: Dropout,
-    lstm: LSTM,
-    head: Linear,
-}
-
-impl Lstm {
-    pub(super) fn new() -> Self {
-        let lstm = LSTM::new(192, 192).num_layers(3).dropout(0.3);
-        Lstm {
-            words: Embedding::new(WORDS, 192),
-            dropout: Dropout::new(0.3),
-            lstm: lstm.batch_first(true),
-            head: Linear::new(192, WORDS),
-        }
+layer! {
+    pub(super) struct Lstm {
+        words: Embedding = Embedding::new(WORDS, 192),
+        dropout: Dropout = Dropout::new(0.3),
+        lstm: LSTM = LSTM::new(192, 192)
+            .num_layers(3)
+            .dropout(0.3)
+            .batch_first(true),
+        head: Linear = Linear::new(192, WORDS),
     }
-}
-
-impl Layer for Lstm {
     fn forward(&self, x: &Tensor) -> Tensor {
         let x = self.dropout.forward(&self.words.forward(x));
         let (y, _) = self.lstm.forward(&x, None);
@@ -32,49 +21,33 @@ impl Layer for Lstm {
     }
 }
 
-#[derive(Parameters)]
-pub(super) struct Bert {
-    words: Embedding,
-    positions: Embedding,
-    norm: LayerNorm,
-    encoder: TransformerEncoder,
-    head: Sequential,
-}
-
-impl Bert {
-    pub(super) fn new() -> Self {
-        let layer = || {
+layer! {
+    pub(super) struct Bert {
+        words: Embedding = Embedding::new(WORDS, 128),
+        positions: Embedding = Embedding::new(64, 128),
+        norm: LayerNorm = LayerNorm::new(128),
+        encoder: TransformerEncoder = TransformerEncoder::new(2, || {
             let layer = TransformerEncoderLayer::new(128, 4).dim_feedforward(512);
             layer.dropout(0.1).activation(GELU).batch_first(true)
-        };
-        Bert {
-            words: Embedding::new(WORDS, 128),
-            positions: Embedding::new(64, 128),
-            norm: LayerNorm::new(128),
-            encoder: TransformerEncoder::new(2, layer),
-            head: seq![
-                Linear::new(128, 128),
-                GELU,
-                LayerNorm::new(128),
-                Linear::new(128, WORDS)
-            ],
-        }
+        }),
+        head: Sequential = seq![
+            Linear::new(128, 128),
+            GELU,
+            LayerNorm::new(128),
+            Linear::new(128, WORDS)
+        ],
     }
-}
-
-impl Layer for Bert {
     /// Returns the loss for the masked words.
     fn forward(&self, x: &Tensor) -> Tensor {
         let masked = rand(x.dims()).lt(0.15);
         let target = masked.where_cond(x, -100).flatten_all();
         let x = x.masked_fill(&masked, 0);
-        let positions = self.positions.forward(&arange(0, x.dim(1) as i64));
+        let positions = self.positions.forward(&arange(0, x.dim(1)));
         let h = self.norm.forward(&(self.words.forward(&x) + positions));
         let h = self.encoder.forward(&h, &AttentionMask::none());
         let logits = self.head.forward(&h).flatten_to(1);
-        CrossEntropyLoss::new()
-            .ignore_index(-100)
-            .forward(&logits, &target)
+        let loss = CrossEntropyLoss::new().ignore_index(-100);
+        loss.forward(&logits, &target)
     }
 }
 
