@@ -22,9 +22,8 @@
 /// assert_eq!(net.parameter("0.first.weight").shape().dims(), [8, 4]);
 /// ```
 ///
-/// It is the same as a struct with `#[derive(Parameters)]`, an `impl` with a function `new`, and an `impl Layer`. Write
-/// these for a layer with several inputs or constructors. Other items after `forward`, such as functions that it calls,
-/// belong into an `impl` of their own.
+/// Functions after `forward` become methods of the struct. It is the same as a struct with `#[derive(Parameters)]`, an
+/// `impl` with a function `new`, and an `impl Layer`. Write these for a layer with several inputs or constructors.
 #[macro_export]
 macro_rules! layer {
     (
@@ -33,6 +32,7 @@ macro_rules! layer {
             $($(#[$field_meta:meta])* $field:ident: $field_type:ty = $value:expr),* $(,)?
         }
         $forward:item
+        $($method:item)*
     ) => {
         $(#[$meta])*
         #[derive($crate::nn::Parameters)]
@@ -47,6 +47,8 @@ macro_rules! layer {
                 $(let $field: $field_type = $value;)*
                 Self { $($field),* }
             }
+
+            $($method)*
         }
 
         impl $crate::nn::Layer for $name {
@@ -67,7 +69,10 @@ mod tests {
             factor: f64 = 2.0,
         }
         fn forward(&self, x: &Tensor) -> Tensor {
-            self.linear.forward(x) * self.scale.tensor() * self.factor
+            self.scaled(&self.linear.forward(x))
+        }
+        fn scaled(&self, x: &Tensor) -> Tensor {
+            x * self.scale.tensor() * self.factor
         }
     }
 

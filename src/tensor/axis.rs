@@ -174,6 +174,9 @@ axes_from_tuple!(A, B);
 axes_from_tuple!(A, B, C);
 axes_from_tuple!(A, B, C, E);
 axes_from_tuple!(A, B, C, E, F);
+axes_from_tuple!(A, B, C, E, F, G);
+axes_from_tuple!(A, B, C, E, F, G, H);
+axes_from_tuple!(A, B, C, E, F, G, H, I);
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ impl Tensor {
         ///
         /// # Panics
         /// If the sizes do not add up to the size of the dimension.
-        pub fn split_into(&self, sizes: &[usize], dim: impl Into<Axis>) -> Vec<Tensor> = parts(self, sizes, dim.into());
+        pub fn split_into(&self, sizes: &[usize], dim: impl Into<Axis>) -> Vec<Tensor> = parts("split_into", self, sizes, dim.into());
 
         /// Returns the part at each index of a dimension, without it.
         ///
@@ -109,7 +109,7 @@ impl Tensor {
     #[inline]
     #[track_caller]
     pub fn parts<const N: usize>(&self, sizes: [usize; N], dim: impl Into<Axis>) -> [Tensor; N] {
-        as_array(parts(self, &sizes, dim.into()))
+        as_array(parts("parts", self, &sizes, dim.into()))
     }
 }
 
@@ -156,16 +156,16 @@ fn split(x: &Tensor, size: usize, dim: Axis) -> Vec<Tensor> {
 }
 
 #[track_caller]
-fn parts(x: &Tensor, sizes: &[usize], dim: Axis) -> Vec<Tensor> {
+fn parts(caller: &str, x: &Tensor, sizes: &[usize], dim: Axis) -> Vec<Tensor> {
     composed(|| {
-        let dim = dim.of(&"split_into", x.raw())?;
+        let dim = dim.of(&caller, x.raw())?;
         let whole = x.dims()[dim];
         let sum = sizes
             .iter()
             .try_fold(0usize, |sum, size| sum.checked_add(*size));
         if sum != Some(whole) {
             return Err(error::argument(
-                "split_into",
+                caller,
                 format_args!("sizes that add up to {whole}, the size of dimension {dim}"),
                 format_args!("{sizes:?}"),
                 "For parts of equal size: x.split(size, dim)",
