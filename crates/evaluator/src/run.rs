@@ -29,7 +29,7 @@ pub struct End {
 pub enum Failed {
     /// Its thread panicked.
     Panic,
-    /// Its thread panicked with one of `taper`'s errors, such as that of a wrong shape.
+    /// Its thread panicked with one of `taper`'s errors, such as for a wrong shape.
     Raised,
     /// A `?` failed.
     QuestionMark,

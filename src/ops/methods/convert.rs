@@ -110,8 +110,8 @@ impl Tensor {
         /// As [`backward_graph`](crate::ops::backward_graph).
         pub fn backward_graph(&self) -> crate::tensor::GradStore = crate::ops::backward_graph(self);
 
-        /// Returns this tensor, whose gradient [`of`](crate::tensor::GradStore::of) returns after a backward pass. The loss
-        /// must be computed from what is returned. In PyTorch it changes the tensor itself.
+        /// Keeps the gradient of this tensor in each backward pass, so that [`of`](crate::tensor::GradStore::of) returns it.
+        /// Returns the same tensor.
         ///
         /// # Panics
         /// If the tensor was not computed from a parameter.

@@ -12,8 +12,8 @@ pub(crate) trait Backward: Send + Sync + 'static {
         false
     }
 
-    /// Returns whether [`backward`](Backward::backward) takes a gradient that is not contiguous, such as that of a
-    /// sum: one value again and again.
+    /// Returns whether [`backward`](Backward::backward) takes a gradient that is not contiguous, such as the
+    /// gradient of a sum: one value again and again.
     fn takes_views(&self) -> bool {
         false
     }

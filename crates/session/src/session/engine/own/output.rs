@@ -165,7 +165,7 @@ impl Output {
         });
     }
 
-    /// Releases the beginning of a character, and at the end of a cell that of a mark too: it is text.
+    /// Releases an incomplete character and, at the end of a cell, an incomplete mark: they are text.
     fn release(&mut self, at_end: bool) {
         if let Some(item) = self.decoder.rest(at_end) {
             self.item(item);
