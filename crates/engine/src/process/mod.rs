@@ -123,11 +123,12 @@ impl Process {
     ) -> Result<Ran> {
         let cell = request.cell();
         self.reader.begin(cell);
-        if wire::send(&mut &*self.socket, request).is_err() {
-            return self.gone(listen);
-        }
+        // Before the cell can run: who sees that it runs may want to kill it.
         control.set_cells(Some(self.child.id()));
-        let ran = self.listen_until_end(cell, control, listen);
+        let ran = match wire::send(&mut &*self.socket, request) {
+            Ok(()) => self.listen_until_end(cell, control, listen),
+            Err(_) => self.gone(listen),
+        };
         control.set_cells(None);
         ran
     }
