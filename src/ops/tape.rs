@@ -21,7 +21,7 @@ mod tests;
 mod version;
 mod view;
 
-pub(crate) use composed::{composed, first_order, linear};
+pub(crate) use composed::{ByOperations, composed, first_order, linear};
 pub(crate) use foreign::foreign;
 pub(crate) use graph::{Graph, graph_of};
 pub(crate) use held::Held;

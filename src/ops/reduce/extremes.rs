@@ -9,7 +9,7 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Places, Upstream, are_tracked, has_kernel, of_first, record,
+    Backward, Downstream, IndexedCopy, Upstream, are_tracked, has_kernel, of_first, record,
 };
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -424,10 +424,10 @@ impl<T: Element> Backward for Back<T> {
         let y = CpuView::of(&y)?;
         let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
         let place = |(line, place): (usize, &u32)| {
-            (line / columns * rows + *place as usize) * columns + line % columns
+            ((line / columns * rows + *place as usize) * columns + line % columns) as i64
         };
         let positions = places.iter().enumerate().map(place).collect();
-        let places = Places::new(positions, &self.lines.shape, self.x.dims());
+        let places = IndexedCopy::at(positions, self.x.dims(), &self.lines.shape)?;
         Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }
