@@ -2,6 +2,7 @@
 
 mod commands;
 mod data;
+mod download;
 mod program_name;
 mod setup;
 

@@ -6,8 +6,8 @@
 //! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
 //! 3. [`CpuView`] borrows the elements of an input as a slice; [`strided`] makes a contiguous copy of an input
 //!    that is not contiguous.
-//! 4. [`threads`] runs the kernel's tasks on all cores. [`vec_by_chunks`] and [`shared_slice`] let
-//!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
+//! 4. [`threads`] runs the kernel's tasks on all cores. [`mod@write`] lets each task write a chunk of the output, and
+//!    [`shared_slice`] other disjoint parts; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
 //!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
 //!    [`sums`] adds values in an order that keeps their digits.
@@ -28,12 +28,12 @@ pub(super) mod simd;
 pub(super) mod strided;
 pub(super) mod sums;
 pub(super) mod threads;
+pub(super) mod write;
 
 use super::check::countable;
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, Result, Storage, StorageRef, WithDType, bail};
 use shared_slice::vec_filled_by;
-use simd::Element;
 use std::mem::MaybeUninit;
 use threads::for_each_task;
 
@@ -141,12 +141,6 @@ pub(super) unsafe fn vec_by_chunks<T: Send>(
 ) -> Vec<T> {
     // SAFETY: guaranteed by the caller.
     unsafe { fill_by_chunks(count, chunk, &compute) }
-}
-
-/// Returns a vector of zeros, written on all cores.
-pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
-    // SAFETY: each chunk is filled.
-    unsafe { vec_by_chunks(count, 1 << 15, |_, out| out.fill(MaybeUninit::new(T::ZERO))) }
 }
 
 /// Does the work of [`vec_by_chunks`]. It is compiled once for each element type, not again for each

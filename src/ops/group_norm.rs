@@ -3,11 +3,11 @@
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::batch_norm::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
-use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::sums::sum_all;
 use super::engine::threads::map_tasks;
+use super::engine::write::{self, Parts};
 use super::engine::{CpuView, dispatch_dtype};
 use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
@@ -142,29 +142,20 @@ fn forward<T: Element>(inputs: [&Raw; 3], sizes: Sizes, eps: f64) -> Result<Raw>
     let values = view.as_slice::<T>()?;
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
     let count = sizes.elements(0).len();
-    let mut statistics = vec![];
-    let normalized = |group: usize, out: &mut [MaybeUninit<T>]| {
+    let (y, statistics) = write::with_results(values.len(), count, |first, out| {
+        let group = first / count;
         let x = &values[sizes.elements(group)];
         let (mean, var) = statistics_of(iter::once(x), count);
         let scale = T::ONE / (var + T::of(eps)).sqrt();
-        let planes = x
-            .chunks_exact(sizes.area)
-            .zip(out.chunks_exact_mut(sizes.area));
-        for ((x, out), channel) in planes.zip(sizes.channels(group)) {
+        let mut planes = Parts::of(out);
+        for (x, channel) in x.chunks_exact(sizes.area).zip(sizes.channels(group)) {
             let factor = weights[channel] * scale;
             let offset = biases[channel] - mean[1] * factor;
-            scale_and_shift(x, mean[0], factor, offset, out);
+            let out = planes.next(sizes.area);
+            planes.push(scale_and_shift(x, mean[0], factor, offset, out));
         }
-        Statistics { mean, scale }
-    };
-    // SAFETY: each task initialises the elements of its group, which no other task has.
-    let y = unsafe {
-        vec_filled_by(values.len(), |out| {
-            statistics = map_tasks(values.len() / count, |group| {
-                normalized(group, out.part(group * count, count))
-            });
-        })
-    };
+        (planes.finish(), Statistics { mean, scale })
+    });
     drop(view);
     record(&inputs, y, x.shape(), || Back {
         x: input.detach(),
@@ -185,39 +176,57 @@ struct Back<T> {
 }
 
 impl<T: Element> Back<T> {
-    /// Returns for each plane the gradients of weight and bias, and writes the gradient of each group to `out`, if there is
-    /// one.
-    fn gradients(&self, g: &[T], x: &[T], out: Option<SharedSlice<MaybeUninit<T>>>) -> Vec<[T; 2]> {
-        let (sizes, count) = (self.sizes, self.sizes.elements(0).len());
-        let of_groups = map_tasks(self.statistics.len(), |group| {
-            let (g, x) = (&g[sizes.elements(group)], &x[sizes.elements(group)]);
-            let planes = || g.chunks_exact(sizes.area).zip(x.chunks_exact(sizes.area));
-            let Statistics {
-                mean: [near, rest],
-                scale,
-            } = self.statistics[group];
-            let of_plane = |(g, x)| {
-                let [sum, product] = gradient_sums(g, x, near);
-                [(product - rest * sum) * scale, sum]
-            };
-            let sums: Vec<[T; 2]> = planes().map(of_plane).collect();
-            let Some(out) = out else { return sums };
-            let weights = &self.weights[sizes.channels(group)];
-            let mean = |i: usize| {
-                let terms = sums.iter().zip(weights);
-                sum_all(terms.map(|(sums, weight)| sums[i] * *weight)) / T::of(count as f64)
-            };
-            let slope = -scale * scale * mean(0);
-            let offset = -scale * mean(1) - slope * rest;
-            // SAFETY: no other task has the elements of this group.
-            let out = unsafe { out.part(group * count, count) };
-            let out = out.chunks_exact_mut(sizes.area);
-            for (((g, x), weight), out) in planes().zip(weights).zip(out) {
-                combine(g, x, near, [*weight * scale, slope, offset], out);
-            }
-            sums
-        });
-        of_groups.concat()
+    /// Returns for each plane of a group its gradient and its values.
+    fn planes<'a>(
+        &self,
+        group: usize,
+        g: &'a [T],
+        x: &'a [T],
+    ) -> impl Iterator<Item = (&'a [T], &'a [T])> + use<'a, T> {
+        let (range, area) = (self.sizes.elements(group), self.sizes.area);
+        let g = g[range.clone()].chunks_exact(area);
+        g.zip(x[range].chunks_exact(area))
+    }
+
+    /// Returns for each plane of a group the gradients of weight and bias.
+    fn sums(&self, group: usize, g: &[T], x: &[T]) -> Vec<[T; 2]> {
+        let Statistics {
+            mean: [near, rest],
+            scale,
+        } = self.statistics[group];
+        let of_plane = |(g, x)| {
+            let [sum, product] = gradient_sums(g, x, near);
+            [(product - rest * sum) * scale, sum]
+        };
+        self.planes(group, g, x).map(of_plane).collect()
+    }
+
+    /// Writes the gradient of a group, from the [`sums`](Self::sums) of its planes.
+    fn gradient<'a>(
+        &self,
+        group: usize,
+        [g, x]: [&[T]; 2],
+        sums: &[[T; 2]],
+        out: &'a mut [MaybeUninit<T>],
+    ) -> &'a mut [T] {
+        let Statistics {
+            mean: [near, rest],
+            scale,
+        } = self.statistics[group];
+        let weights = &self.weights[self.sizes.channels(group)];
+        let count = T::of(out.len() as f64);
+        let mean = |i: usize| {
+            let terms = sums.iter().zip(weights);
+            sum_all(terms.map(|(sums, weight)| sums[i] * *weight)) / count
+        };
+        let slope = -scale * scale * mean(0);
+        let offset = -scale * mean(1) - slope * rest;
+        let mut parts = Parts::of(out);
+        for ((g, x), weight) in self.planes(group, g, x).zip(weights) {
+            let out = parts.next(g.len());
+            parts.push(combine(g, x, near, [*weight * scale, slope, offset], out));
+        }
+        parts.finish()
     }
 }
 
@@ -226,17 +235,21 @@ impl<T: Element> Backward for Back<T> {
         let gradient = upstream.gradient;
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
-        let mut of_planes = vec![];
-        let of_x = match upstream.wanted[0] {
-            // SAFETY: `gradients` initialises the gradient of each group.
-            true => Some(unsafe {
-                vec_filled_by(g.len(), |out| of_planes = self.gradients(g, x, Some(out)))
-            }),
+        let count = self.sizes.elements(0).len();
+        let (of_x, of_planes) = match upstream.wanted[0] {
+            true => {
+                let (of_x, sums) = write::with_results(g.len(), count, |first, out| {
+                    let sums = self.sums(first / count, g, x);
+                    (self.gradient(first / count, [g, x], &sums, out), sums)
+                });
+                (Some(of_x), sums)
+            }
             false => {
-                of_planes = self.gradients(g, x, None);
-                None
+                let sums = |group| self.sums(group, g, x);
+                (None, map_tasks(self.statistics.len(), sums))
             }
         };
+        let of_planes = of_planes.concat();
         let of_x = of_x.map(|of_x| Raw::from_vec(of_x, gradient.shape(), gradient.device()));
         let channels = self.sizes.channels;
         let of_channels = |i: usize| {

@@ -8,6 +8,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
+use super::engine::write::{self, Parts};
 use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use crate::tensor::{Raw, Tensor};
 use candle_core::shape::Dim;
@@ -146,17 +147,9 @@ fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {
         eps: T::of(eps),
     };
     let chunk = whole_rows(CHUNK, features);
-    let mut statistics = vec![];
-    // SAFETY: `normalize_rows` initialises its rows, and chunks are whole rows that do not overlap.
-    let y = unsafe {
-        vec_filled_by(values.len(), |y| {
-            statistics = map_tasks(values.len().div_ceil(chunk), |task| {
-                let x = &values[task * chunk..];
-                let x = &x[..x.len().min(chunk)];
-                normalize_rows(x, &weights, &biases, rule, y.part(task * chunk, x.len()))
-            });
-        })
-    };
+    let (y, statistics) = write::with_results(values.len(), chunk, |first, y| {
+        normalize_rows(&values[first..], &weights, &biases, rule, y)
+    });
     drop(view);
     record(inputs, y, x.shape(), || Back {
         x: input.detach(),
@@ -207,19 +200,20 @@ impl<T: Element> Statistics<T> {
 }
 
 multiversion! {
-    /// Normalises some rows; returns their statistics.
-    fn normalize_rows<T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &mut [MaybeUninit<T>]) -> Vec<Statistics<T>> {
+    /// Normalises some rows; returns their statistics too.
+    fn normalize_rows<'a, T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &'a mut [MaybeUninit<T>]) -> (&'a mut [T], Vec<Statistics<T>>) {
         let features = weights.len();
-        let mut statistics = Vec::with_capacity(x.len() / features);
-        for (x, y) in x.chunks_exact(features).zip(y.chunks_exact_mut(features)) {
+        let mut statistics = Vec::with_capacity(y.len() / features);
+        let (x, mut rows) = (x[..y.len()].chunks_exact(features), Parts::of(y));
+        for x in x {
             let row = Statistics::of(x, rule);
-            let factors = weights.iter().zip(biases);
-            for ((y, x), (weight, bias)) in y.iter_mut().zip(x).zip(factors) {
-                y.write(row.centred(*x) * row.scale * *weight + *bias);
-            }
+            let values = x.iter().zip(weights.iter().zip(biases));
+            let value = |(x, (weight, bias)): (&T, (&T, &T))| row.centred(*x) * row.scale * *weight + *bias;
+            let y = rows.next(features);
+            rows.push(write::each(y, values.map(value)));
             statistics.push(row);
         }
-        statistics
+        (rows.finish(), statistics)
     }
 }
 

@@ -7,7 +7,8 @@ use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_fir
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use super::engine::write::{self, Parts};
+use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use crate::error::OrRaise;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{D, Result};
@@ -118,12 +119,9 @@ fn forward<T: Element>(x: &Raw, log: bool) -> Result<Raw> {
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let count = row_length(x);
-    // SAFETY: `softmax_rows` initialises its rows, and chunks are whole rows.
-    let y = unsafe {
-        vec_by_chunks(values.len(), whole_rows(CHUNK, count), |first, y| {
-            softmax_rows(&values[first..], count, y, log);
-        })
-    };
+    let y = write::by_chunks(values.len(), whole_rows(CHUNK, count), |first, y| {
+        softmax_rows(&values[first..], count, y, log)
+    });
     drop(view);
     let element = PhantomData::<T>;
     record(&[x], y, x.shape(), || Back { log, element })
@@ -134,9 +132,10 @@ fn row_length(x: &Raw) -> usize {
 }
 
 multiversion! {
-    fn softmax_rows<T: Element>(x: &[T], count: usize, y: &mut [MaybeUninit<T>], log: bool) {
-        for (x, y) in x.chunks_exact(count).zip(y.chunks_exact_mut(count)) {
-            let (y, largest, sum) = exponentials::<T, FUSED>(x, y);
+    fn softmax_rows<'a, T: Element>(x: &[T], count: usize, y: &'a mut [MaybeUninit<T>], log: bool) -> &'a mut [T] {
+        let (x, mut rows) = (x[..y.len()].chunks_exact(count), Parts::of(y));
+        for x in x {
+            let (y, largest, sum) = exponentials::<T, FUSED>(x, rows.next(count));
             if log {
                 let shift = sum.ln::<FUSED>();
                 for (y, x) in y.iter_mut().zip(x) {
@@ -144,11 +143,13 @@ multiversion! {
                 }
             } else {
                 let scale = T::ONE / sum;
-                for y in y {
+                for y in y.iter_mut() {
                     *y *= scale;
                 }
             }
+            rows.push(y);
         }
+        rows.finish()
     }
 }
 
@@ -168,13 +169,8 @@ fn exponentials<'a, T: Element, const FUSED: bool>(
     x: &[T],
     y: &'a mut [MaybeUninit<T>],
 ) -> (&'a mut [T], T, T) {
-    assert_eq!(x.len(), y.len());
     let largest = largest(x);
-    for (y, x) in y.iter_mut().zip(x) {
-        y.write((*x - largest).exp::<FUSED>());
-    }
-    // SAFETY: the slices have the same length, so the loop has initialised all of `y`.
-    let y = unsafe { y.assume_init_mut() };
+    let y = write::each(y, x.iter().map(|x| (*x - largest).exp::<FUSED>()));
     let sum = sum(y);
     (y, largest, sum)
 }
@@ -210,12 +206,9 @@ impl<T: Element> Backward for Back<T> {
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
         let count = row_length(output);
-        // SAFETY: `gradient_rows` initialises its rows, and chunks are whole rows.
-        let of_x = unsafe {
-            vec_by_chunks(g.len(), whole_rows(CHUNK, count), |first, out| {
-                gradient_rows(&g[first..], &y[first..], count, out, self.log);
-            })
-        };
+        let of_x = write::by_chunks(g.len(), whole_rows(CHUNK, count), |first, out| {
+            gradient_rows(&g[first..], &y[first..], count, out, self.log)
+        });
         of_first(of_x, gradient.shape())
     }
 
@@ -226,22 +219,20 @@ impl<T: Element> Backward for Back<T> {
 }
 
 multiversion! {
-    fn gradient_rows<T: Element>(g: &[T], y: &[T], count: usize, out: &mut [MaybeUninit<T>], log: bool) {
-        let rows = g.chunks_exact(count).zip(y.chunks_exact(count));
-        for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {
-            let row = out.iter_mut().zip(g).zip(y);
-            if log {
+    fn gradient_rows<'a, T: Element>(g: &[T], y: &[T], count: usize, out: &'a mut [MaybeUninit<T>], log: bool) -> &'a mut [T] {
+        let inputs = g[..out.len()].chunks_exact(count).zip(y.chunks_exact(count));
+        let mut rows = Parts::of(out);
+        for (g, y) in inputs {
+            let (row, out) = (g.iter().zip(y), rows.next(count));
+            rows.push(if log {
                 let common = sum(g);
-                for ((out, g), y) in row {
-                    out.write(*g - y.exp::<FUSED>() * common);
-                }
+                write::each(out, row.map(|(g, y)| *g - y.exp::<FUSED>() * common))
             } else {
                 let common = dot(g, y);
-                for ((out, g), y) in row {
-                    out.write(*y * (*g - common));
-                }
-            }
+                write::each(out, row.map(|(g, y)| *y * (*g - common)))
+            });
         }
+        rows.finish()
     }
 }
 

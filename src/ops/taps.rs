@@ -6,7 +6,8 @@ use super::engine::autograd::recorded_linear;
 use super::engine::scratch::with_scratch;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use super::engine::write::{self, Parts};
+use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
@@ -172,55 +173,56 @@ impl<'a, T: Element> Resampling<'a, T> {
     fn forward(&self, x: &[T], count: usize) -> Vec<T> {
         let (height, width) = (self.rows.len(), self.columns.len());
         let size = self.columns.size;
-        // SAFETY: chunks are whole rows, and each row is initialised.
-        unsafe {
-            vec_by_chunks(count, whole_rows(CHUNK, width), |first, out| {
-                let (mut first_row, mut second_row) = (Row::new(width), Row::new(width));
-                for at in 0..out.len() / width {
-                    let (plane, i) = ((first / width + at) / height, (first / width + at) % height);
-                    let row = |place: u32| (plane * self.rows.size + place as usize) * size;
-                    let from = row(self.rows.first[i]);
-                    let (before, out) = out.split_at_mut(at * width);
-                    let out = &mut out[..width];
-                    let Some((second, shares)) = &self.of_rows else {
+        write::by_chunks(count, whole_rows(CHUNK, width), |first, out| {
+            let (mut first_row, mut second_row) = (Row::new(width), Row::new(width));
+            let (range, mut lines) = (0..out.len() / width, Parts::of(out));
+            for at in range {
+                let (plane, i) = ((first / width + at) / height, (first / width + at) % height);
+                let row = |place: u32| (plane * self.rows.size + place as usize) * size;
+                let from = row(self.rows.first[i]);
+                let out = lines.next(width);
+                let Some((second, shares)) = &self.of_rows else {
+                    lines.push(
                         match at > 0 && i > 0 && self.rows.first[i - 1] == self.rows.first[i] {
-                            true => out.copy_from_slice(&before[before.len() - width..]),
+                            true => out.write_copy_of_slice(&lines.written()[(at - 1) * width..]),
                             false => self.spread(&x[from..][..size], out),
-                        }
-                        continue;
-                    };
-                    let to = row(second[i]);
-                    // The second row is often the first of the next mean.
-                    if first_row.at != Some(from) && second_row.at == Some(from) {
-                        std::mem::swap(&mut first_row, &mut second_row);
-                    }
-                    let first = first_row.get(from, |out| self.spread(&x[from..][..size], out));
-                    let second = second_row.get(to, |out| self.spread(&x[to..][..size], out));
-                    mix(first, second, shares[i], out);
+                        },
+                    );
+                    continue;
+                };
+                let to = row(second[i]);
+                // The second row is often the first of the next mean.
+                if first_row.at != Some(from) && second_row.at == Some(from) {
+                    std::mem::swap(&mut first_row, &mut second_row);
                 }
-            })
-        }
+                let first = first_row.get(from, |out| self.spread(&x[from..][..size], out));
+                let second = second_row.get(to, |out| self.spread(&x[to..][..size], out));
+                lines.push(mix(first, second, shares[i], out));
+            }
+            lines.finish()
+        })
     }
 
-    /// Computes a row of the output from one of the input: initialises all of `out`.
-    fn spread(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
+    /// Computes a row of the output from one of the input.
+    fn spread<'o>(&self, x: &[T], out: &'o mut [MaybeUninit<T>]) -> &'o mut [T] {
         if let Some((second, shares)) = &self.of_columns {
             return mix_columns(x, &self.columns.first, second, shares, out);
         }
         match &self.columns.pattern {
             Pattern::Double => double(x, out),
             Pattern::Runs(runs) => {
-                for &[to, from, count] in runs {
+                let mut parts = Parts::of(out);
+                for &[_, from, count] in runs {
                     match count {
-                        1 => _ = out[to].write(x[from]),
-                        _ => _ = out[to..][..count].write_copy_of_slice(&x[from..][..count]),
+                        1 => parts.put(x[from]),
+                        _ => parts.copy(&x[from..][..count]),
                     }
                 }
+                parts.finish()
             }
             Pattern::Any => {
-                for (out, place) in out.iter_mut().zip(&self.columns.first) {
-                    out.write(x[*place as usize]);
-                }
+                let places = self.columns.first.iter();
+                write::each(out, places.map(|place| x[*place as usize]))
             }
         }
     }
@@ -229,23 +231,23 @@ impl<'a, T: Element> Resampling<'a, T> {
     fn adjoint(&self, g: &[T], count: usize) -> Vec<T> {
         let (height, width) = (self.rows.len(), self.columns.len());
         let [rows, columns] = [self.rows.size, self.columns.size];
-        // SAFETY: chunks are whole planes, and each row of a plane is initialised.
-        unsafe {
-            vec_by_chunks(count, whole_rows(CHUNK, rows * columns), |first, out| {
-                let first = first / (rows * columns);
-                with_scratch(rows * width, |sums: &mut [T]| {
-                    for (i, out) in out.chunks_exact_mut(rows * columns).enumerate() {
-                        let g = &g[(first + i) * height * width..][..height * width];
-                        sums.fill(T::ZERO);
-                        self.add_rows(g, sums);
-                        let sums = sums.chunks_exact(width);
-                        for (out, sums) in out.chunks_exact_mut(columns).zip(sums) {
-                            self.collect(sums, out);
-                        }
+        let plane = rows * columns;
+        write::by_chunks(count, whole_rows(CHUNK, plane), |first, out| {
+            let planes = first / plane..(first + out.len()) / plane;
+            let mut lines = Parts::of(out);
+            with_scratch(rows * width, |sums: &mut [T]| {
+                for i in planes {
+                    let g = &g[i * height * width..][..height * width];
+                    sums.fill(T::ZERO);
+                    self.add_rows(g, sums);
+                    for sums in sums.chunks_exact(width) {
+                        let out = lines.next(columns);
+                        lines.push(self.collect(sums, out));
                     }
-                });
-            })
-        }
+                }
+            });
+            lines.finish()
+        })
     }
 
     /// Adds the gradient of each row to the input row from which it was computed.
@@ -264,14 +266,12 @@ impl<'a, T: Element> Resampling<'a, T> {
         }
     }
 
-    /// Adds the gradients of a row to the elements from which it was computed: initialises all of `out`.
-    fn collect(&self, g: &[T], out: &mut [MaybeUninit<T>]) {
+    /// Adds the gradients of a row to the elements from which it was computed.
+    fn collect<'o>(&self, g: &[T], out: &'o mut [MaybeUninit<T>]) -> &'o mut [T] {
         if let Pattern::Double = self.columns.pattern {
             return halve(g, out);
         }
-        out.fill(MaybeUninit::new(T::ZERO));
-        // SAFETY: `fill` has initialised all of `out`.
-        let out = unsafe { out.assume_init_mut() };
+        let out = write::fill(out, T::ZERO);
         match (&self.columns.pattern, &self.of_columns) {
             (Pattern::Runs(runs), None) => {
                 for &[to, from, count] in runs {
@@ -292,6 +292,7 @@ impl<'a, T: Element> Resampling<'a, T> {
                 }
             }
         }
+        out
     }
 }
 
@@ -312,14 +313,14 @@ impl<T: Element> Row<T> {
     }
 
     /// Returns the row; unless it is there, `compute` initialises it.
-    fn get(&mut self, at: usize, compute: impl FnOnce(&mut [MaybeUninit<T>])) -> &[T] {
+    fn get(
+        &mut self,
+        at: usize,
+        compute: impl for<'a> FnOnce(&'a mut [MaybeUninit<T>]) -> &'a mut [T],
+    ) -> &[T] {
         if self.at != Some(at) {
             self.at = Some(at);
-            self.values.clear();
-            self.values.reserve(self.width);
-            compute(&mut self.values.spare_capacity_mut()[..self.width]);
-            // SAFETY: `compute` has initialised these elements.
-            unsafe { self.values.set_len(self.width) };
+            write::again(&mut self.values, self.width, compute);
         }
         &self.values
     }
@@ -327,38 +328,38 @@ impl<T: Element> Row<T> {
 
 multiversion! {
     /// Writes the weighted mean of two rows.
-    fn mix<T: Element>(first: &[T], second: &[T], share: T, out: &mut [MaybeUninit<T>]) {
-        let rest = T::ONE - share;
-        for ((out, first), second) in out.iter_mut().zip(first).zip(second) {
-            out.write(*first * rest + *second * share);
-        }
+    fn mix<'a, T: Element>(first: &[T], second: &[T], share: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let (pairs, rest) = (first.iter().zip(second), T::ONE - share);
+        write::each(out, pairs.map(|(first, second)| *first * rest + *second * share))
     }
 }
 
 multiversion! {
-    fn mix_columns<T: Element>(x: &[T], first: &[u32], second: &[u32], shares: &[T], out: &mut [MaybeUninit<T>]) {
+    fn mix_columns<'a, T: Element>(x: &[T], first: &[u32], second: &[u32], shares: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let places = first.iter().zip(second).zip(shares);
-        for (out, ((first, second), share)) in out.iter_mut().zip(places) {
-            out.write(x[*first as usize] * (T::ONE - *share) + x[*second as usize] * *share);
-        }
+        let mean = |((first, second), share): ((&u32, &u32), &T)| {
+            x[*first as usize] * (T::ONE - *share) + x[*second as usize] * *share
+        };
+        write::each(out, places.map(mean))
     }
 }
 
 multiversion! {
     /// Writes each element twice.
-    fn double<T: Element>(x: &[T], out: &mut [MaybeUninit<T>]) {
+    fn double<'a, T: Element>(x: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        assert_eq!(out.len(), 2 * x.len());
         for (out, x) in out.as_chunks_mut::<2>().0.iter_mut().zip(x) {
             *out = [MaybeUninit::new(*x); 2];
         }
+        // SAFETY: there are as many pairs as elements of `x`, so the loop has initialised each.
+        unsafe { out.assume_init_mut() }
     }
 }
 
 multiversion! {
     /// Writes the sums of pairs.
-    fn halve<T: Element>(g: &[T], out: &mut [MaybeUninit<T>]) {
-        for (out, [a, b]) in out.iter_mut().zip(g.as_chunks::<2>().0) {
-            out.write(*a + *b);
-        }
+    fn halve<'a, T: Element>(g: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        write::each(out, g.as_chunks::<2>().0.iter().map(|[a, b]| *a + *b))
     }
 }
 

@@ -48,6 +48,10 @@ const BLOCKS: [(&str, By); 20] = [
         By::File("packaging/check-wheel", "taper image import"),
     ),
     (
+        "taper setup --image https://… --sha256 …",
+        By::File("tests/setup/transfer.rs", "[\"setup\", \"--image\"]"),
+    ),
+    (
         "taper setup --system --prefix /opt/taper",
         By::File("packaging/jupyterhub/install", "setup --system --prefix"),
     ),

@@ -3,6 +3,8 @@
 
 mod faults;
 mod gpu;
+#[path = "../common/hub.rs"]
+mod hub;
 mod killed;
 mod layout;
 mod missing;

@@ -1,6 +1,7 @@
 //! Images that another machine or another user has compiled: imported from a file, or read from a store.
 
 use super::CELL;
+use super::hub::{FakeHub, Fault};
 use super::place::Place;
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,6 +117,83 @@ fn a_file_that_is_no_image_of_this_taper_is_refused() {
     fs::remove_file(config).expect("it is removed");
     import().succeeds();
     runs_at_once(&here);
+}
+
+/// Exports the image of a place, and returns a server that offers it with an index, and its SHA-256.
+fn offered(there: &Place) -> (FakeHub, String) {
+    let [file, index] = ["image.tar.gz", "index.json"].map(|name| there.path().join(name));
+    let export = there.taper(["image", "export"]).argument(&file);
+    let export = export.argument("--index".as_ref()).argument(&index);
+    let said = export.run().succeeds().text;
+    let sha256 = said.split(' ').next().expect("its digest").to_owned();
+    let read = |file| fs::read(file).expect("it is written");
+    let files = [("image.tar.gz", read(file)), ("index.json", read(index))];
+    (FakeHub::start(files), sha256)
+}
+
+#[test]
+fn set_up_asks_an_index_before_it_compiles() {
+    let (there, here) = (Place::ready(), Place::empty());
+    let (server, _) = offered(&there);
+    let index = format!("{}/images/index.json", server.endpoint);
+    let setup =
+        |place: &Place, index: &str| place.taper(["setup"]).env("TAPER_IMAGES", index).run();
+    // The index arrives, and the connection is lost while the image does.
+    server.fail([Fault::IgnoreRange, Fault::Cut(100_000)]);
+    let said = setup(&here, &index)
+        .succeeds()
+        .says(&format!("are from {index}"));
+    assert!(!said.text.contains("Compiling"), "{}", said.text);
+    assert!(said.text.contains("resuming"), "{}", said.text);
+    runs_at_once(&here);
+    let downloads = fs::read_dir(here.cache().join("downloads")).expect("the folder");
+    let left: Vec<_> = downloads.flatten().map(|it| it.file_name()).collect();
+    assert!(left.iter().all(|name| name == "lock"), "{left:?}");
+
+    // One for another Rust, and one that cannot be reached: the image is compiled.
+    let other = there.path().join("index.json");
+    let text = fs::read_to_string(&other).expect("the index");
+    fs::write(&other, text.replace("\"rust\": \"1.", "\"rust\": \"0.")).expect("a file");
+    let compiled = Place::empty();
+    let said = setup(&compiled, other.to_str().expect("a path")).succeeds();
+    said.says("lists no image for Rust").says("Compiled in");
+    let compiled = Place::empty();
+    let said = setup(&compiled, "http://127.0.0.1:9/index.json").succeeds();
+    said.says("cannot reach http://127.0.0.1:9")
+        .says("Compiled in");
+}
+
+#[test]
+fn an_image_of_a_server_needs_its_digest() {
+    let (there, here) = (Place::ready(), Place::empty());
+    let (server, sha256) = offered(&there);
+    let address = format!("{}/image.tar.gz", server.endpoint);
+    let setup = |arguments: &[&str]| {
+        let call = here.taper(["setup", "--image"]);
+        arguments
+            .iter()
+            .fold(call, |call, word| call.argument(word.as_ref()))
+            .run()
+    };
+    setup(&[&address]).fails().says("--sha256");
+    let http = address.replace("127.0.0.1", "127.0.0.2");
+    setup(&[&http, "--sha256", &sha256])
+        .fails()
+        .says("by https only");
+    setup(&[&address, "--sha256", "00"])
+        .fails()
+        .says("is not the expected one");
+    assert!(here.image().is_none_or(|work| !work.exists()));
+    let said = setup(&[&address, "--sha256", &sha256])
+        .succeeds()
+        .says("Taper is ready");
+    assert!(!said.text.contains("Compiling"), "{}", said.text);
+    runs_at_once(&here);
+    let file = there.path().join("image.tar.gz");
+    let of_file = Place::empty();
+    let call = of_file.taper(["setup", "--image"]).argument(&file);
+    let said = call.run().succeeds();
+    assert!(!said.text.contains("Compiling"), "{}", said.text);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `taper image`: moves the compiled packages to another machine.
 
+use crate::setup::images;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,6 +21,9 @@ enum Action {
     Export {
         /// The file
         file: PathBuf,
+        /// Add the file to this index, which `TAPER_IMAGES` can name
+        #[arg(long, value_name = "FILE")]
+        index: Option<PathBuf>,
     },
     /// Use the compiled packages from a file, instead of compiling them
     Import {
@@ -36,8 +40,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     gpu::settings(&checkout::folder()?, &mut progress)?;
     let key = taper_session::image_key()?;
     match &arguments.action {
-        Action::Export { file } => {
+        Action::Export { file, index } => {
             let sha256 = Image::export(&key, file)?;
+            if let Some(index) = index {
+                images::list(&key, file, &sha256, index)?;
+            }
             println!("{sha256}  {}", file.display());
         }
         Action::Import { file, sha256 } => {

@@ -1,7 +1,7 @@
 //! `taper setup`: decides on the device and sets up what is missing.
 
 use crate::setup::jupyter::Jupyter;
-use crate::setup::{self, store};
+use crate::setup::{self, images, store};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +24,12 @@ pub(crate) struct Arguments {
     /// (default: the capability of the cards here, else 7.5)
     #[arg(long, value_name = "CAPABILITY", num_args = 0..=1, require_equals = true)]
     pub(crate) cuda: Option<Option<Capability>>,
+    /// Use the compiled packages from this file or https address, instead of compiling them
+    #[arg(long, value_name = "FILE|URL")]
+    pub(crate) image: Option<String>,
+    /// Refuse an image with another SHA-256
+    #[arg(long, value_name = "HEX", requires = "image")]
+    pub(crate) sha256: Option<String>,
     /// Fill a store that all users of this machine read, without JupyterLab
     #[arg(long, requires = "prefix", conflicts_with = "jupyter")]
     pub(crate) system: bool,
@@ -63,6 +69,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             "The compiled packages are damaged ({}); building them again.",
             file.display()
         ));
+    }
+    if let Some(image) = &arguments.image {
+        let key = taper_session::image_key()?;
+        images::import(&key, image, arguments.sha256.as_deref(), &mut progress)?;
     }
     if let Some(store) = store {
         store::fill(&store, &mut progress)?;

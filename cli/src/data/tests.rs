@@ -10,6 +10,7 @@ mod readers;
 
 use super::sets::{Format, Part, Repository};
 use super::{DataSet, Source, get, store};
+use crate::download::Client;
 use hub::{FakeHub, parquet_file, png};
 use safetensors::SafeTensors;
 use std::path::Path;
@@ -76,7 +77,8 @@ fn valid_hub(channels: usize) -> FakeHub {
 
 fn source(hub: &FakeHub) -> Source {
     let timeout = Duration::from_millis(500);
-    Source::Hub(super::Hub::new(&hub.endpoint, None, timeout).expect("a client"))
+    let client = Client::new(None, timeout).expect("a client");
+    Source::Hub(super::Hub::new(&hub.endpoint, client))
 }
 
 /// Records the lines that the user would see.

@@ -1,5 +1,6 @@
 //! Sets up what JupyterLab needs: a private environment, the kernelspec, the extension, the image.
 
+pub(crate) mod images;
 pub(crate) mod jupyter;
 pub(crate) mod kernelspec;
 mod labextension;
@@ -27,7 +28,9 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
     kernelspec::install(&data_folder)?;
     labextension::install(&data_folder, progress)?;
     gpu::settings(&checkout::folder()?, progress)?;
-    Image::ensure(&taper_session::image_key()?, progress)?;
+    let key = taper_session::image_key()?;
+    images::ask(&key, progress)?;
+    Image::ensure(&key, progress)?;
     // A kernel that a desktop starts has another PATH, and needs the image that was just built.
     toolchain::get()?.remember()?;
     Ok(jupyter)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use taper_evaluator::CellError;
 
 /// The versions and inputs from which an image was compiled.
-#[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Built {
     /// A digest of all that an image is compiled from, without paths.
     pub(crate) from: String,

@@ -3,7 +3,8 @@
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{ROWS, add_pairwise, matrix_sums, sum_all};
-use crate::ops::engine::{vec_by_chunks, whole_rows};
+use crate::ops::engine::whole_rows;
+use crate::ops::engine::write::{self, Parts};
 use crate::ops::reduce::sums_along;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -68,12 +69,9 @@ impl Columns {
         of_channel: impl Fn(usize) -> [T; 3],
     ) -> Vec<T> {
         let settings = self.spread(of_channel);
-        // SAFETY: chunks are whole rows, and `scale_rows` initialises each.
-        unsafe {
-            vec_by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
-                scale_rows(&x[first..], &settings, out);
-            })
-        }
+        write::by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
+            scale_rows(&x[first..], &settings, out)
+        })
     }
 
     pub(super) fn combined<T: Element>(
@@ -83,12 +81,9 @@ impl Columns {
         of_channel: impl Fn(usize) -> [T; 4],
     ) -> Vec<T> {
         let settings = self.spread(of_channel);
-        // SAFETY: chunks are whole rows, and `combine_rows` initialises each.
-        unsafe {
-            vec_by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
-                combine_rows(&g[first..], &x[first..], &settings, out);
-            })
-        }
+        write::by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
+            combine_rows(&g[first..], &x[first..], &settings, out)
+        })
     }
 
     /// Returns the values of each column's channel.
@@ -214,29 +209,32 @@ fn add_terms<T: Element>(
 
 multiversion! {
     /// Writes `(x - near) · factor + offset` for each row.
-    fn scale_rows<T: Element>(x: &[T], settings: &[Vec<T>; 3], out: &mut [MaybeUninit<T>]) {
+    fn scale_rows<'a, T: Element>(x: &[T], settings: &[Vec<T>; 3], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let [near, factors, offsets] = settings;
         let columns = near.len();
         let (factors, offsets) = (&factors[..columns], &offsets[..columns]);
-        for (out, x) in out.chunks_exact_mut(columns).zip(x.chunks_exact(columns)) {
-            for i in 0..columns {
-                out[i].write((x[i] - near[i]) * factors[i] + offsets[i]);
-            }
+        let (x, mut rows) = (x[..out.len()].chunks_exact(columns), Parts::of(out));
+        for x in x {
+            let out = rows.next(columns);
+            rows.push(write::each(out, (0..columns).map(|i| (x[i] - near[i]) * factors[i] + offsets[i])));
         }
+        rows.finish()
     }
 }
 
 multiversion! {
     /// Writes `g · factor + (x - near) · slope + offset` for each row.
-    fn combine_rows<T: Element>(g: &[T], x: &[T], settings: &[Vec<T>; 4], out: &mut [MaybeUninit<T>]) {
+    fn combine_rows<'a, T: Element>(g: &[T], x: &[T], settings: &[Vec<T>; 4], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let [near, factors, slopes, offsets] = settings;
         let columns = near.len();
         let (factors, slopes, offsets) = (&factors[..columns], &slopes[..columns], &offsets[..columns]);
-        let rows = g.chunks_exact(columns).zip(x.chunks_exact(columns));
-        for (out, (g, x)) in out.chunks_exact_mut(columns).zip(rows) {
-            for i in 0..columns {
-                out[i].write(g[i] * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i]));
-            }
+        let inputs = g[..out.len()].chunks_exact(columns).zip(x.chunks_exact(columns));
+        let mut rows = Parts::of(out);
+        for (g, x) in inputs {
+            let out = rows.next(columns);
+            let value = |i| g[i] * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i]);
+            rows.push(write::each(out, (0..columns).map(value)));
         }
+        rows.finish()
     }
 }

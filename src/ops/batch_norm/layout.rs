@@ -5,7 +5,7 @@ use super::planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statist
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::sums::Pairwise;
 use crate::ops::engine::threads::map_tasks;
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::write;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::MaybeUninit;
@@ -91,7 +91,7 @@ impl Layout {
         }
         self.map(x.len(), |channel, range, out| {
             let [near, factor, offset] = of_channel(channel);
-            scale_and_shift(&x[range], near, factor, offset, out);
+            scale_and_shift(&x[range], near, factor, offset, out)
         })
     }
 
@@ -108,7 +108,7 @@ impl Layout {
         }
         self.map(x.len(), |channel, range, out| {
             let [near, factors @ ..] = of_channel(channel);
-            combine(&g[range.clone()], &x[range], near, factors, out);
+            combine(&g[range.clone()], &x[range], near, factors, out)
         })
     }
 
@@ -116,14 +116,11 @@ impl Layout {
     fn map<T: Element>(
         &self,
         count: usize,
-        compute: impl Fn(usize, Range<usize>, &mut [MaybeUninit<T>]) + Sync,
+        compute: impl for<'a> Fn(usize, Range<usize>, &'a mut [MaybeUninit<T>]) -> &'a mut [T] + Sync,
     ) -> Vec<T> {
-        // SAFETY: the functions that `compute` calls initialise an element for each that they read.
-        unsafe {
-            vec_by_chunks(count, self.area, |first, out| {
-                let channel = first / self.area % self.channels;
-                compute(channel, first..first + self.area, out);
-            })
-        }
+        write::by_chunks(count, self.area, |first, out| {
+            let channel = first / self.area % self.channels;
+            compute(channel, first..first + self.area, out)
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
+use crate::ops::engine::write;
 use std::mem::MaybeUninit;
 
 /// The least elements of a plane for which these kernels are used.
@@ -50,19 +51,16 @@ multiversion! {
 
 multiversion! {
     /// Writes `(x - near) · factor + offset`.
-    pub(in crate::ops) fn scale_and_shift<T: Element>(x: &[T], near: T, factor: T, offset: T, out: &mut [MaybeUninit<T>]) {
-        for (out, x) in out.iter_mut().zip(x) {
-            out.write((*x - near) * factor + offset);
-        }
+    pub(in crate::ops) fn scale_and_shift<'a, T: Element>(x: &[T], near: T, factor: T, offset: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        write::each(out, x.iter().map(|x| (*x - near) * factor + offset))
     }
 }
 
 multiversion! {
     /// Writes `gradient · factor + (x - near) · slope + offset`.
-    pub(in crate::ops) fn combine<T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
+    pub(in crate::ops) fn combine<'a, T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let [factor, slope, offset] = factors;
-        for ((out, g), x) in out.iter_mut().zip(gradient).zip(x) {
-            out.write(*g * factor + ((*x - near) * slope + offset));
-        }
+        let pairs = gradient.iter().zip(x);
+        write::each(out, pairs.map(|(g, x)| *g * factor + ((*x - near) * slope + offset)))
     }
 }

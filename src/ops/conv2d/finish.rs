@@ -2,6 +2,7 @@
 //! the [`relu`](crate::ops::relu) that follow. So the output is written once, and nothing reads it again.
 
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::write;
 use std::mem::MaybeUninit;
 
 #[derive(Clone, Copy)]
@@ -38,18 +39,16 @@ pub(super) struct OfChannel<T> {
 }
 
 impl<T: Element> OfChannel<T> {
-    /// Writes what follows from the sums.
+    /// Writes what follows from the sums, and returns it.
     #[inline(always)]
-    pub(super) fn write(&self, sums: &[T], y: &mut [MaybeUninit<T>]) {
+    pub(super) fn write<'y>(&self, sums: &[T], y: &'y mut [MaybeUninit<T>]) -> &'y mut [T] {
         let bias = self.bias;
-        let pairs = y.iter_mut().zip(sums);
+        let sums = sums.iter().map(|sum| *sum + bias);
         match (self.norm, self.relu) {
-            (None, false) => pairs.for_each(|(y, sum)| _ = y.write(*sum + bias)),
-            (None, true) => pairs.for_each(|(y, sum)| _ = y.write(relu(*sum + bias))),
-            (Some(norm), false) => pairs.for_each(|(y, x)| _ = y.write(scaled(*x + bias, norm))),
-            (Some(norm), true) => {
-                pairs.for_each(|(y, x)| _ = y.write(relu(scaled(*x + bias, norm))));
-            }
+            (None, false) => write::each(y, sums),
+            (None, true) => write::each(y, sums.map(relu)),
+            (Some(norm), false) => write::each(y, sums.map(|x| scaled(x, norm))),
+            (Some(norm), true) => write::each(y, sums.map(|x| relu(scaled(x, norm)))),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::sums::sum;
 use crate::ops::engine::threads::map_tasks;
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::write;
 use std::ops::Range;
 
 /// The widest output for which patches are packed; wider ones fill the vectors.
@@ -65,18 +65,13 @@ impl<'a, T: Element> Patches<'a, T> {
                 )
             })
             .collect();
-        // SAFETY: each chunk is a plane of an image and channel, which the copy initialises.
-        unsafe {
-            vec_by_chunks(groups.len() * outs * positions, plane, |first, y| {
-                let (image, channel) = (
-                    first / plane / (groups.len() * outs),
-                    first / plane % (groups.len() * outs),
-                );
-                let sums =
-                    &groups[channel / outs][channel % outs * positions + image * plane..][..plane];
-                finish.of(channel).write(sums, y);
-            })
-        }
+        let channels = groups.len() * outs;
+        write::by_chunks(channels * positions, plane, |first, y| {
+            let (image, channel) = (first / plane / channels, first / plane % channels);
+            let of_group = &groups[channel / outs];
+            let sums = &of_group[channel % outs * positions + image * plane..][..plane];
+            finish.of(channel).write(sums, y)
+        })
     }
 
     /// Returns the gradients of the weights and of the bias.
@@ -90,14 +85,11 @@ impl<'a, T: Element> Patches<'a, T> {
         let (mut weights, mut bias) = (vec![], vec![]);
         for group in 0..geometry.groups {
             // The gradients of a channel, image after image.
-            // SAFETY: each chunk is a plane of a channel and image, which the copy initialises.
-            let of_channels = unsafe {
-                vec_by_chunks(outs * positions, plane, |first, to| {
-                    let (channel, image) = (first / positions, first % positions / plane);
-                    let from = (image * geometry.groups + group) * outs + channel;
-                    to.write_copy_of_slice(&gradient[from * plane..][..plane]);
-                })
-            };
+            let of_channels = write::by_chunks(outs * positions, plane, |first, to| {
+                let (channel, image) = (first / positions, first % positions / plane);
+                let from = (image * geometry.groups + group) * outs + channel;
+                to.write_copy_of_slice(&gradient[from * plane..][..plane])
+            });
             bias.extend(map_tasks(outs, |channel| {
                 sum(&of_channels[channel * positions..][..positions])
             }));

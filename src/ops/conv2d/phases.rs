@@ -9,7 +9,7 @@ use super::convolve::convolve;
 use super::finish::Finish;
 use super::geometry::{Geometry, Size};
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::write::{self, Parts};
 
 /// Returns the gradient of the input of a convolution: the convolution of the output's gradient `x` with the
 /// rotated weights, plus a bias.
@@ -31,26 +31,24 @@ pub(super) fn convolve_phases<T: Element>(
         .collect();
     let channels = geometry.groups * geometry.to.channels;
     let elements = geometry.batch * channels * height * width;
-    // SAFETY: each chunk is an output plane, whose rows the copy initialises.
-    unsafe {
-        vec_by_chunks(elements, height * width, |first, y| {
-            let plane = first / (height * width);
-            for (i, y) in y.chunks_exact_mut(width).enumerate() {
-                let (row, line) = (i % steps[0], i / steps[0]);
-                for (column, axis) in columns.iter().enumerate() {
-                    let y = y[column.min(width)..].iter_mut().step_by(steps[1]);
-                    let from = (plane * rows[row].size + line) * axis.size;
-                    match phases[row * steps[1] + column].get(from..from + axis.size) {
-                        Some(values) => y.zip(values).for_each(|(y, value)| _ = y.write(*value)),
-                        None => {
-                            let bias = bias.map_or(T::ZERO, |bias| bias[plane % channels]);
-                            y.for_each(|y| _ = y.write(bias));
-                        }
-                    }
-                }
+    write::by_chunks(elements, height * width, |first, y| {
+        let plane = first / (height * width);
+        let bias = bias.map_or(T::ZERO, |bias| bias[plane % channels]);
+        let mut lines = Parts::of(y);
+        for i in 0..height {
+            let (row, line) = (i % steps[0], i / steps[0]);
+            let y = write::fill(lines.next(width), bias);
+            for (column, axis) in columns.iter().enumerate() {
+                let from = (plane * rows[row].size + line) * axis.size;
+                let values = phases[row * steps[1] + column].get(from..from + axis.size);
+                let y = y[column.min(width)..].iter_mut().step_by(steps[1]);
+                y.zip(values.unwrap_or_default())
+                    .for_each(|(y, value)| *y = *value);
             }
-        })
-    }
+            lines.push(y);
+        }
+        lines.finish()
+    })
 }
 
 /// Returns the outputs of a phase; an empty vector if the kernel meets zeros only.

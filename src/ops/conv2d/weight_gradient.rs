@@ -13,7 +13,7 @@ use super::patches::Patches;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
 use crate::ops::engine::threads::{map_chunks, map_tasks};
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::write;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
 use method::{Images, Method};
@@ -147,14 +147,11 @@ fn sum_parts<T: Element>(
         let sums = match parts {
             [only] => only,
             _ => {
-                // SAFETY: each chunk is initialised by its sums.
-                added = unsafe {
-                    vec_by_chunks(method.elements(), PIECE, |first, sums| {
-                        let piece = |part: &Vec<T>| part[first..first + sums.len()].to_vec();
-                        let piece = add_pairwise(parts.iter().map(piece)).unwrap_or_default();
-                        sums.write_copy_of_slice(&piece);
-                    })
-                };
+                added = write::by_chunks(method.elements(), PIECE, |first, sums| {
+                    let piece = |part: &Vec<T>| part[first..first + sums.len()].to_vec();
+                    let piece = add_pairwise(parts.iter().map(piece)).unwrap_or_default();
+                    sums.write_copy_of_slice(&piece)
+                });
                 &added
             }
         };

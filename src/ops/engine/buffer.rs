@@ -1,7 +1,8 @@
 //! Memory on the CPU into which tensors are added.
 
 use super::strided::{add_strided, elements, in_order, in_order_of};
-use super::{CpuView, dispatch_dtype, simd::Element, vec_by_chunks, zeros};
+use super::write::{self, zeros};
+use super::{CpuView, dispatch_dtype, simd::Element};
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, DType, Result, Shape, bail};
 
@@ -61,14 +62,9 @@ impl Buffer {
 fn sum<T: Element>(a: &Raw, b: &Raw) -> Result<CpuStorage> {
     let (a, b) = (CpuView::of(a)?, CpuView::of(b)?);
     let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
-    // SAFETY: the inputs have as many elements as the sum, so the loop initialises the whole chunk.
-    let sum = unsafe {
-        vec_by_chunks(a.len(), 1 << 15, |first, sum| {
-            let terms = a[first..].iter().zip(&b[first..]);
-            for (sum, (a, b)) in sum.iter_mut().zip(terms) {
-                sum.write(*a + *b);
-            }
-        })
-    };
+    let sum = write::by_chunks(a.len(), 1 << 15, |first, sum| {
+        let terms = a[first..].iter().zip(&b[first..]);
+        write::each(sum, terms.map(|(a, b)| *a + *b))
+    });
     Ok(T::to_cpu_storage_owned(sum))
 }

@@ -110,21 +110,21 @@ fn unknown_setting(found: &str) -> candle_core::Error {
 /// the instruction set has a fused multiply-add, for the functions of [`Element`]. `cheap …;` before the function
 /// says whether its loop is [cheap](Level::get_for).
 macro_rules! multiversion {
-    (cheap $cheap:expr; $(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    (cheap $cheap:expr; $(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)? $t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
-        $vis fn $name<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+        $vis fn $name<$($life,)? $t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
             #[inline(always)]
-            fn body<$t: $bound $(, $f: $fbound)?, const FUSED: bool>($($arg: $type),*) $(-> $result)? $body
+            fn body<$($life,)? $t: $bound $(, $f: $fbound)?, const FUSED: bool>($($arg: $type),*) $(-> $result)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-            fn avx512<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+            fn avx512<$($life,)? $t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
                 body::<$t $(, $f)?, true>($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+            fn avx2<$($life,)? $t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
                 body::<$t $(, $f)?, true>($($arg),*)
             }
 

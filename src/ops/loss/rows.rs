@@ -7,7 +7,8 @@ use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
 use crate::ops::engine::threads::map_tasks;
-use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::write::{self, Parts};
+use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::lookup::or_nan;
 use crate::ops::softmax::{log_softmax_as, normalizer};
 use crate::tensor::{Raw, Tensor};
@@ -236,27 +237,28 @@ impl<T: Element> Backward for Rule<T> {
         let logits = self.logits.as_ref().map(CpuView::of).transpose()?;
         let logits = logits.as_ref().map(|x| x.as_slice::<T>()).transpose()?;
         let shape = (self.classes.len(), self.count);
-        // SAFETY: `fill_row` initialises its row, and chunks are whole rows.
-        let of_x = unsafe {
-            vec_by_chunks(shape.0 * shape.1, self.rows() * self.count, |first, out| {
-                let rows = out.chunks_exact_mut(self.count);
-                for (row, out) in (first / self.count..).zip(rows) {
-                    let class = self.classes[row];
-                    let factor = match class {
-                        IGNORED => T::ZERO,
-                        _ => -g[row],
-                    };
-                    let out = fill_row(factor * self.spread, &self.weights, out);
-                    if class != IGNORED {
-                        out[class as usize] += factor * self.own * self.weight_of(class);
-                        if let Some(x) = logits {
-                            let x = &x[row * self.count..][..self.count];
-                            to_gradient_of_logits(out, x, self.normalizers[row]);
-                        }
+        let chunk = self.rows() * self.count;
+        let of_x = write::by_chunks(shape.0 * shape.1, chunk, |first, out| {
+            let rows = first / self.count..(first + out.len()) / self.count;
+            let mut parts = Parts::of(out);
+            for row in rows {
+                let class = self.classes[row];
+                let factor = match class {
+                    IGNORED => T::ZERO,
+                    _ => -g[row],
+                };
+                let out = fill_row(factor * self.spread, &self.weights, parts.next(self.count));
+                if class != IGNORED {
+                    out[class as usize] += factor * self.own * self.weight_of(class);
+                    if let Some(x) = logits {
+                        let x = &x[row * self.count..][..self.count];
+                        to_gradient_of_logits(out, x, self.normalizers[row]);
                     }
                 }
-            })
-        };
+                parts.push(out);
+            }
+            parts.finish()
+        });
         of_first(of_x, shape)
     }
 
@@ -295,12 +297,10 @@ impl<T: Element> Backward for Rule<T> {
 
 /// Fills a row with a value, times the weights if there are any.
 fn fill_row<'a, T: Element>(value: T, weights: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    out.fill(MaybeUninit::new(value));
-    for (out, weight) in out.iter_mut().zip(weights) {
-        out.write(value * *weight);
+    match weights {
+        [] => write::fill(out, value),
+        _ => write::each(out, weights.iter().map(|weight| value * *weight)),
     }
-    // SAFETY: `fill` has initialised every element.
-    unsafe { out.assume_init_mut() }
 }
 
 #[cfg(test)]

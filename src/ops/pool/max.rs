@@ -5,6 +5,7 @@
 //! stride, there are more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
+use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Held, IndexedCopy, Upstream, are_tracked, record,
 };
@@ -13,7 +14,7 @@ use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::{CpuView, vec_by_chunks};
+use crate::ops::engine::write::{self, Parts};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
@@ -64,26 +65,24 @@ fn max_values<T: Element>(plane: Plane, x: &[T]) -> Vec<T> {
     let count = plane.out_elements();
     let columns = plane.padded_width();
     let scratch = columns + plane.part_width() * plane.spec.stride.width + plane.out_width;
-    // SAFETY: each chunk is the output of a plane, whose rows the copies initialise.
-    unsafe {
-        vec_by_chunks(x.len() / plane.elements() * count, count, |first, y| {
-            let x = &x[first / count * plane.elements()..][..plane.elements()];
-            with_scratch(scratch, |scratch: &mut [T]| {
-                max_of_plane(plane, x, scratch, y)
-            });
+    write::by_chunks(x.len() / plane.elements() * count, count, |first, y| {
+        let x = &x[first / count * plane.elements()..][..plane.elements()];
+        with_scratch(scratch, |scratch: &mut [T]| {
+            max_of_plane(plane, x, scratch, y)
         })
-    }
+    })
 }
 
 multiversion! {
-    fn max_of_plane<T: Element>(plane: Plane, x: &[T], scratch: &mut [T], y: &mut [MaybeUninit<T>]) {
+    fn max_of_plane<'a, T: Element>(plane: Plane, x: &[T], scratch: &mut [T], y: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let (stride, width) = (plane.spec.stride.width, plane.part_width());
         // The maxima of the columns, with the padding on both sides; the same, separated; a row of the
         // output.
         let (max, rest) = scratch.split_at_mut(plane.padded_width());
         let (parts, out) = rest.split_at_mut(width * stride);
         max.fill(T::of(f64::NEG_INFINITY));
-        for (row, y) in y.chunks_exact_mut(plane.out_width).enumerate() {
+        let mut rows = Parts::of(y);
+        for row in 0..plane.out_height {
             let inner = &mut max[plane.spec.padding.width..][..plane.width];
             for (i, line) in plane.rows(row).enumerate() {
                 let line = &x[line * plane.width..][..plane.width];
@@ -103,8 +102,9 @@ multiversion! {
                     _ => larger(columns, out),
                 }
             }
-            y.write_copy_of_slice(out);
+            rows.copy(out);
         }
+        rows.finish()
     }
 }
 

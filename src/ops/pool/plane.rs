@@ -3,12 +3,11 @@
 use crate::error::explain;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::{CpuView, vec_by_chunks};
+use crate::ops::engine::{CpuView, write};
 use crate::ops::pair::Pair;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// The settings of two-dimensional pooling.
@@ -248,13 +247,6 @@ impl Plane {
     }
 }
 
-/// Fills the memory with zeros, and returns them.
-fn zeroed<T: Element>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
-    memory.fill(MaybeUninit::new(T::ZERO));
-    // SAFETY: `fill` has initialised every element.
-    unsafe { memory.assume_init_mut() }
-}
-
 /// Returns the gradient of the input, which has the shape `x`. Calls `add` for each plane with the range
 /// of the plane's output in the whole output, the gradient of that output, and the gradient of the plane,
 /// to which it adds.
@@ -266,13 +258,13 @@ pub(super) fn plane_gradients<T: Element>(
 ) -> Result<Raw> {
     let view = CpuView::of(gradient)?;
     let g = view.as_slice::<T>()?;
-    // SAFETY: a chunk is a plane, which `zeroed` initialises.
-    let of_x = unsafe {
-        vec_by_chunks(x.iter().product(), plane.elements(), |first, out| {
-            let from = first / plane.elements() * plane.out_elements();
-            let range = from..from + plane.out_elements();
-            add(range.clone(), &g[range], zeroed(out));
-        })
-    };
+    let count = x.iter().product();
+    let of_x = write::by_chunks(count, plane.elements(), |first, out| {
+        let from = first / plane.elements() * plane.out_elements();
+        let range = from..from + plane.out_elements();
+        let out = write::fill(out, T::ZERO);
+        add(range.clone(), &g[range], out);
+        out
+    });
     Raw::from_vec(of_x, x, gradient.device())
 }

@@ -14,7 +14,8 @@ use crate::ops::engine::autograd::{
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::{map_chunks, map_tasks};
-use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
+use crate::ops::engine::write::{self, Parts};
+use crate::ops::engine::{CpuView, dispatch_dtype, whole_rows};
 use crate::ops::select::chosen;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::op::CmpOp;
@@ -24,7 +25,6 @@ use kernels::{
     places_in_rows,
 };
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 /// The largest number of columns of one task.
 const WIDTH: usize = 512;
@@ -242,16 +242,10 @@ impl Lines {
         } else {
             rows
         };
-        // SAFETY: `extremes_of_rows` initialises the value of each of its rows.
-        let found = unsafe {
-            vec_by_chunks(
-                values.len().div_ceil(row),
-                (TASK / row).max(1),
-                |first, found| {
-                    extremes_of_rows(&values[first * row..], row, smallest, found);
-                },
-            )
-        };
+        let (count, chunk) = (values.len().div_ceil(row), (TASK / row).max(1));
+        let found = write::by_chunks(count, chunk, |first, found| {
+            extremes_of_rows(&values[first * row..], row, smallest, found)
+        });
         match row == rows {
             true => found,
             false => {
@@ -344,12 +338,9 @@ impl<T: Element> Backward for BackOfAll<T> {
         let values = view.as_slice::<T>()?;
         let counts = map_chunks(values, CHUNK, |values| count(values, self.value));
         let share = gradient.to_scalar::<T>()? / T::of(counts.iter().sum::<usize>() as f64);
-        // SAFETY: `distribute` initialises the whole chunk.
-        let of_x = unsafe {
-            vec_by_chunks(values.len(), CHUNK, |first, out| {
-                distribute(&values[first..], self.value, share, out);
-            })
-        };
+        let of_x = write::by_chunks(values.len(), CHUNK, |first, out| {
+            distribute(&values[first..], self.value, share, out)
+        });
         of_first(of_x, self.x.shape())
     }
 
@@ -397,24 +388,26 @@ impl<T: Element> Backward for Back<T> {
         let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
         // A row is a line with a single gradient, or consists of an element of each line of a part.
         let row = if columns == 1 { rows } else { columns };
-        // SAFETY: chunks are whole rows, and the loop initialises each row.
-        let of_x = unsafe {
-            vec_by_chunks(self.x.elem_count(), whole_rows(CHUNK, row), |first, out| {
-                for (i, out) in out.chunks_exact_mut(row).enumerate() {
-                    let i = first / row + i;
-                    if columns == 1 {
-                        out.fill(MaybeUninit::new(T::ZERO));
-                        out[places[i] as usize].write(g[i]);
-                    } else {
-                        let (start, i) = (i / rows * columns, i % rows);
-                        let lines = g[start..].iter().zip(&places[start..]);
-                        for (out, (g, place)) in out.iter_mut().zip(lines) {
-                            out.write(if *place as usize == i { *g } else { T::ZERO });
-                        }
-                    }
-                }
-            })
-        };
+        let count = self.x.elem_count();
+        let of_x = write::by_chunks(count, whole_rows(CHUNK, row), |first, out| {
+            let range = first / row..(first + out.len()) / row;
+            let mut parts = Parts::of(out);
+            for i in range {
+                let out = parts.next(row);
+                parts.push(if columns == 1 {
+                    let out = write::fill(out, T::ZERO);
+                    out[places[i] as usize] = g[i];
+                    out
+                } else {
+                    let (start, i) = (i / rows * columns, i % rows);
+                    let lines = g[start..].iter().zip(&places[start..]);
+                    let value =
+                        |(g, place): (&T, &u32)| if *place as usize == i { *g } else { T::ZERO };
+                    write::each(out, lines.map(value))
+                });
+            }
+            parts.finish()
+        });
         of_first(of_x, self.x.shape())
     }
 

@@ -4,7 +4,7 @@ use super::TASK;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{ROWS, add_pairwise, matrix_sums, sum_all, sum_of};
 use crate::ops::engine::threads::map_chunks;
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::write::{self, Parts};
 use std::mem::MaybeUninit;
 
 /// The values of a task, if all values have one sum.
@@ -108,20 +108,18 @@ fn sums_of_rows<T: Element>(values: &[T], row: usize, term: impl Term) -> Vec<T>
             sum_terms(values, term)
         }))];
     }
-    // SAFETY: `add_up` initialises the sum of each of its rows.
-    unsafe {
-        vec_by_chunks(values.len() / row, (TASK / row).max(1), |first, sums| {
-            add_up(&values[first * row..], row, sums, term);
-        })
-    }
+    write::by_chunks(values.len() / row, (TASK / row).max(1), |first, sums| {
+        add_up(&values[first * row..], row, sums, term)
+    })
 }
 
 multiversion! {
-    fn add_up<T: Element, F: Term>(values: &[T], row: usize, sums: &mut [MaybeUninit<T>], term: F) {
-        for (sum, row) in sums.iter_mut().zip(values.chunks_exact(row)) {
-            let of = |value| term.of(value);
-            sum.write(sum_of(row, of));
+    fn add_up<'a, T: Element, F: Term>(values: &[T], row: usize, sums: &'a mut [MaybeUninit<T>], term: F) -> &'a mut [T] {
+        let (rows, mut sums) = (values[..sums.len() * row].chunks_exact(row), Parts::of(sums));
+        for row in rows {
+            sums.put(sum_of(row, |value| term.of(value)));
         }
+        sums.finish()
     }
 }
 
@@ -142,15 +140,14 @@ fn sums_of_columns<T: Element>(
     if part <= TASK / 2 {
         // A task is several parts.
         let parts = (TASK / part).max(1);
-        // SAFETY: each part has its sums.
-        return unsafe {
-            vec_by_chunks(values.len() / rows, parts * columns, |first, sums| {
-                let values = values[first * rows..].chunks_exact(part);
-                for (sums, values) in sums.chunks_exact_mut(columns).zip(values) {
-                    sums.write_copy_of_slice(&block_sums(values, columns, columns, term));
-                }
-            })
-        };
+        return write::by_chunks(values.len() / rows, parts * columns, |first, sums| {
+            let values = &values[first * rows..][..sums.len() * rows];
+            let mut sums = Parts::of(sums);
+            for values in values.chunks_exact(part) {
+                sums.copy(&block_sums(values, columns, columns, term));
+            }
+            sums.finish()
+        });
     }
     let sums = matrix_sums(values.len() / part, rows, columns, |index, rows, strip| {
         let start = index * part + rows.start * columns + strip.start;

@@ -136,7 +136,10 @@ fn an_unreachable_server_is_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", free.local_addr().unwrap());
     drop(free);
-    let hub = Hub::new(&endpoint, None, Duration::from_secs(5)).unwrap();
+    let hub = Hub::new(
+        &endpoint,
+        Client::new(None, Duration::from_secs(5)).unwrap(),
+    );
     let message = got(&set, &Source::Hub(hub), &folder).unwrap_err();
     assert!(
         message.starts_with(&format!("cannot reach {endpoint}: ")),

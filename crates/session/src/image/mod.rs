@@ -35,6 +35,7 @@ pub(crate) mod taken;
 mod transfer;
 mod trial;
 
+pub use crate::error::Built;
 use crate::error::{Error, Result};
 pub(crate) use artifacts::library;
 pub(crate) use cells_crate::{WARM_ARGUMENT, write_crate};

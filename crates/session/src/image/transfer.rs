@@ -26,10 +26,15 @@ const PACKAGES_LIMIT: u64 = 2 << 30;
 /// The folder in an image's folder into which an import unpacks the archive.
 const UNFINISHED: &str = "imported";
 
-impl Built {
-    fn of(key: &Key) -> Result<Built> {
+impl Key {
+    /// Returns the versions and inputs from which the image for this key is compiled, without what differs between machines.
+    ///
+    /// # Errors
+    ///
+    /// When there is no compiler.
+    pub fn built(&self) -> Result<Built> {
         Ok(Built {
-            from: digest::of(format!("{} {}", key.portable, key.sources).as_bytes()),
+            from: digest::of(format!("{} {}", self.portable, self.sources).as_bytes()),
             taper: env!("CARGO_PKG_VERSION").to_owned(),
             rust: toolchain::release()?.to_owned(),
         })
@@ -69,7 +74,7 @@ impl Image {
     }
 
     fn add_to(&self, packer: &mut Packer<&File>, key: &Key) -> Result<()> {
-        let built = serde_json::to_vec(&Built::of(key)?).map_err(Error::json("an image"))?;
+        let built = serde_json::to_vec(&key.built()?).map_err(Error::json("an image"))?;
         let mut note = tempfile::NamedTempFile::new().trying("create a file")?;
         std::io::Write::write_all(&mut note, &built).trying("write a file")?;
         packer.add(Path::new(BUILT), note.path())?;
@@ -155,7 +160,7 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
     let (Some(image), Some(manifest)) = (built, Manifest::parse(&manifest)) else {
         return Err(Error::NotAnImage(file.to_owned()));
     };
-    let here = Built::of(key)?;
+    let here = key.built()?;
     if image != here {
         let (image, here) = (Box::new(image), Box::new(here));
         return Err(Error::OtherImage { image, here });

@@ -4,13 +4,12 @@ use super::recorded_linear;
 use crate::ops::check::{in_single, is_half};
 use crate::ops::engine::runs::Runs;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, vec_by_chunks, whole_rows, with_elements};
+use crate::ops::engine::write::{self, Parts};
+use crate::ops::engine::{CpuView, whole_rows, with_elements};
 use crate::tensor::Raw;
 use candle_core::{Device, Result, WithDType};
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;
@@ -160,28 +159,21 @@ impl IndexedCopy {
     }
 
     fn taken<T: WithDType>(&self, values: &[T]) -> Result<(Vec<T>, bool)> {
-        let count = self.shape.iter().product();
+        let (run, count) = (self.run, self.shape.iter().product());
         if count == 0 || values.is_empty() {
             return Ok((vec![T::from_f64(0.0); count], false));
         }
-        let (run, is_wrong) = (self.run, AtomicBool::new(false));
         let view = CpuView::of(&self.indices)?;
         let indices = view.as_slice::<i64>()?;
-        // SAFETY: the rows cover the chunk, and `take_row` initialises each.
-        let taken = unsafe {
-            vec_by_chunks(count, whole_rows(CHUNK, run), |first, out| {
-                let (first, mut all_fit) = (first / run, true);
-                let positions = first..first + out.len() / run;
-                self.for_each_row(indices, positions, |start, at, indices| {
-                    let out = &mut out[(at - first) * run..][..indices.len() * run];
-                    all_fit &= self.take_row(&values[start..], indices, out);
-                });
-                if !all_fit {
-                    is_wrong.store(true, Relaxed);
-                }
-            })
-        };
-        Ok((taken, !is_wrong.into_inner()))
+        let (taken, fits) = write::with_results(count, whole_rows(CHUNK, run), |first, out| {
+            let positions = first / run..(first + out.len()) / run;
+            let (mut parts, mut all_fit) = (Parts::of(out), true);
+            self.for_each_row(indices, positions, |start, _, indices| {
+                all_fit &= self.take_row(&values[start..], indices, &mut parts);
+            });
+            (parts.finish(), all_fit)
+        });
+        Ok((taken, !fits.contains(&false)))
     }
 
     /// Calls `visit` for each row, or part of one, in a range of the chosen elements: with where in the base it begins, the
@@ -214,36 +206,30 @@ impl IndexedCopy {
         &self,
         values: &[T],
         indices: &[i64],
-        out: &mut [MaybeUninit<T>],
+        parts: &mut Parts<'_, T>,
     ) -> bool {
         let mut all_fit = true;
         // A negative index is a large one without its sign.
         let mut within = |index: &i64| {
             let fits = (*index as usize) < self.size;
             all_fit &= fits;
-            if fits {
-                *index as usize * self.stride
-            } else {
-                0
-            }
+            if fits { *index as usize } else { 0 }
         };
         match (self.run, self.step, self.stride) {
             (1, 0, 1) => {
-                let values = &values[..self.size];
-                for (out, index) in out.iter_mut().zip(indices) {
-                    let value = values.get(*index as usize);
-                    all_fit &= value.is_some();
-                    out.write(*value.unwrap_or(&values[0]));
-                }
+                let (values, out) = (&values[..self.size], parts.next(indices.len()));
+                let taken = indices.iter().map(|index| values[within(index)]);
+                parts.push(write::each(out, taken));
             }
-            (1, step, _) => {
-                for ((out, index), i) in out.iter_mut().zip(indices).zip(0..) {
-                    out.write(values[i * step + within(index)]);
-                }
+            (1, step, stride) => {
+                let out = parts.next(indices.len());
+                let taken = indices.iter().enumerate();
+                let taken = taken.map(|(i, index)| values[i * step + within(index) * stride]);
+                parts.push(write::each(out, taken));
             }
             (run, ..) => {
-                for (out, index) in out.chunks_exact_mut(run).zip(indices) {
-                    out.write_copy_of_slice(&values[within(index)..][..run]);
+                for index in indices {
+                    parts.copy(&values[within(index) * run..][..run]);
                 }
             }
         }
@@ -277,19 +263,16 @@ impl IndexedCopy {
             }
             _ => (count, count, positions),
         };
-        // SAFETY: `fill` initialises the whole chunk.
-        Ok(unsafe {
-            vec_by_chunks(count, chunk, |first, out| {
-                out.fill(MaybeUninit::new(zero));
-                let out = out.assume_init_mut();
-                let end = (first + out.len()).div_ceil(block) * each;
-                let rows = first / block * each..end.min(positions);
-                self.for_each_row(indices, rows, |start, at, indices| {
-                    let g = &g[at * run..][..indices.len() * run];
-                    self.add_row(g, indices, start.wrapping_sub(first), out);
-                });
-            })
-        })
+        Ok(write::by_chunks(count, chunk, |first, out| {
+            let out = write::fill(out, zero);
+            let end = (first + out.len()).div_ceil(block) * each;
+            let rows = first / block * each..end.min(positions);
+            self.for_each_row(indices, rows, |start, at, indices| {
+                let g = &g[at * run..][..indices.len() * run];
+                self.add_row(g, indices, start.wrapping_sub(first), out);
+            });
+            out
+        }))
     }
 
     /// Adds the elements of a row, which begins at index `start` of `out`, as far as they are in it.

@@ -2,6 +2,7 @@
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{LANES, fold_lanes};
+use crate::ops::engine::write::{self, Parts};
 use std::mem::MaybeUninit;
 
 /// The number of elements that the search for an index compares at once.
@@ -17,10 +18,12 @@ pub(super) fn pick<T: Element>(a: T, b: T, smallest: bool) -> T {
 }
 
 multiversion! {
-    pub(super) fn extremes_of_rows<T: Element>(values: &[T], row: usize, smallest: bool, found: &mut [MaybeUninit<T>]) {
-        for (found, row) in found.iter_mut().zip(values.chunks(row)) {
-            found.write(extreme_of(row, smallest));
+    pub(super) fn extremes_of_rows<'a, T: Element>(values: &[T], row: usize, smallest: bool, found: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let (rows, mut found) = (values.chunks(row).take(found.len()), Parts::of(found));
+        for row in rows {
+            found.put(extreme_of(row, smallest));
         }
+        found.finish()
     }
 }
 
@@ -115,9 +118,8 @@ multiversion! {
 multiversion! {
     cheap true;
     /// Writes `share` where a value is equal to the extreme, and zeros elsewhere.
-    pub(super) fn distribute<T: Element>(values: &[T], extreme: T, share: T, out: &mut [MaybeUninit<T>]) {
-        for (out, value) in out.iter_mut().zip(values) {
-            out.write(if is_extreme(*value, extreme) { share } else { T::ZERO });
-        }
+    pub(super) fn distribute<'a, T: Element>(values: &[T], extreme: T, share: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let share_of = |value: &T| if is_extreme(*value, extreme) { share } else { T::ZERO };
+        write::each(out, values.iter().map(share_of))
     }
 }
