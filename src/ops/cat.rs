@@ -3,8 +3,7 @@
 use super::check;
 use super::engine::autograd::{Upstream, are_tracked, can_move, recorded};
 use super::engine::strided::{even_step, in_order};
-use super::engine::write::{self, Parts};
-use super::engine::{CpuView, with_elements};
+use super::engine::{CpuView, vec_by_chunks, with_elements};
 use crate::error::{OrRaise, explain};
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{Device, Result};
@@ -137,7 +136,8 @@ fn forward(tensors: &[&Raw], dim: usize) -> Result<Raw> {
             });
         }
         let count = shape.iter().product();
-        let y = write::by_chunks(count, CHUNK, |first, y| join(&parts, end, first, y));
+        // SAFETY: `join` writes all of its chunk.
+        let y = unsafe { vec_by_chunks(count, CHUNK, |first, y| join(&parts, end, first, y)) };
         Raw::from_vec(y, shape, &Device::Cpu)
     })?;
     let inputs = &tensors[..tensors.len().min(INPUTS)];
@@ -182,27 +182,21 @@ struct Part<'a, T> {
     end: usize,
 }
 
-/// Writes the elements of the output from index `first` on.
-fn join<'y, T: Copy>(
-    parts: &[Part<T>],
-    row: usize,
-    first: usize,
-    y: &'y mut [MaybeUninit<T>],
-) -> &'y mut [T] {
+/// Writes the elements of the output from index `first` on. They may be many short pieces, for which checks would take long.
+fn join<T: Copy>(parts: &[Part<T>], row: usize, first: usize, mut y: &mut [MaybeUninit<T>]) {
     let (mut index, offset) = (first / row, first % row);
     let mut part = parts.partition_point(|part| part.end <= offset);
     let mut skipped = offset + parts[part].rows.length - parts[part].end;
-    let (mut left, mut y) = (y.len(), Parts::of(y));
-    while left > 0 {
+    while !y.is_empty() {
         let Part { rows, values, .. } = parts[part];
-        let count = (rows.length - skipped).min(left);
-        y.copy(&values[index * rows.step + skipped..][..count]);
-        (left, skipped, part) = (left - count, 0, part + 1);
+        let count = (rows.length - skipped).min(y.len());
+        let (now, rest) = y.split_at_mut(count);
+        now.write_copy_of_slice(&values[index * rows.step + skipped..][..count]);
+        (y, skipped, part) = (rest, 0, part + 1);
         if part == parts.len() {
             (part, index) = (0, index + 1);
         }
     }
-    y.finish()
 }
 
 #[cfg(test)]

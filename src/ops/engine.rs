@@ -11,7 +11,11 @@
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
 //!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
 //!    [`sums`] adds values in an order that keeps their digits.
-//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass on the [tape](crate::ops::tape).
+//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass on the [tape](crate::ops::tape). The
+//!    backward pass of a linear operation is a closure: [`autograd::recorded_linear`].
+//!
+//! Operations that only move elements take all [types of tensors](autograd::can_move), with [`with_elements!`]. Most of them
+//! are a [`strided`] copy or an [indexed](autograd::IndexedCopy) one.
 //!
 //! Work is split by the shapes alone, never by the number of threads, so the results do not depend
 //! on the number of threads.

@@ -186,17 +186,22 @@ impl IndexedCopy {
         mut visit: impl FnMut(usize, usize, &[i64]),
     ) {
         let (mut at, mut within) = (positions.start, positions.start % self.row);
-        let mut runs = Runs::at(at / self.row, &self.outer, [&self.steps]);
+        let mut row = at / self.row;
+        let mut runs = Runs::at(row, &self.outer, [&self.steps]);
         while at < positions.end {
+            // With one dimension before the row there is nothing to walk through.
+            let start = match self.steps[..] {
+                [] => 0,
+                [step] => row * step,
+                _ => runs.starts[0],
+            };
             let count = (self.row - within).min(positions.end - at);
             let first = if self.is_shared { within } else { at };
-            visit(
-                runs.starts[0] + within * self.step,
-                at,
-                &indices[first..][..count],
-            );
-            runs.advance();
-            (at, within) = (at + count, 0);
+            visit(start + within * self.step, at, &indices[first..][..count]);
+            if self.steps.len() > 1 {
+                runs.advance();
+            }
+            (at, row, within) = (at + count, row + 1, 0);
         }
     }
 
@@ -208,23 +213,26 @@ impl IndexedCopy {
         indices: &[i64],
         parts: &mut Parts<'_, T>,
     ) -> bool {
-        let mut all_fit = true;
+        let (size, first, mut all_fit) = (self.size, values[0], true);
         // A negative index is a large one without its sign.
         let mut within = |index: &i64| {
-            let fits = (*index as usize) < self.size;
+            let fits = (*index as usize) < size;
             all_fit &= fits;
             if fits { *index as usize } else { 0 }
         };
         match (self.run, self.step, self.stride) {
             (1, 0, 1) => {
-                let (values, out) = (&values[..self.size], parts.next(indices.len()));
-                let taken = indices.iter().map(|index| values[within(index)]);
+                let (values, out) = (&values[..size], parts.next(indices.len()));
+                let taken = indices.iter().map(|index| {
+                    let value = values.get(*index as usize);
+                    all_fit &= value.is_some();
+                    value.copied().unwrap_or(first)
+                });
                 parts.push(write::each(out, taken));
             }
             (1, step, stride) => {
-                let out = parts.next(indices.len());
-                let taken = indices.iter().enumerate();
-                let taken = taken.map(|(i, index)| values[i * step + within(index) * stride]);
+                let (indices, out) = (indices.iter().zip(0..), parts.next(indices.len()));
+                let taken = indices.map(|(index, i)| values[i * step + within(index) * stride]);
                 parts.push(write::each(out, taken));
             }
             (run, ..) => {
