@@ -8,6 +8,7 @@ use crate::ops::engine::write::{self, Parts};
 use crate::ops::engine::{CpuView, whole_rows, with_elements};
 use crate::tensor::Raw;
 use candle_core::{Device, Result, WithDType};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -213,35 +214,27 @@ impl IndexedCopy {
         indices: &[i64],
         parts: &mut Parts<'_, T>,
     ) -> bool {
-        let (size, first, mut all_fit) = (self.size, values[0], true);
-        // A negative index is a large one without its sign.
-        let mut within = |index: &i64| {
-            let fits = (*index as usize) < size;
-            all_fit &= fits;
-            if fits { *index as usize } else { 0 }
-        };
         match (self.run, self.step, self.stride) {
-            (1, 0, 1) => {
-                let (values, out) = (&values[..size], parts.next(indices.len()));
-                let taken = indices.iter().map(|index| {
-                    let value = values.get(*index as usize);
-                    all_fit &= value.is_some();
-                    value.copied().unwrap_or(first)
-                });
-                parts.push(write::each(out, taken));
-            }
             (1, step, stride) => {
-                let (indices, out) = (indices.iter().zip(0..), parts.next(indices.len()));
-                let taken = indices.map(|(index, i)| values[i * step + within(index) * stride]);
-                parts.push(write::each(out, taken));
+                let out = parts.next(indices.len());
+                let (out, all_fit) = match (step, stride) {
+                    (0, 1) => pick(&values[..self.size], indices, out),
+                    _ => pick_stepped(values, indices, [self.size, step, stride], out),
+                };
+                parts.push(out);
+                all_fit
             }
             (run, ..) => {
+                let mut all_fit = true;
                 for index in indices {
-                    parts.copy(&values[within(index) * run..][..run]);
+                    let fits = (*index as usize) < self.size;
+                    all_fit &= fits;
+                    let index = if fits { *index as usize } else { 0 };
+                    parts.copy(&values[index * run..][..run]);
                 }
+                all_fit
             }
         }
-        all_fit
     }
 
     fn sums<T: WithDType>(&self, g: &[T]) -> Result<Vec<T>> {
@@ -322,4 +315,38 @@ fn recorded_take(x: &Raw, y: Raw, copy: impl FnOnce() -> Arc<IndexedCopy>) -> Ra
         let copy = copy();
         move |g: &Raw| copy.clone().added(g)
     })
+}
+
+/// Writes the values at the indices, and returns whether all are in range. A function of its own, so that the compiler knows
+/// that the output is no part of the values.
+fn pick<'a, T: Copy>(
+    values: &[T],
+    indices: &[i64],
+    out: &'a mut [MaybeUninit<T>],
+) -> (&'a mut [T], bool) {
+    let mut all_fit = true;
+    let taken = indices.iter().map(|index| {
+        // A negative index is a large one without its sign.
+        let value = values.get(*index as usize);
+        all_fit &= value.is_some();
+        value.copied().unwrap_or(values[0])
+    });
+    (write::each(out, taken), all_fit)
+}
+
+/// Does the same for values that begin `step` after each other, and are `stride` apart for different indices.
+fn pick_stepped<'a, T: Copy>(
+    values: &[T],
+    indices: &[i64],
+    [size, step, stride]: [usize; 3],
+    out: &'a mut [MaybeUninit<T>],
+) -> (&'a mut [T], bool) {
+    let mut all_fit = true;
+    let taken = indices.iter().zip(0..).map(|(index, i)| {
+        let fits = (*index as usize) < size;
+        all_fit &= fits;
+        let index = if fits { *index as usize } else { 0 };
+        values[i * step + index * stride]
+    });
+    (write::each(out, taken), all_fit)
 }
