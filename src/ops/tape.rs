@@ -9,7 +9,7 @@
 //! its input. An operation has a [`Backward`], which computes either constants or, for second derivatives, with operations
 //! that are recorded themselves.
 
-mod composed;
+mod closures;
 mod foreign;
 mod graph;
 mod held;
@@ -21,7 +21,7 @@ mod tests;
 mod version;
 mod view;
 
-pub(crate) use composed::{composed, first_order, linear};
+pub(crate) use closures::{Needs, composed, first_order, kernel, linear};
 pub(crate) use foreign::foreign;
 pub(crate) use graph::{Graph, graph_of};
 pub(crate) use held::Held;

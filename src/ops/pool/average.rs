@@ -4,39 +4,36 @@
 //! over contiguous elements.
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
-use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, linear, record};
-use crate::ops::engine::shared_slice::SharedSlice;
+use crate::ops::engine::autograd::recorded_linear;
+use crate::ops::engine::read::read;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::write;
 use crate::tensor::Raw;
 use candle_core::Result;
-use std::marker::PhantomData;
 
 pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
-    let planes = values.len() / plane.elements();
     let count = plane.out_elements();
-    let mut y = vec![T::ZERO; planes * count];
-    let outs = SharedSlice::new(&mut y);
-    for_each_task(planes, |i| {
-        // SAFETY: each task has its own plane, and the planes do not overlap.
-        let y = unsafe { outs.part(i * count, count) };
-        avg_pool_plane(
-            plane,
-            &values[i * plane.elements()..][..plane.elements()],
-            y,
-        );
-    });
-    drop(view);
-    record(&[x], y, plane.output_shape(x)?, || Back::<T> {
-        plane,
-        x: x.dims().to_vec(),
-        element: PhantomData,
+    let y = read([x], |[x]: [&[T]; 1]| {
+        let planes = x.len() / plane.elements();
+        write::by_chunks(planes * count, count, |first, y| {
+            let x = &x[first / count * plane.elements()..][..plane.elements()];
+            let y = write::fill(y, T::ZERO);
+            avg_pool_plane(plane, x, y);
+            y
+        })
+    })?;
+    let shape = x.dims().to_vec();
+    let (batch, channels, height, width) = plane.output_shape(x)?;
+    recorded_linear(x, y, &[batch, channels, height, width], move |g| {
+        spread::<T>(g, plane, &shape)
     })
+}
+
+/// Returns the gradient of the input, which has the shape `x`.
+fn spread<T: Element>(gradient: &Raw, plane: Plane, x: &[usize]) -> Result<Raw> {
+    let of_plane = |_, g: &[T], out: &mut [T]| spread_gradient(plane, g, out);
+    let of_x = plane_gradients(plane, x, gradient, of_plane)?;
+    recorded_linear(gradient, of_x, x, move |x| avg_pool::<T>(x, plane))
 }
 
 fn avg_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T]) {
@@ -88,31 +85,6 @@ fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: 
     }
     for y in y.iter_mut() {
         *y *= scale;
-    }
-}
-
-struct Back<T> {
-    plane: Plane,
-    /// The shape of the input.
-    x: Vec<usize>,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        plane_gradients(
-            self.plane,
-            &self.x,
-            gradient,
-            |_, g: &[T], out: &mut [T]| {
-                spread_gradient(self.plane, g, out);
-            },
-        )
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let plane = self.plane;
-        linear(self, upstream, move |x| avg_pool::<T>(x, plane))
     }
 }
 

@@ -7,7 +7,7 @@
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Places, Upstream, are_tracked, record,
+    Backward, Downstream, Held, Places, Upstream, are_tracked, of_first, record,
 };
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -233,11 +233,12 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
+        let of_x = plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
             for (g, index) in g.iter().zip(&self.indices[range]) {
                 out[*index as usize] += *g;
             }
-        })
+        })?;
+        of_first(of_x, &self.x[..])
     }
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {

@@ -1,6 +1,6 @@
 //! Second derivatives of linear and bilinear operations, whose gradients are linear themselves.
 
-use super::{Backward, Downstream, Upstream, record};
+use super::{Backward, Downstream, Needs, Upstream, kernel, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::tape;
 use crate::tensor::Raw;
@@ -18,9 +18,8 @@ pub(in crate::ops) fn linear(
     let Some(of_x) = of_x else {
         return Ok([None, None, None]);
     };
-    let operation = Box::new(operation);
-    let of_x = tape::record(of_x.values().clone(), &[upstream.gradient], || Adjoint {
-        operation,
+    let of_x = tape::record(of_x.values().clone(), &[upstream.gradient], || {
+        adjoint_rule(operation)
     });
     Ok([Some(of_x), None, None])
 }
@@ -32,25 +31,18 @@ pub(in crate::ops) fn recorded_linear<T: Element>(
     shape: &[usize],
     adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
 ) -> Result<Raw> {
-    let operation = Box::new(adjoint);
-    record(&[x], values, shape, || Adjoint { operation })
+    record(&[x], values, shape, || adjoint_rule(adjoint))
 }
 
-/// The backward pass of a linear operation: its adjoint, whose own backward pass is the linear operation.
-struct Adjoint {
-    operation: Box<Operation>,
+/// Returns the rule of a linear operation: its adjoint, whose own rule is the linear operation.
+fn adjoint_rule(adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static) -> impl Backward {
+    let adjoint = Arc::new(adjoint);
+    let rule = |adjoint: Arc<_>| move |upstream: &Upstream<'_>| of_input(&*adjoint, upstream);
+    kernel(Needs::default(), rule(adjoint.clone()), rule(adjoint))
 }
 
-type Operation = dyn Fn(&Raw) -> Result<Raw> + Send + Sync;
-
-impl Backward for Adjoint {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
-    }
+fn of_input(adjoint: &impl Fn(&Raw) -> Result<Raw>, upstream: &Upstream<'_>) -> Result<Downstream> {
+    Ok([Some(adjoint(upstream.gradient)?), None, None])
 }
 
 /// A bilinear operation `y(x, w)`. The sum of the elements of `g · y(x, w)` is linear in `x`, in `w` and in `g`. Its
