@@ -12,7 +12,7 @@ use taper::prelude::*;
 struct Net {
     conv: candle_nn::Conv2d,
     hidden: candle_nn::Linear,
-    output: LazyLinear,
+    output: Linear,
     lr: f64,
 }
 

@@ -61,8 +61,8 @@ fn block(channels: usize) -> Sequential {
 struct UNet {
     down: Vec<Sequential>,
     bottom: Sequential,
-    up: Vec<(LazyConvTranspose2d, Sequential)>,
-    head: LazyConv2d,
+    up: Vec<(ConvTranspose2d, Sequential)>,
+    head: Conv2d,
 }
 
 impl UNet {

@@ -53,7 +53,6 @@
 #[cfg(test)]
 mod bad_inputs;
 mod buffer;
-mod chain;
 pub(crate) mod check;
 mod containers;
 mod describe;
@@ -61,6 +60,8 @@ mod evaluating;
 pub(crate) mod files;
 mod fused;
 mod init;
+#[cfg(test)]
+mod initial_values;
 mod kv_cache;
 mod layer;
 mod layer_macro;

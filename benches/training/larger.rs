@@ -157,8 +157,8 @@ pub(crate) fn dense() -> Sequential {
 #[derive(Parameters)]
 pub(crate) struct UNet {
     down: Vec<Sequential>,
-    up: Vec<(LazyConvTranspose2d, Sequential)>,
-    head: LazyConv2d,
+    up: Vec<(ConvTranspose2d, Sequential)>,
+    head: Conv2d,
 }
 
 impl UNet {

@@ -14,6 +14,24 @@ pub(crate) enum Treatment {
     Skip,
 }
 
+/// Returns the expression of `#[parameters(name = …)]` above the struct, if it has it.
+pub(crate) fn name(attributes: &[Attribute]) -> Result<Option<Expr>> {
+    let mut name = None;
+    for attribute in attributes
+        .iter()
+        .filter(|a| a.path().is_ident("parameters"))
+    {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("name") {
+                return Err(meta.error("expected `#[parameters(name = …)]` above a struct"));
+            }
+            name = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+    }
+    Ok(name)
+}
+
 /// Returns the treatment that a field's attributes request.
 pub(crate) fn treatment(field: &Field) -> Result<Treatment> {
     let mut treatment = Treatment::Visit;

@@ -18,6 +18,7 @@ use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_inpu
 /// - `#[parameters(skip)]` above a field of any other type excludes it; a copy of the model contains a
 ///   clone of the field.
 /// - `#[parameters(flatten)]` above a field that is a model treats that model's fields as the struct's own.
+/// - `#[parameters(name = expression)]` above the struct is the name to print in place of the struct's.
 /// - `#[describe(name = expression, expression, …)]` above the struct lists the settings to print in
 ///   place of the plain fields.
 #[proc_macro_derive(Parameters, attributes(parameters, describe))]
@@ -55,7 +56,13 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
         bounds.push(parse_quote!(::taper::nn::Parameters));
     }
     let model = &input.ident;
-    let name = model.unraw().to_string();
+    let name = match attributes::name(&input.attrs)? {
+        Some(name) => quote!(#name),
+        None => {
+            let name = model.unraw().to_string();
+            quote!(#name)
+        }
+    };
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     Ok(quote! {
         #[automatically_derived]

@@ -18,7 +18,7 @@ static IS_ON: LazyLock<bool> =
 /// Computes the first layers of a chain in one pass; returns their output and their number, or `None` if the first has to be
 /// computed on its own.
 pub(super) fn forward(layers: &[Box<dyn Layer>], x: &Tensor) -> Option<(Tensor, usize)> {
-    if is_grad_enabled() || layers.len() < 2 || !*IS_ON || summary::watches() {
+    if is_grad_enabled() || layers.len() < 2 || !*IS_ON || summary::needs_each_layer() {
         return None;
     }
     let part = |i: usize| layers.get(i).and_then(|layer| layer.part().0);

@@ -27,7 +27,7 @@ struct Weights {
 impl Visitor for Weights {
     fn model(&mut self, name: &str) {
         if let Some(part) = self.path.last_mut() {
-            part.is_linear = name == "Linear";
+            part.is_linear |= name == "Linear";
         }
     }
 

@@ -148,16 +148,16 @@ fn chain(recording: &Recording, input: &[usize], batch: Option<usize>) -> Chain 
     let mut steps = vec![Step::new("", "input", Outcome::Shape(input.to_vec()))];
     let rows = recording.rows.iter();
     steps.extend(rows.map(|row| Step::new("", &row.layer, shape(&row.output))));
-    match (&recording.output, &recording.rest) {
+    match (&recording.output, &recording.failed) {
         (Ok(output), _) => {
             let dims = shape(output.dims());
             if steps.last().map(|step| &step.outcome) != Some(&dims) || steps.len() == 1 {
                 steps.push(Step::new("", "output", dims));
             }
         }
-        (Err(_), Some(rest)) => {
-            let refused = { rest.steps.iter() }.position(|step| step.outcome == Outcome::Refused);
-            let rest = rest.steps.iter().skip(refused.unwrap_or(0));
+        (Err(_), Some(failed)) => {
+            let refused = { failed.steps.iter() }.position(|step| step.outcome == Outcome::Refused);
+            let rest = failed.steps.iter().skip(refused.unwrap_or(0));
             steps.extend(rest.map(|step| Step::new("", &step.layer, step.outcome.clone())));
         }
         (Err(error), None) => {

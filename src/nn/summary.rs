@@ -1,26 +1,24 @@
 //! The table of a model's layers.
 
 mod clock;
-mod finite;
+mod frame;
 mod recorder;
 mod row;
 
-pub(super) use clock::{begin_pass, settled, so_far};
-pub(crate) use finite::first_not_finite;
-pub(super) use finite::is_watching;
+pub(crate) use recorder::first_not_finite;
 pub(super) use recorder::{
-    Recording, is_recording, keep_rest, output_of, seen, trial, wants_rest, watched,
+    Recording, Running, is_recording, is_watching, needs_each_layer, output_of, record_output,
+    record_part, trial, watched,
 };
 
 use crate::erased::outlined;
 use crate::error::{Result, attempt};
 use crate::nn::{Layer, state, state_of};
-use crate::notebook::{MimeBundle, Show, Table};
+use crate::notebook::{MimeBundle, Show};
 use crate::tensor::{Tensor, generator_state, restore_generator};
 use candle_core::Shape;
-use clock::{Running, is_measured};
-use recorder::record;
-use row::{COSTS, Cost, Row};
+use recorder::{begin_pass, measured, record};
+use row::{Cost, LayerTable, Row, layer_table};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -104,64 +102,38 @@ impl Summary {
 }
 
 impl Summary {
-    fn table(&self) -> Table {
-        let measured = if self.costs.is_empty() {
-            &[][..]
-        } else {
-            &COSTS
-        };
-        let header = ["layer", "output shape", "parameters"];
-        // Readers look for one layer of a deep network, so no rows are left out.
-        let mut table = Table::new(header.iter().chain(measured).copied()).whole();
-        let mut push = |words: [String; 3], cost: Option<&Cost>| {
-            let costs = cost.map_or(Vec::new(), |cost| cost.words().to_vec());
-            table.push([words.to_vec(), costs].concat());
-        };
-        for (i, row) in self.rows.iter().enumerate() {
-            push(row.words(), self.costs.get(i));
-        }
-        let total = ["total".to_owned(), String::new(), self.total.to_string()];
-        let sum = Cost::sum(self.costs.iter());
-        push(total, (!self.costs.is_empty()).then_some(&sum));
-        table
+    fn table(&self) -> LayerTable {
+        layer_table(&self.rows, &self.costs, Some(self.total))
     }
 }
 
 impl Show for Summary {
     fn show_text(&self) -> String {
-        self.table().text(&[2, 3, 4, 5, 6])
+        self.table().text()
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        let text = MimeBundle::text(self.show_text());
-        match self.costs.is_empty() {
-            true => text,
-            // The lines of a wide text are broken on a narrow screen.
-            false => text.with("text/html", self.table().html()),
-        }
+        self.table().bundle()
     }
 }
 
 /// Runs a model once, forward and backward, and returns what its layers took.
 fn measure(model: &dyn Layer, input: &Tensor) -> Result<Vec<(Row, Cost)>> {
-    let running = Running::begin();
-    begin_pass();
-    let output = record(|| watched(model, input)).output?;
-    if output.track_op() {
-        attempt(|| output.sum_all().backward())?;
-    }
-    Ok(running.end())
+    let (result, layers) = measured(|| {
+        begin_pass();
+        let output = record(|| watched(model, input)).output?;
+        if output.track_op() {
+            attempt(|| output.sum_all().backward())?;
+        }
+        Ok(())
+    });
+    result.map(|()| layers)
 }
 
 impl fmt::Debug for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.show_text())
     }
-}
-
-/// Returns whether this thread reports each layer, to a summary or a measurement.
-pub(super) fn watches() -> bool {
-    is_recording() || is_measured()
 }
 
 #[cfg(test)]
@@ -285,7 +257,7 @@ total                         13"
             .filter(|it| !it.is_empty())
             .map(str::trim)
             .collect();
-        assert_eq!(header[3..], COSTS);
+        assert_eq!(header[3..], row::COSTS);
         assert!(
             text.lines()
                 .last()

@@ -3,11 +3,11 @@
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
 use super::engine::autograd::recorded_linear;
-use super::engine::read::read;
 use super::engine::scratch::with_scratch;
 use super::engine::simd::{Element, multiversion};
+use super::engine::strided::in_order;
 use super::engine::write::{self, Parts};
-use super::engine::{dispatch_dtype, whole_rows};
+use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
@@ -128,19 +128,28 @@ pub(super) fn resampled(x: &Raw, taps: [Taps; 2]) -> Result<Raw> {
 }
 
 fn forward<T: Element>(x: &Raw, taps: Arc<[Taps; 2]>) -> Result<Raw> {
-    let dims = x.dims().to_vec();
-    let mut shape = dims[..x.rank() - 2].to_vec();
-    shape.extend([taps[0].len(), taps[1].len()]);
-    let count = shape.iter().product();
-    let y = read([x], |[x]| Resampling::<T>::of(&taps).forward(x, count))?;
-    recorded_linear(x, y, &shape, move |g| adjoint::<T>(g, taps.clone(), &dims))
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let [rows, columns] = &*taps;
+    let mut shape = x.dims()[..x.rank() - 2].to_vec();
+    shape.extend([rows.len(), columns.len()]);
+    let y = Resampling::<T>::of(&taps).forward(view.as_slice::<T>()?, shape.iter().product());
+    let y = Raw::from_vec(y, shape, x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let (taps, shape) = (taps.clone(), x.dims().to_vec());
+        move |g: &Raw| adjoint::<T>(g, taps.clone(), &shape)
+    }))
 }
 
 /// Returns the gradient of the input, which has this shape.
 fn adjoint<T: Element>(g: &Raw, taps: Arc<[Taps; 2]>, shape: &[usize]) -> Result<Raw> {
-    let count = shape.iter().product();
-    let of_x = read([g], |[g]| Resampling::<T>::of(&taps).adjoint(g, count))?;
-    recorded_linear(g, of_x, shape, move |x| forward::<T>(x, taps.clone()))
+    let input = in_order(g)?;
+    let view = CpuView::of(&input)?;
+    let x = Resampling::<T>::of(&taps).adjoint(view.as_slice::<T>()?, shape.iter().product());
+    let x = Raw::from_vec(x, shape, g.device())?;
+    Ok(recorded_linear(g, x, || {
+        move |x: &Raw| forward::<T>(x, taps.clone())
+    }))
 }
 
 /// The taps of rows and columns, with the shares of second elements.

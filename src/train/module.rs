@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 /// use taper::prelude::*;
 ///
 /// #[derive(Parameters)]
-/// struct LinearRegression { net: LazyLinear, lr: f64 }
+/// struct LinearRegression { net: Linear, lr: f64 }
 ///
 /// impl Layer for LinearRegression {
 ///     fn forward(&self, x: &Tensor) -> Tensor {
@@ -240,7 +240,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// use taper::prelude::*;
     ///
     /// #[derive(Parameters)]
-    /// struct Net { output: LazyLinear }
+    /// struct Net { output: Linear }
     ///
     /// impl Layer for Net {
     ///     fn forward(&self, x: &Tensor) -> Tensor {

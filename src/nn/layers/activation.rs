@@ -2,7 +2,7 @@
 
 use crate::error::OrRaise;
 use crate::nn::part::Part;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
 use crate::tensor::Tensor;
@@ -19,7 +19,7 @@ macro_rules! activations {
 
             fn forward(&self, input: &Tensor) -> Tensor {
                 let function: fn(&Tensor) -> Tensor = $function;
-                seen(self, function(input))
+                record_output(self, function(input))
             }
 
             fn part(&self) -> Part {

@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, OutputSize, Pair, Pool2dSpec};
 use crate::tensor::Tensor;
@@ -105,7 +105,7 @@ impl Layer for AdaptiveMaxPool2d {
             raise(check::refused(self, input, expected))
         }
         let y = maxima(self, input, self.size.of(height, width));
-        seen(self, y)
+        record_output(self, y)
     }
 }
 

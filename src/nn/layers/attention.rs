@@ -5,7 +5,7 @@ mod projections;
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
-use crate::nn::summary::{seen, so_far};
+use crate::nn::summary::{record_output, record_part};
 use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, AttentionMask, Heads};
 use crate::tensor::{Raw, Tensor, zeros};
@@ -244,8 +244,8 @@ impl MultiheadAttention {
             };
             let y = ops::attention_of_heads(&inputs, &heads, mask);
             if let Some(y) = y.or_raise() {
-                so_far(self);
-                return seen(self, self.out_proj.forward(&y.into()));
+                record_part(self);
+                return record_output(self, self.out_proj.forward(&y.into()));
             }
         }
         self.attend(&self.counted(projections, *keys), mask).0
@@ -302,9 +302,9 @@ impl MultiheadAttention {
             true => y.transpose(1, 2),        // (batch, steps, heads, features)
             false => y.permute([2, 0, 1, 3]), // (steps, batch, heads, features)
         };
-        so_far(self);
+        record_part(self);
         let y = self.out_proj.forward(&y.flatten_from(2));
-        (seen(self, y), weights.into())
+        (record_output(self, y), weights.into())
     }
 }
 

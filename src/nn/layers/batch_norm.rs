@@ -3,7 +3,6 @@
 mod norm;
 
 use crate::error::raise;
-use crate::nn::layers::lazy::lazy_form;
 use crate::nn::part::Part;
 use crate::nn::{Layer, Parameters, check};
 use crate::tensor::{Tensor, default_device};
@@ -11,12 +10,31 @@ use candle_core::Device;
 use norm::Norm;
 
 macro_rules! batch_norm {
-    ($(#[$doc:meta])* $name:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
+    ($(#[$doc:meta])* $name:ident, $(#[$lazy_doc:meta])* $lazy:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
         $(#[$doc])*
         #[derive(Parameters)]
+        #[parameters(name = if self.norm.is_initialized() { stringify!($name) } else { stringify!($lazy) })]
         pub struct $name {
             #[parameters(flatten)]
             norm: Norm,
+        }
+
+        $(#[$lazy_doc])*
+        pub enum $lazy {}
+
+        impl $lazy {
+            /// Creates a layer whose parameters wait for the first input.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().num_parameters(), 0);")]
+            /// ```
+            #[allow(clippy::new_ret_no_self)]
+            pub fn new() -> $name {
+                let norm = Norm::lazy();
+                $name { norm }
+            }
         }
 
         impl $name {
@@ -32,15 +50,9 @@ macro_rules! batch_norm {
             /// ```
             #[track_caller]
             pub fn new(features: usize) -> Self {
-                let layer = Self::lazy();
+                let layer = $lazy::new();
                 layer.init(features, &default_device());
                 layer
-            }
-
-            /// Creates a layer whose parameters wait for [`init`](Self::init).
-            fn lazy() -> Self {
-                let norm = Norm::lazy();
-                Self { norm }
             }
 
             /// Sets the value that is added to the variance; 1e-5 by default.
@@ -119,26 +131,18 @@ macro_rules! batch_norm {
                 check::positive(stringify!($name), &[($unit, features)]);
                 self.norm.init(features, device);
             }
-
-            fn is_initialized(&self) -> bool {
-                self.norm.is_initialized()
-            }
-
-            /// Returns the input's number of features. Panics if the layer cannot take its shape.
-            #[track_caller]
-            fn features_of(layer: &dyn Parameters, input: &Tensor) -> usize {
-                match input.dims() {
-                    $accepts => input.dim(1),
-                    _ => raise(check::refused(layer, input, $wanted)),
-                }
-            }
         }
 
         impl Layer for $name {
             $crate::nn::layer::boxed_here!();
 
             fn forward(&self, input: &Tensor) -> Tensor {
-                Self::features_of(self, input);
+                if !matches!(input.dims(), $accepts) {
+                    raise(check::refused(self, input, $wanted))
+                }
+                if !self.norm.is_initialized() {
+                    self.init(input.dim(1), input.device());
+                }
                 self.norm.forward(self, input)
             }
 
@@ -167,7 +171,20 @@ batch_norm!(
     /// let y = norm.forward(&tensor(&[[1.0], [3.0]])); // (2, 1)
     /// assert!((y.to_vec2::<f32>()[1][0] - 1.0).abs() < 1e-4);
     /// ```
-    BatchNorm1d, "features", [_, _] | [_, _, _], "Expected (batch, features) or (batch, features, length)"
+    BatchNorm1d,
+    /// Creates a [`BatchNorm1d`] that takes its number of features from the first input.
+    ///
+    /// # Shapes
+    /// As for [`BatchNorm1d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
+    /// let y = net.forward(&ones((4, 3))); // (4, 8)
+    /// ```
+    LazyBatchNorm1d,
+    "features", [_, _] | [_, _, _], "Expected (batch, features) or (batch, features, length)"
 );
 
 batch_norm!(
@@ -183,7 +200,20 @@ batch_norm!(
     /// let norm = BatchNorm2d::new(3);
     /// let y = norm.forward(&rand((2, 3, 4, 4))); // (2, 3, 4, 4)
     /// ```
-    BatchNorm2d, "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
+    BatchNorm2d,
+    /// Creates a [`BatchNorm2d`] that takes its number of channels from the first input.
+    ///
+    /// # Shapes
+    /// As for [`BatchNorm2d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
+    /// let y = net.forward(&ones((4, 1, 8, 8))); // (4, 8, 6, 6)
+    /// ```
+    LazyBatchNorm2d,
+    "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
 );
 
 batch_norm!(
@@ -198,130 +228,21 @@ batch_norm!(
     /// let norm = BatchNorm3d::new(3);
     /// let y = norm.forward(&rand((2, 3, 4, 4, 4))); // (2, 3, 4, 4, 4)
     /// ```
-    BatchNorm3d, "channels", [_, _, _, _, _], "Expected volumes (batch, channels, depth, height, width)"
+    BatchNorm3d,
+    /// Creates a [`BatchNorm3d`] that takes its number of channels from the first input.
+    ///
+    /// # Shapes
+    /// As for [`BatchNorm3d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Conv3d::new(1, 8, 3), LazyBatchNorm3d::new(), ReLU];
+    /// let y = net.forward(&ones((4, 1, 8, 8, 8))); // (4, 8, 6, 6, 6)
+    /// ```
+    LazyBatchNorm3d,
+    "channels", [_, _, _, _, _], "Expected volumes (batch, channels, depth, height, width)"
 );
-
-/// A [`BatchNorm1d`] that takes its number of features from the first input.
-///
-/// # Shapes
-/// As for [`BatchNorm1d`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
-/// let y = net.forward(&ones((4, 3))); // (4, 8)
-/// ```
-pub struct LazyBatchNorm1d {
-    layer: BatchNorm1d,
-}
-
-/// A [`BatchNorm2d`] that takes its number of channels from the first input.
-///
-/// # Shapes
-/// As for [`BatchNorm2d`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
-/// let y = net.forward(&ones((4, 1, 8, 8))); // (4, 8, 6, 6)
-/// ```
-pub struct LazyBatchNorm2d {
-    layer: BatchNorm2d,
-}
-
-/// A [`BatchNorm3d`] that takes its number of channels from the first input.
-///
-/// # Shapes
-/// As for [`BatchNorm3d`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = seq![Conv3d::new(1, 8, 3), LazyBatchNorm3d::new(), ReLU];
-/// let y = net.forward(&ones((4, 1, 8, 8, 8))); // (4, 8, 6, 6, 6)
-/// ```
-pub struct LazyBatchNorm3d {
-    layer: BatchNorm3d,
-}
-
-macro_rules! lazy_norm {
-    ($lazy:ident, $inner:ident) => {
-        impl $lazy {
-            /// Creates a layer whose parameters wait for the first input.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().num_parameters(), 0);")]
-            /// ```
-            #[allow(clippy::new_without_default)]
-            pub fn new() -> Self {
-                let layer = $inner::lazy();
-                Self { layer }
-            }
-
-            #[doc = concat!("Sets the value that is added to the variance; see [`", stringify!($inner), "::eps`].")]
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().eps(1e-3).num_parameters(), 0);")]
-            /// ```
-            #[track_caller]
-            pub fn eps(mut self, eps: f64) -> Self {
-                self.layer = self.layer.eps(eps);
-                self
-            }
-
-            #[doc = concat!("Sets the momentum of the running statistics; see [`", stringify!($inner), "::momentum`].")]
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().momentum(0.01).num_parameters(), 0);")]
-            /// ```
-            pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
-                self.layer = self.layer.momentum(momentum);
-                self
-            }
-
-            setters! {
-                #[doc = concat!("Sets whether there is a scale and shift; see [`", stringify!($inner), "::affine`].")]
-                pub fn affine(self, affine: bool): self.layer = self.layer.affine(affine);
-
-                #[doc = concat!("Sets whether there is a learned shift; see [`", stringify!($inner), "::bias`].")]
-                pub fn bias(self, bias: bool): self.layer = self.layer.bias(bias);
-
-                #[doc = concat!("Sets whether there are running statistics; see [`", stringify!($inner), "::track_running_stats`].")]
-                pub fn track_running_stats(self, track: bool): self.layer = self.layer.track_running_stats(track);
-            }
-        }
-
-        impl Layer for $lazy {
-            $crate::nn::layer::boxed_here!();
-
-            fn forward(&self, input: &Tensor) -> Tensor {
-                if !self.layer.is_initialized() {
-                    let features = $inner::features_of(self, input);
-                    self.layer.init(features, input.device());
-                }
-                self.layer.forward(input)
-            }
-
-            fn part(&self) -> Part {
-                self.layer.part()
-            }
-        }
-
-        lazy_form!($lazy { layer });
-    };
-}
-
-lazy_norm!(LazyBatchNorm1d, BatchNorm1d);
-lazy_norm!(LazyBatchNorm2d, BatchNorm2d);
-lazy_norm!(LazyBatchNorm3d, BatchNorm3d);
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! The bilinear layer.
 
 use crate::error::{OrRaise, raise};
+use crate::nn::layers::affine::initial;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, uniform};
+use crate::tensor::Tensor;
 
 /// A function of two inputs that is linear in each: output `k` is `Σᵢⱼ aᵢ · weight[k, i, j] · bⱼ + bias[k]`.
 ///
@@ -51,12 +52,9 @@ impl Bilinear {
             ("out_features", out_features),
         ];
         check::positive("Bilinear", &sizes);
-        let bound = 1.0 / (in1_features as f64).sqrt();
         let shape = (out_features, in1_features, in2_features);
-        Self {
-            weight: Parameter::new(&uniform(-bound, bound, shape)),
-            bias: Some(Parameter::new(&uniform(-bound, bound, out_features))),
-        }
+        let weight = Parameter::new(&initial(in1_features as f64, shape));
+        Self { weight, bias: None }.bias(true)
     }
 
     /// Sets whether the layer has a bias, as by default.
@@ -70,8 +68,7 @@ impl Bilinear {
     pub fn bias(mut self, bias: bool) -> Self {
         if bias != self.bias.is_some() {
             let (outputs, inputs, _) = self.weight.tensor().dims3();
-            let bound = 1.0 / (inputs as f64).sqrt();
-            self.bias = bias.then(|| Parameter::new(&uniform(-bound, bound, outputs)));
+            self.bias = bias.then(|| Parameter::new(&initial(inputs as f64, outputs)));
         }
         self
     }

@@ -1,44 +1,28 @@
 //! Recurrent networks for one step at a time.
 
 use crate::error::{OrRaise, raise};
+use crate::nn::layers::affine::initial;
+use crate::nn::layers::gates::Gates;
 use crate::nn::layers::rnn::Nonlinearity;
 use crate::nn::{Parameter, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, uniform, with_device, zeros};
+use crate::tensor::{Tensor, with_device, zeros};
 
-/// The parameters of a cell, with PyTorch's names.
-#[derive(Parameters)]
-struct CellParameters {
-    weight_ih: Parameter,
-    weight_hh: Parameter,
-    bias_ih: Option<Parameter>,
-    bias_hh: Option<Parameter>,
-}
-
-impl CellParameters {
+impl Gates {
     #[track_caller]
-    fn new(name: &str, gates: usize, input_size: usize, hidden_size: usize) -> Self {
+    fn of_cell(name: &str, count: usize, input_size: usize, hidden_size: usize) -> Self {
         let sizes = [("input_size", input_size), ("hidden_size", hidden_size)];
         check::positive(name, &sizes);
-        let bound = 1.0 / (hidden_size as f64).sqrt();
-        let rows = gates * hidden_size;
-        let mut parameters = Self {
-            weight_ih: Parameter::new(&uniform(-bound, bound, (rows, input_size))),
-            weight_hh: Parameter::new(&uniform(-bound, bound, (rows, hidden_size))),
-            bias_ih: None,
-            bias_hh: None,
-        };
-        parameters.set_bias(true);
-        parameters
+        Self::new(count, [input_size, hidden_size], true, None)
     }
 
     #[track_caller]
     fn set_bias(&mut self, bias: bool) {
         let weight = self.weight_hh.tensor();
-        let bound = 1.0 / (weight.dim(1) as f64).sqrt();
+        let new = || Parameter::new(&initial(weight.dim(1) as f64, weight.dim(0)));
         for parameter in [&mut self.bias_ih, &mut self.bias_hh] {
             if bias != parameter.is_some() {
-                *parameter = bias.then(|| Parameter::new(&uniform(-bound, bound, weight.dim(0))));
+                *parameter = bias.then(new);
             }
         }
     }
@@ -49,7 +33,7 @@ impl CellParameters {
 
     /// Returns what the gates get from the input and from the state, `(batch, gates · hidden_size)` each.
     #[track_caller]
-    fn gates(&self, cell: &dyn Parameters, x: &Tensor, h: Option<&Tensor>) -> [Tensor; 2] {
+    fn inputs(&self, cell: &dyn Parameters, x: &Tensor, h: Option<&Tensor>) -> [Tensor; 2] {
         let (inputs, hidden) = (self.weight_ih.size(1), self.hidden_size());
         if !matches!(x.rank(), 1 | 2) || x.dims().last().copied() != inputs {
             let expected = format!("Expected one step (batch, {})", inputs.unwrap_or_default());
@@ -97,7 +81,7 @@ macro_rules! cell {
             #[track_caller]
             pub fn new(input_size: usize, hidden_size: usize) -> Self {
                 let name = stringify!($name);
-                let parameters = CellParameters::new(name, $gates, input_size, hidden_size);
+                let parameters = Gates::of_cell(name, $gates, input_size, hidden_size);
                 Self { parameters $(, $field: $value)? }
             }
 
@@ -131,7 +115,7 @@ macro_rules! cell {
 #[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
 pub struct RNNCell {
     #[parameters(flatten)]
-    parameters: CellParameters,
+    parameters: Gates,
     #[parameters(skip)]
     nonlinearity: Nonlinearity,
 }
@@ -166,7 +150,7 @@ impl RNNCell {
     /// ```
     #[track_caller]
     pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Tensor {
-        let [of_x, of_h] = self.parameters.gates(self, x, h);
+        let [of_x, of_h] = self.parameters.inputs(self, x, h);
         self.nonlinearity.apply(&(of_x + of_h))
     }
 }
@@ -185,7 +169,7 @@ impl RNNCell {
 #[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
 pub struct GRUCell {
     #[parameters(flatten)]
-    parameters: CellParameters,
+    parameters: Gates,
 }
 
 cell!(GRUCell, 3);
@@ -205,7 +189,7 @@ impl GRUCell {
     /// ```
     #[track_caller]
     pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Tensor {
-        let [of_x, of_h] = self.parameters.gates(self, x, h);
+        let [of_x, of_h] = self.parameters.inputs(self, x, h);
         let (of_x, of_h) = (of_x.chunk(3, -1), of_h.chunk(3, -1));
         let reset = (&of_x[0] + &of_h[0]).sigmoid();
         let update = (&of_x[1] + &of_h[1]).sigmoid();
@@ -231,7 +215,7 @@ impl GRUCell {
 #[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
 pub struct LSTMCell {
     #[parameters(flatten)]
-    parameters: CellParameters,
+    parameters: Gates,
 }
 
 cell!(LSTMCell, 4);
@@ -251,7 +235,7 @@ impl LSTMCell {
     /// ```
     #[track_caller]
     pub fn forward(&self, x: &Tensor, state: Option<&(Tensor, Tensor)>) -> (Tensor, Tensor) {
-        let [of_x, of_h] = self.parameters.gates(self, x, state.map(|(h, _)| h));
+        let [of_x, of_h] = self.parameters.inputs(self, x, state.map(|(h, _)| h));
         let gates = (of_x + of_h).chunk(4, -1);
         let [input, forget, output] = [0, 1, 3].map(|i: usize| gates[i].sigmoid());
         let mut c = input * gates[2].tanh();

@@ -3,129 +3,85 @@
 use crate::nn::layers::convolution::{
     Convolution, convolution, padding_mode, row_extent, row_margin,
 };
-use crate::nn::layers::lazy::lazy_form;
 use crate::nn::{Layer, Parameters};
 use crate::ops::{PaddingMode, Pair};
-use crate::tensor::{Tensor, default_device};
+use crate::tensor::Tensor;
 
-/// A convolution of images: each output is the weighted sum of a patch of the input.
-///
-/// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
-/// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
-/// where `n = in_channels / groups · kernel²`. A size is one value, `3`, or a pair of height and width,
-/// `(3, 5)`.
-///
-/// # Shapes
-/// `(batch, in_channels, height, width)` to `(batch, out_channels, height', width')`, where
-/// `height' = (height + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down.
-///
-/// From d2l's chapter *Convolutional Neural Networks*.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = Conv2d::new(1, 6, 5).padding(2);
-/// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
-/// assert_eq!(y.dims(), [8, 6, 28, 28]);
-/// ```
-#[derive(Parameters)]
-pub struct Conv2d {
-    #[parameters(flatten)]
-    conv: Convolution,
-}
-
-/// A [`Conv2d`] that takes its number of input channels from the first input.
-///
-/// # Shapes
-/// As for [`Conv2d`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = LazyConv2d::new(6, 5).padding(2);
-/// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
-/// assert_eq!(layer.describe(), "Conv2d(1, 6, kernel_size=5, stride=1, padding=2)");
-/// ```
-pub struct LazyConv2d {
-    layer: Conv2d,
-}
-
-#[rustfmt::skip]
 convolution!(
-    Conv2d, LazyConv2d, (impl Into<Pair>), Into::into, Into::into, "9", "(1, 1, 9, 9)",
-    "[1, 1, 4, 4]", "[1, 1, 9, 9]", "[1, 1, 5, 5]"
-);
-padding_mode!(
+    /// A convolution of images: each output is the weighted sum of a patch of the input.
+    ///
+    /// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
+    /// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
+    /// where `n = in_channels / groups · kernel²`. A size is one value, `3`, or a pair of height and width,
+    /// `(3, 5)`.
+    ///
+    /// # Shapes
+    /// `(batch, in_channels, height, width)` to `(batch, out_channels, height', width')`, where
+    /// `height' = (height + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down.
+    ///
+    /// From d2l's chapter *Convolutional Neural Networks*.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = Conv2d::new(1, 6, 5).padding(2);
+    /// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
+    /// assert_eq!(y.dims(), [8, 6, 28, 28]);
+    /// ```
     Conv2d,
-    [conv],
-    "Conv2d::new(1, 1, 3)",
-    "(1, 1, 9, 9)",
-    "[1, 1, 9, 9]"
-);
-padding_mode!(
+    /// Creates a [`Conv2d`] that takes its number of input channels from the first input.
+    ///
+    /// # Shapes
+    /// As for [`Conv2d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer: Conv2d = LazyConv2d::new(6, 5).padding(2);
+    /// let y = layer.forward(&zeros((8, 1, 28, 28))); // (8, 6, 28, 28)
+    /// assert_eq!(layer.describe(), "Conv2d(1, 6, kernel_size=5, stride=1, padding=2)");
+    /// ```
     LazyConv2d,
-    [layer.conv],
-    "LazyConv2d::new(1, 3)",
-    "(1, 1, 9, 9)",
-    "[1, 1, 9, 9]"
+    (impl Into<Pair>), Into::into, Into::into,
+    "9", "(1, 1, 9, 9)", "[1, 1, 4, 4]", "[1, 1, 9, 9]", "[1, 1, 5, 5]"
 );
+padding_mode!(Conv2d, "(1, 1, 9, 9)", "[1, 1, 9, 9]");
 
-/// A convolution of sequences: each output is the weighted sum of a few neighbouring steps.
-///
-/// `weight` has the shape `(out_channels, in_channels / groups, kernel)`, `bias` the shape
-/// `(out_channels,)`, both initialised as those of [`Conv2d`].
-///
-/// # Shapes
-/// `(batch, in_channels, length)` to `(batch, out_channels, length')`, where
-/// `length' = (length + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = Conv1d::new(3, 8, 5).padding(2);
-/// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
-/// assert_eq!(y.dims(), [4, 8, 100]);
-/// ```
-#[derive(Parameters)]
-pub struct Conv1d {
-    #[parameters(flatten)]
-    conv: Convolution,
-}
-
-/// A [`Conv1d`] that takes its number of input channels from the first input.
-///
-/// # Shapes
-/// As for [`Conv1d`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = LazyConv1d::new(8, 5).padding(2);
-/// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
-/// assert_eq!(layer.describe(), "Conv1d(3, 8, kernel_size=5, stride=1, padding=2)");
-/// ```
-pub struct LazyConv1d {
-    layer: Conv1d,
-}
-
-#[rustfmt::skip]
 convolution!(
-    Conv1d, LazyConv1d, (usize), row_extent, row_margin, "3", "(1, 1, 9)", "[1, 1, 4]", "[1, 1, 9]", "[1, 1, 5]"
-);
-padding_mode!(
+    /// A convolution of sequences: each output is the weighted sum of a few neighbouring steps.
+    ///
+    /// `weight` has the shape `(out_channels, in_channels / groups, kernel)`, `bias` the shape
+    /// `(out_channels,)`, both initialised as those of [`Conv2d`].
+    ///
+    /// # Shapes
+    /// `(batch, in_channels, length)` to `(batch, out_channels, length')`, where
+    /// `length' = (length + 2 padding - dilation (kernel - 1) - 1) / stride + 1`, rounded down.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = Conv1d::new(3, 8, 5).padding(2);
+    /// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
+    /// assert_eq!(y.dims(), [4, 8, 100]);
+    /// ```
     Conv1d,
-    [conv],
-    "Conv1d::new(1, 1, 3)",
-    "(1, 1, 9)",
-    "[1, 1, 9]"
-);
-padding_mode!(
+    /// Creates a [`Conv1d`] that takes its number of input channels from the first input.
+    ///
+    /// # Shapes
+    /// As for [`Conv1d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer: Conv1d = LazyConv1d::new(8, 5).padding(2);
+    /// let y = layer.forward(&zeros((4, 3, 100))); // (4, 8, 100)
+    /// assert_eq!(layer.describe(), "Conv1d(3, 8, kernel_size=5, stride=1, padding=2)");
+    /// ```
     LazyConv1d,
-    [layer.conv],
-    "LazyConv1d::new(1, 3)",
-    "(1, 1, 9)",
-    "[1, 1, 9]"
+    (usize), row_extent, row_margin,
+    "3", "(1, 1, 9)", "[1, 1, 4]", "[1, 1, 9]", "[1, 1, 5]"
 );
+padding_mode!(Conv1d, "(1, 1, 9)", "[1, 1, 9]");
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Dropout.
 
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Mode, Parameters, check};
 use crate::ops;
 use crate::tensor::Tensor;
@@ -57,7 +57,7 @@ impl Layer for Dropout {
             true => ops::dropout(input, self.p),
             false => input.clone(),
         };
-        seen(self, output)
+        record_output(self, output)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{self, OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, randn};
@@ -140,7 +140,7 @@ impl EmbeddingBag {
         let bags: Vec<Tensor> = bags
             .map(|(start, end)| self.mode.reduce(&vectors.narrow(0, *start, end - start)))
             .collect();
-        seen(self, Tensor::stack(&bags, 0))
+        record_output(self, Tensor::stack(&bags, 0))
     }
 
     #[track_caller]
@@ -160,7 +160,7 @@ impl Layer for EmbeddingBag {
                 "Expected bags of equal size, (bags, tokens); or call forward_offsets(…)";
             raise(check::refused(self, input, expected))
         }
-        seen(self, self.mode.reduce(&self.vectors(input)))
+        record_output(self, self.mode.reduce(&self.vectors(input)))
     }
 }
 

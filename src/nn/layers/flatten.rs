@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
 
@@ -30,7 +30,7 @@ impl Layer for Flatten {
             1 => input.unsqueeze(1),
             _ => input.flatten_from(1),
         };
-        seen(self, output)
+        record_output(self, output)
     }
 }
 

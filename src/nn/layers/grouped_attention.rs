@@ -3,7 +3,7 @@
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::{Linear, RotaryEmbedding};
-use crate::nn::summary::{seen, so_far};
+use crate::nn::summary::{record_output, record_part};
 use crate::nn::{Layer, Parameters, ParametersExt, check};
 use crate::ops::{self, Angles, AttentionMask, Heads};
 use crate::tensor::{Tensor, remember};
@@ -234,8 +234,8 @@ impl Layer for GroupedQueryAttention {
                 self.attend([q, counted(k), counted(v)], &mask)
             }
         };
-        so_far(self);
-        seen(self, self.o_proj.forward(&y))
+        record_part(self);
+        record_output(self, self.o_proj.forward(&y))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::{output_of, seen};
+use crate::nn::summary::{output_of, record_output};
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Raw, Tensor, ones, zeros};
@@ -152,7 +152,7 @@ pub(super) fn normalized(
     }
     let rows = x.flatten_from(x.rank() - shape.rank());
     let y = Tensor::from(normalize(rows.raw()).or_raise());
-    seen(layer, y.reshape(x.shape()))
+    record_output(layer, y.reshape(x.shape()))
 }
 
 impl Layer for LayerNorm {

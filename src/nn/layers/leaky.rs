@@ -1,7 +1,7 @@
 //! Activation functions with a setting.
 
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::{output_of, seen};
+use crate::nn::summary::{output_of, record_output};
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
 use crate::tensor::Tensor;
@@ -58,7 +58,7 @@ impl Layer for LeakyReLU {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        seen(self, ops::leaky_relu(input, self.negative_slope))
+        record_output(self, ops::leaky_relu(input, self.negative_slope))
     }
 }
 
@@ -112,7 +112,7 @@ impl Layer for ELU {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        seen(self, ops::elu(input, self.alpha))
+        record_output(self, ops::elu(input, self.alpha))
     }
 }
 
@@ -180,7 +180,7 @@ impl Layer for Softplus {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        seen(self, ops::softplus(input, self.beta, self.threshold))
+        record_output(self, ops::softplus(input, self.beta, self.threshold))
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::error::{self, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::layers::lazy::lazy_form;
-use crate::nn::spec::Spec;
+use crate::nn::layers::affine::Affine;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::tensor::{Tensor, default_device, uniform};
+use crate::tensor::{Tensor, default_device};
 use candle_core::Device;
 
 /// A fully connected layer: `y = x · weightᵀ + bias`.
@@ -26,14 +25,15 @@ use candle_core::Device;
 /// assert_eq!(y.to_vec2::<f32>(), [[1.5, 5.0]]);
 /// ```
 #[derive(Parameters)]
+#[parameters(name = if self.affine.is_initialized() { "Linear" } else { "LazyLinear" })]
 #[describe(
-    in_features = self.weight.size(1),
-    out_features = self.weight.size(0),
-    bias = self.bias.is_some()
+    in_features = self.affine.weight.size(1),
+    out_features = self.affine.outputs,
+    bias = self.affine.bias.is_some()
 )]
 pub struct Linear {
-    weight: Parameter,
-    bias: Option<Parameter>,
+    #[parameters(flatten)]
+    affine: Affine,
 }
 
 impl Linear {
@@ -54,8 +54,8 @@ impl Linear {
     /// ```
     #[track_caller]
     pub fn new(in_features: usize, out_features: usize) -> Self {
-        let layer = Self::lazy(out_features);
-        layer.init(in_features, out_features, &default_device());
+        let layer = LazyLinear::new(out_features);
+        layer.init(in_features, &default_device());
         layer
     }
 
@@ -73,6 +73,11 @@ impl Linear {
         self
     }
 
+    #[track_caller]
+    pub(super) fn set_bias(&mut self, bias: bool) {
+        self.affine.set_bias(bias);
+    }
+
     /// Creates a layer with copies of this weight, `(out_features, in_features)`, and this bias,
     /// `(out_features,)`, on their device.
     ///
@@ -88,10 +93,7 @@ impl Linear {
     #[track_caller]
     pub fn from_tensors(weight: &Tensor, bias: Option<&Tensor>) -> Self {
         check_shapes("Linear::from_tensors", weight, bias);
-        Self {
-            weight: Parameter::new(weight),
-            bias: bias.map(Parameter::new),
-        }
+        Self::of(Parameter::new(weight), bias.map(Parameter::new))
     }
 
     /// Creates a layer with these parameters themselves, not with copies: what is shared with another layer is trained
@@ -114,76 +116,38 @@ impl Linear {
     pub fn from_parameters(weight: Parameter, bias: Option<Parameter>) -> Self {
         let values = bias.as_ref().map(Parameter::tensor);
         check_shapes("Linear::from_parameters", &weight.tensor(), values.as_ref());
-        Self { weight, bias }
+        Self::of(weight, bias)
     }
 
-    /// Removes the bias, or adds one with random values.
-    #[track_caller]
-    pub(super) fn set_bias(&mut self, bias: bool) {
-        if bias != self.bias.is_some() {
-            let outputs = self.weight.size(0).unwrap_or_default();
-            self.bias = bias.then(|| Self::lazy_bias(outputs));
-            if let (Some(inputs), true) = (self.weight.size(1), bias) {
-                self.init(inputs, outputs, &self.weight.device());
-            }
-        }
+    fn of(weight: Parameter, bias: Option<Parameter>) -> Self {
+        let outputs = weight.size(0).unwrap_or_default();
+        let affine = Affine {
+            weight,
+            bias,
+            outputs,
+        };
+        Self { affine }
     }
 
     /// Sets the bias to zeros.
     pub(super) fn clear_bias(&self) {
-        if let Some(bias) = &self.bias {
+        if let Some(bias) = &self.affine.bias {
             bias.set(&bias.tensor().zeros_like());
         }
     }
 
-    /// Creates a layer whose parameters wait for [`init`](Self::init).
-    pub(super) fn lazy(out_features: usize) -> Self {
-        Self {
-            weight: Parameter::lazy_as(Spec::f32(&[Some(out_features), None])),
-            bias: Some(Self::lazy_bias(out_features)),
-        }
-    }
-
-    fn lazy_bias(out_features: usize) -> Parameter {
-        Parameter::lazy_as(Spec::f32(&[Some(out_features)]))
-    }
-
     /// Initialises the parameters of a lazy layer.
     #[track_caller]
-    pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) {
+    fn init(&self, inputs: usize, device: &Device) {
+        let outputs = self.affine.outputs;
         let sizes = [("in_features", inputs), ("out_features", outputs)];
         check::positive("Linear", &sizes);
-        let bound = 1.0 / (inputs as f64).sqrt();
-        self.weight
-            .init(device, || uniform(-bound, bound, (outputs, inputs)));
-        if let Some(bias) = &self.bias {
-            bias.init(device, || uniform(-bound, bound, outputs));
-        }
+        self.affine.init(&[outputs, inputs], device);
     }
 
     /// Creates a layer without bias that shares its weight with another one.
     pub(crate) fn tied(weight: Parameter) -> Self {
-        Self { weight, bias: None }
-    }
-
-    pub(super) fn is_initialized(&self) -> bool {
-        self.weight.is_initialized()
-    }
-
-    /// Checks the number of features before the operation does, so that the error suggests the lazy layer.
-    #[track_caller]
-    fn check(&self, input: &Tensor) {
-        let [outputs, inputs] = [0, 1].map(|dim| self.weight.size(dim));
-        let (Some(outputs), Some(inputs)) = (outputs, inputs) else {
-            return;
-        };
-        if input.dims().last() != Some(&inputs) {
-            let wanted = format!(
-                "Its last dimension must be {inputs}; \
-                 or build the layer for it: LazyLinear::new({outputs})"
-            );
-            raise(check::refused(self, input, wanted))
-        }
+        Self::of(weight, None)
     }
 }
 
@@ -214,15 +178,32 @@ impl Layer for Linear {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        self.check(input);
-        let bias = self.bias.as_ref().map(Parameter::tensor);
+        let (Affine { weight, bias, .. }, features) = (&self.affine, input.dims().last());
+        match (weight.size(1), features) {
+            (None, None) => {
+                let wanted = "It needs at least one dimension: (…, features)";
+                raise(check::refused(self, input, wanted))
+            }
+            (None, Some(features)) => self.init(*features, input.device()),
+            (Some(inputs), _) if features == Some(&inputs) => {}
+            // The operation would refuse it, too, but does not know of the lazy layer.
+            (Some(inputs), _) => {
+                let outputs = self.affine.outputs;
+                let wanted = format!(
+                    "Its last dimension must be {inputs}; \
+                     or build the layer for it: LazyLinear::new({outputs})"
+                );
+                raise(check::refused(self, input, wanted))
+            }
+        }
+        let bias = bias.as_ref().map(Parameter::tensor);
         let bias = bias.as_ref().map(Tensor::raw);
-        let y = self.weight.linear(&check::name(self), input.raw(), bias);
+        let y = weight.linear(&check::name(self), input.raw(), bias);
         output_of(self, y) // (…, out)
     }
 }
 
-/// A [`Linear`] layer that takes its number of input features from the first input.
+/// Creates a [`Linear`] layer that takes its number of input features from the first input.
 ///
 /// Its parameters are created then, on the device that `to_device` has set, or else on the input's.
 ///
@@ -232,15 +213,12 @@ impl Layer for Linear {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let layer = LazyLinear::new(2);
+/// let layer: Linear = LazyLinear::new(2);
 /// assert_eq!(layer.describe(), "LazyLinear(out_features=2, bias=true)");
 /// let y = layer.forward(&ones((4, 3))); // (4, 2)
 /// assert_eq!(layer.describe(), "Linear(in_features=3, out_features=2, bias=true)");
 /// ```
-pub struct LazyLinear {
-    linear: Linear,
-    out_features: usize,
-}
+pub enum LazyLinear {}
 
 impl LazyLinear {
     /// Creates a layer with this many output features.
@@ -251,48 +229,12 @@ impl LazyLinear {
     /// let net = seq![LazyLinear::new(256), ReLU, LazyLinear::new(10)];
     /// assert_eq!(net.num_parameters(), 0); // until the first input
     /// ```
-    pub fn new(out_features: usize) -> Self {
-        Self {
-            linear: Linear::lazy(out_features),
-            out_features,
-        }
-    }
-
-    /// Sets whether the layer has a bias, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = LazyLinear::new(2).bias(false);
-    /// layer.forward(&ones((1, 3)));
-    /// assert_eq!(layer.num_parameters(), 6);
-    /// ```
-    pub fn bias(mut self, bias: bool) -> Self {
-        self.linear.set_bias(bias);
-        self
+    #[allow(clippy::new_ret_no_self)]
+    pub fn new(out_features: usize) -> Linear {
+        let affine = Affine::lazy(&[Some(out_features), None], out_features);
+        Linear { affine }
     }
 }
-
-impl Layer for LazyLinear {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        if !self.linear.is_initialized() {
-            let Some(&in_features) = input.dims().last() else {
-                let wanted = "It needs at least one dimension: (…, features)";
-                raise(check::refused(self, input, wanted))
-            };
-            self.linear
-                .init(in_features, self.out_features, input.device());
-        }
-        self.linear.forward(input)
-    }
-}
-
-lazy_form!(LazyLinear {
-    linear,
-    out_features
-});
 
 #[cfg(test)]
 mod tests {
@@ -325,9 +267,9 @@ mod tests {
 
         let gradients = y.sqr().sum_all().backward();
         let gradient = |t: &Tensor| gradients.get(t).unwrap().clone();
-        let weight = gradient(&layer.weight.tensor());
+        let weight = gradient(&layer.affine.weight.tensor());
         assert_close(&weight, &[0.4, 6.3, 12.2, 1.9, -6.95, -15.8]);
-        let bias = gradient(&layer.bias.as_ref().unwrap().tensor());
+        let bias = gradient(&layer.affine.bias.as_ref().unwrap().tensor());
         assert_close(&bias, &[4.8, -6.7]);
         assert_close(&gradient(&x), &[-0.7, -1.72, 2.22, -1.5, -2.59, 3.24]);
     }
@@ -343,7 +285,7 @@ mod tests {
     #[test]
     fn a_shared_parameter_is_trained_by_both_layers() {
         let first = Linear::new(3, 3).bias(false);
-        let second = Linear::from_parameters(first.weight.clone(), None);
+        let second = Linear::from_parameters(first.affine.weight.clone(), None);
         let net = crate::seq![first, second];
         assert_eq!(net.parameters().len(), 1);
         let weight = net.parameter("0.weight");
@@ -375,7 +317,7 @@ mod tests {
     #[test]
     fn initial_weights_fill_their_range() {
         let layer = Linear::new(100, 200);
-        let weight = elements(&layer.weight.tensor());
+        let weight = elements(&layer.affine.weight.tensor());
         assert!(weight.iter().all(|w| w.abs() <= 0.1));
         assert!(weight.iter().any(|w| *w > 0.099) && weight.iter().any(|w| *w < -0.099));
     }

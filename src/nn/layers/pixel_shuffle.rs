@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
 
@@ -59,7 +59,7 @@ impl Layer for PixelShuffle {
         let fewer = channels / (r * r);
         let x = input.reshape(&[batch, fewer, r, r, height, width][..]);
         let x = x.permute([0, 1, 4, 2, 5, 3]); // (batch, channels, height, r, width, r)
-        seen(self, x.reshape((batch, fewer, height * r, width * r)))
+        record_output(self, x.reshape((batch, fewer, height * r, width * r)))
     }
 }
 
@@ -113,7 +113,7 @@ impl Layer for PixelUnshuffle {
         let (h, w) = (height / r, width / r);
         let x = input.reshape(&[batch, channels, h, r, w, r][..]);
         let x = x.permute([0, 1, 3, 5, 2, 4]); // (batch, channels, r, r, h, w)
-        seen(self, x.reshape((batch, channels * r * r, h, w)))
+        record_output(self, x.reshape((batch, channels * r * r, h, w)))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::adaptive_max_pool::maxima;
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pool2dSpec};
 use crate::tensor::{Raw, Tensor};
@@ -31,7 +31,7 @@ fn as_rows(
         false => x.unsqueeze(1).unsqueeze(0),
     }; // (batch, channels, 1, length)
     let y = Tensor::from(pool(&images).or_raise()).squeeze(2);
-    seen(layer, if is_batch { y } else { y.squeeze(0) })
+    record_output(layer, if is_batch { y } else { y.squeeze(0) })
 }
 
 /// Returns the length of the shortest sequence that the settings can take.

@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, normal, past_steps};
@@ -76,7 +76,7 @@ impl Layer for PositionalEncoding {
         let values = (past..past + steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
         let table = Tensor::from_vec_on(values.collect(), (steps, features), &Device::Cpu);
         let table = table.to_dtype(input.dtype()).to_device(input.device());
-        seen(self, add(input, &table, self.batch_first))
+        record_output(self, add(input, &table, self.batch_first))
     }
 }
 
@@ -161,7 +161,7 @@ impl Layer for LearnedPositionalEncoding {
             ))
         }
         ops::check::same_place(&check::name(self), input.raw(), weight.raw()).or_raise();
-        seen(
+        record_output(
             self,
             add(input, &weight.narrow(0, past, steps), self.batch_first),
         )

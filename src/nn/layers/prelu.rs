@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, full};
@@ -63,6 +63,6 @@ impl Layer for PReLU {
             shape[1] = count;
         }
         let negative = input.gt(0.0).where_cond(0.0, input);
-        seen(self, input.relu() + negative * weight.reshape(shape))
+        record_output(self, input.relu() + negative * weight.reshape(shape))
     }
 }

@@ -2,15 +2,29 @@
 //! layers and directions.
 
 use crate::error::{OrRaise, Result, argument, explain, raise};
-use crate::nn::summary::seen;
+use crate::nn::layers::gates::Gates;
+use crate::nn::summary::record_output;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
-use crate::tensor::{Raw, Tensor, check_size, uniform, with_device, zeros};
+use crate::tensor::{Raw, Tensor, check_size, with_device, zeros};
 use candle_core::Device;
 
 /// The layers of a recurrent network.
+#[derive(Parameters)]
+#[describe(
+    self.input_size,
+    self.hidden_size,
+    nonlinearity = (self.cell == Cell::Relu).then_some("relu"),
+    num_layers = (self.num_layers != 1).then_some(self.num_layers),
+    proj_size = self.proj_size,
+    bias = (!self.bias).then_some(false),
+    batch_first = self.batch_first.then_some(true),
+    dropout = (self.dropout != 0.0).then_some(self.dropout),
+    bidirectional = self.bidirectional.then_some(true)
+)]
 pub(super) struct Recurrent {
     name: &'static str,
+    #[parameters(skip)]
     pub(super) cell: Cell,
     input_size: usize,
     hidden_size: usize,
@@ -21,18 +35,15 @@ pub(super) struct Recurrent {
     pub(super) batch_first: bool,
     dropout: f64,
     bidirectional: bool,
-    /// The parameters of each layer and direction, layer by layer.
-    weights: Vec<Weights>,
+    #[parameters(flatten)]
+    weights: Weights,
     mode: Mode,
 }
 
-/// The parameters of one direction of one layer.
+/// The parameters of each layer and direction, layer by layer.
 struct Weights {
-    ih: Parameter,
-    hh: Parameter,
-    bias: Option<[Parameter; 2]>,
-    /// The projection of the output.
-    hr: Option<Parameter>,
+    all: Vec<Gates>,
+    directions: usize,
 }
 
 impl Recurrent {
@@ -56,7 +67,10 @@ impl Recurrent {
             batch_first: false,
             dropout: 0.0,
             bidirectional: false,
-            weights: vec![],
+            weights: Weights {
+                all: vec![],
+                directions: 1,
+            },
             mode: Mode::new(),
         }
         .initialized()
@@ -94,8 +108,8 @@ impl Recurrent {
             return self.initialized();
         }
         if !bias {
-            for weights in &mut self.weights {
-                weights.bias = None;
+            for weights in &mut self.weights.all {
+                (weights.bias_ih, weights.bias_hh) = (None, None);
             }
         }
         self
@@ -111,28 +125,25 @@ impl Recurrent {
     /// Creates all parameters again for the current settings, with random values.
     #[track_caller]
     fn initialized(mut self) -> Self {
-        let bound = 1.0 / (self.hidden_size as f64).sqrt();
-        let rows = self.cell.gates().saturating_mul(self.hidden_size);
+        let count = self.cell.gates();
+        let rows = count.saturating_mul(self.hidden_size);
         let widest = self.hidden_size.saturating_mul(2).max(self.input_size);
         let all = [self.num_layers, self.directions(), rows, widest];
         check_size(self.name, &all, size_of::<f32>(), &Device::Cpu).or_raise();
-        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape));
         let outputs = self.proj_size.unwrap_or(self.hidden_size);
-        self.weights.clear();
-        for layer in 0..self.num_layers {
-            let inputs = match layer {
-                0 => self.input_size,
-                _ => outputs * self.directions(),
+        let gates = |i: usize| {
+            let inputs = match i < self.directions() {
+                true => self.input_size,
+                false => outputs * self.directions(),
             };
-            for _ in 0..self.directions() {
-                self.weights.push(Weights {
-                    ih: new(&[rows, inputs]),
-                    hh: new(&[rows, outputs]),
-                    bias: self.bias.then(|| [new(&[rows]), new(&[rows])]),
-                    hr: { self.proj_size }.map(|size| new(&[size, self.hidden_size])),
-                });
-            }
-        }
+            Gates::new(count, [inputs, self.hidden_size], self.bias, self.proj_size)
+        };
+        self.weights = Weights {
+            all: (0..self.num_layers * self.directions())
+                .map(gates)
+                .collect(),
+            directions: self.directions(),
+        };
         self
     }
 
@@ -169,17 +180,13 @@ impl Recurrent {
         let states = match states {
             Some(states) => self.checked(layer, states, batch),
             None => {
-                let shape = (
-                    self.cell.states(),
-                    self.weights.len(),
-                    batch,
-                    self.hidden_size,
-                );
+                let states = self.cell.states();
+                let shape = (states, self.weights.all.len(), batch, self.hidden_size);
                 with_device(x.device(), || zeros(shape)).to_dtype(x.dtype())
             }
         };
         let mut last = vec![];
-        for (l, weights) in self.weights.chunks(self.directions()).enumerate() {
+        for (l, weights) in self.weights.all.chunks(self.directions()).enumerate() {
             if l > 0 && self.mode.is_training() {
                 x = ops::dropout(&x, self.dropout);
             }
@@ -189,10 +196,10 @@ impl Recurrent {
                     cell: self.cell,
                     reverse: direction == 1,
                     valid: valid.clone(),
-                    projection: weights.hr.as_ref().map(|hr| hr.tensor().into()),
+                    projection: weights.weight_hr.as_ref().map(|hr| hr.tensor().into()),
                 };
                 let state = states.narrow(1, last.len(), 1).squeeze(1); // (states, batch, hidden)
-                let (y, state) = weights.run(layer, &recurrence, &x, &state).or_raise();
+                let (y, state) = run(weights, layer, &recurrence, &x, &state).or_raise();
                 outputs.push(y);
                 last.push(state);
             }
@@ -205,7 +212,7 @@ impl Recurrent {
             true => contiguous(&x.transpose(0, 1)),
             false => x,
         };
-        (seen(layer, y), Tensor::stack(&last, 1))
+        (record_output(layer, y), Tensor::stack(&last, 1))
     }
 
     /// Computes the outputs for one sequence `(steps, features)`; its states have no batch either.
@@ -248,7 +255,7 @@ impl Recurrent {
 
     #[track_caller]
     fn checked(&self, layer: &dyn Parameters, states: Tensor, batch: usize) -> Tensor {
-        let expected = [self.weights.len(), batch, self.hidden_size];
+        let expected = [self.weights.all.len(), batch, self.hidden_size];
         match states.rank() == 4 && states.dims()[1..] == expected {
             true => states,
             false => raise(explain(
@@ -281,95 +288,53 @@ fn valid_steps(
     }
 }
 
-impl Weights {
-    fn run(
-        &self,
-        layer: &dyn Parameters,
-        recurrence: &Recurrence,
-        x: &Tensor,
-        state: &Tensor,
-    ) -> Result<(Tensor, Tensor)> {
-        let name = check::name(layer);
-        let (of_input, of_state) = match &self.bias {
-            None => (None, None),
-            Some([ih, hh]) => match recurrence.cell {
-                // The reset gate is multiplied with the state's bias, too.
-                Cell::Gru => (Some(ih.tensor()), Some(hh.tensor())),
-                _ => (Some(ih.tensor() + hh.tensor()), None),
-            },
-        };
-        let (of_input, of_state) = (
-            of_input.as_ref().map(Tensor::raw),
-            of_state.as_ref().map(Tensor::raw),
-        );
-        let (ih, hh) = (self.ih.tensor(), self.hh.tensor());
-        let gates = ops::linear_as(&name, x.raw(), ih.raw(), of_input)?; // (steps, batch, gates · hidden)
-        let (y, state) = ops::rnn(&name, recurrence, &gates, hh.raw(), of_state, state.raw())?;
-        let y = match &recurrence.projection {
-            Some(projection) => y.narrow(2, 0, projection.dim(0)?)?,
-            None => y,
-        };
-        Ok((y.into(), state.into()))
-    }
+/// Returns the outputs of one direction of a layer, and its last state.
+fn run(
+    weights: &Gates,
+    layer: &dyn Parameters,
+    recurrence: &Recurrence,
+    x: &Tensor,
+    state: &Tensor,
+) -> Result<(Tensor, Tensor)> {
+    let name = check::name(layer);
+    let biases = [&weights.bias_ih, &weights.bias_hh];
+    let (of_input, of_state) = match biases.map(|bias| bias.as_ref().map(Parameter::tensor)) {
+        // The reset gate is multiplied with the state's bias, too.
+        [Some(ih), Some(hh)] if recurrence.cell != Cell::Gru => (Some(ih + hh), None),
+        [ih, hh] => (ih, hh),
+    };
+    let (of_input, of_state) = (
+        of_input.as_ref().map(Tensor::raw),
+        of_state.as_ref().map(Tensor::raw),
+    );
+    let (ih, hh) = (weights.weight_ih.tensor(), weights.weight_hh.tensor());
+    let gates = ops::linear_as(&name, x.raw(), ih.raw(), of_input)?; // (steps, batch, gates · hidden)
+    let (y, state) = ops::rnn(&name, recurrence, &gates, hh.raw(), of_state, state.raw())?;
+    let y = match &recurrence.projection {
+        Some(projection) => y.narrow(2, 0, projection.dim(0)?)?,
+        None => y,
+    };
+    Ok((y.into(), state.into()))
 }
 
-impl Parameters for Recurrent {
+impl Parameters for Weights {
     fn visit(&self, visitor: &mut dyn Visitor) {
-        visitor.model(self.name);
-        visitor.settings(&|visitor| {
-            visit_field(visitor, "0", &self.input_size);
-            visit_field(visitor, "1", &self.hidden_size);
-            let mut unusual = |name, value: &dyn Parameters, is_unusual: bool| {
-                if is_unusual {
-                    visit_field(visitor, name, value);
-                }
-            };
-            unusual("nonlinearity", &"relu", self.cell == Cell::Relu);
-            unusual("num_layers", &self.num_layers, self.num_layers != 1);
-            unusual("proj_size", &self.proj_size, self.proj_size.is_some());
-            unusual("bias", &self.bias, !self.bias);
-            unusual("batch_first", &self.batch_first, self.batch_first);
-            unusual("dropout", &self.dropout, self.dropout != 0.0);
-            unusual("bidirectional", &self.bidirectional, self.bidirectional);
-        });
-        for (i, weights) in self.weights.iter().enumerate() {
-            let (layer, direction) = (i / self.directions(), i % self.directions());
+        for (i, weights) in self.all.iter().enumerate() {
+            let (layer, direction) = (i / self.directions, i % self.directions);
             let end = format!("_l{layer}{}", ["", "_reverse"][direction]);
-            let mut visit = |name: &str, parameter: &dyn Parameters| {
-                visit_field(visitor, &format!("{name}{end}"), parameter)
-            };
-            visit("weight_ih", &weights.ih);
-            visit("weight_hh", &weights.hh);
-            if let Some([ih, hh]) = &weights.bias {
-                visit("bias_ih", ih);
-                visit("bias_hh", hh);
-            }
-            if let Some(hr) = &weights.hr {
-                visit("weight_hr", hr);
+            for (name, parameter) in weights.named() {
+                visit_field(visitor, &format!("{name}{end}"), parameter);
             }
         }
-        self.mode.visit(visitor);
     }
 
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
-        self.weights.iter_mut().try_for_each(|weights| {
-            weights.ih.visit_mut(visitor)?;
-            weights.hh.visit_mut(visitor)?;
-            weights.bias.visit_mut(visitor)?;
-            weights.hr.visit_mut(visitor)
-        })
+        self.all.visit_mut(visitor)
     }
 
     fn shallow_copy(&self) -> Self {
-        let copy = |weights: &Weights| Weights {
-            ih: weights.ih.shallow_copy(),
-            hh: weights.hh.shallow_copy(),
-            bias: weights.bias.shallow_copy(),
-            hr: weights.hr.shallow_copy(),
-        };
         Self {
-            weights: self.weights.iter().map(copy).collect(),
-            mode: self.mode.shallow_copy(),
+            all: self.all.shallow_copy(),
             ..*self
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{Pool2dSpec, avg_pool2d};
 use crate::tensor::Tensor;
@@ -111,7 +111,7 @@ impl Layer for LocalResponseNorm {
             _ => input.clone(),
         };
         let divisor = (self.means(&x) * self.alpha + self.k).pow(self.beta);
-        seen(self, (x / divisor).to_dtype(input.dtype()))
+        record_output(self, (x / divisor).to_dtype(input.dtype()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Layers one after the other.
 
-use crate::nn::chain::Running;
 use crate::nn::fused;
 use crate::nn::layer::boxed_here;
+use crate::nn::summary::Running;
 use crate::nn::summary::watched;
 use crate::nn::{IntoLayer, Layer, Parameters};
 use crate::tensor::Tensor;

@@ -1,26 +1,19 @@
 //! Measures the layers that a thread calls.
 //!
-//! A layer reports its output with [`passed`]. The time and the memory since the previous report count for this
+//! A layer [reports its output](Clock::passed). The time and the memory since the previous report count for this
 //! layer. So what a model's own `forward` computes between two layers counts for the second one. The output is
 //! [marked](crate::ops::tape::Node::mark): a backward pass notes when it comes to a mark, and what follows until the next mark
 //! counts for the layer.
 
-use super::row::{Cost, Layers, Row};
+use super::row::{Cost, Row};
 use crate::nn::{Parameter, Parameters, state_of};
-use crate::notebook::{Show, at_end_of_cell, display, is_profiled};
-use crate::ops::profile::{self, Counters};
+use crate::ops::profile;
 use crate::tensor::Tensor;
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How many reports read the memory in use, which takes longer with more allocated blocks.
 const LOOKS: u64 = 1000;
-
-thread_local! {
-    /// This is ambient state for the reason that the recording is.
-    static CLOCK: RefCell<Option<Clock>> = const { RefCell::new(None) };
-}
 
 /// A layer, and what it has taken.
 struct Measured {
@@ -34,7 +27,7 @@ struct Measured {
 
 /// The measurement of a thread.
 #[derive(Default)]
-struct Clock {
+pub(super) struct Clock {
     /// Part of its marks, so that they differ from the marks of an earlier measurement.
     number: u64,
     layers: Vec<Measured>,
@@ -48,89 +41,8 @@ struct Clock {
     looks: u64,
 }
 
-/// Measures this thread until it is dropped; then an outer measurement goes on.
-pub(super) struct Running(Option<Clock>, Option<Counters>);
-
-impl Running {
-    pub(super) fn begin() -> Running {
-        let counters = profile::measure(Some(Counters::default()));
-        Running(CLOCK.replace(Some(Clock::new())), counters)
-    }
-
-    /// Returns the layers that were called, and what they took.
-    pub(super) fn end(self) -> Vec<(Row, Cost)> {
-        with_clock(Clock::end).unwrap_or_default()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        CLOCK.set(self.0.take());
-        profile::measure(self.1.take());
-    }
-}
-
-/// Says that a model begins, or a chain of layers that is in no other one.
-pub(in crate::nn) fn begin_pass() {
-    if is_measured() {
-        with_clock(|clock| {
-            clock.end_backward();
-            clock.previous = None;
-            clock.go_on();
-        });
-    }
-}
-
-/// Reports the output of a layer.
-pub(super) fn passed(layer: &dyn Parameters, output: &Tensor) {
-    if is_measured() {
-        with_clock(|clock| clock.passed(layer, output));
-    }
-}
-
-/// Reports that what was computed so far is a part of a layer, which calls others next.
-pub(in crate::nn) fn so_far(layer: &dyn Parameters) {
-    if is_measured() {
-        with_clock(|clock| {
-            clock.end_backward();
-            let index = clock.index_of(layer);
-            clock.charge(index);
-            clock.open = Some(index);
-            clock.go_on();
-        });
-    }
-}
-
-/// Reports that the input of the last layer was dropped.
-pub(in crate::nn) fn settled() {
-    with_clock(Clock::settle);
-}
-
-/// Returns whether this thread is measured. A cell with `%%profile` is, from its first layer on.
-pub(super) fn is_measured() -> bool {
-    if CLOCK.with_borrow(Option::is_some) {
-        return true;
-    }
-    let is_profiled = is_profiled();
-    if is_profiled {
-        profile::measure(Some(Counters::default()));
-        CLOCK.set(Some(Clock::new()));
-        at_end_of_cell(|| {
-            let layers = with_clock(Clock::end).unwrap_or_default();
-            CLOCK.set(None);
-            profile::measure(None);
-            display(&Layers(layers).show_bundle());
-        });
-    }
-    is_profiled
-}
-
-fn with_clock<T>(change: impl FnOnce(&mut Clock) -> T) -> Option<T> {
-    CLOCK.with_borrow_mut(|clock| clock.as_mut().map(change))
-}
-
 impl Clock {
-    fn new() -> Clock {
+    pub(super) fn new() -> Clock {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Clock {
             number: NUMBER.fetch_add(1, Relaxed) << 32,
@@ -138,13 +50,31 @@ impl Clock {
         }
     }
 
-    fn end(&mut self) -> Vec<(Row, Cost)> {
+    /// Returns the layers that were called, and what they took.
+    pub(super) fn end(mut self) -> Vec<(Row, Cost)> {
         self.end_backward();
-        let layers = std::mem::take(&mut self.layers).into_iter();
+        let layers = self.layers.into_iter();
         layers.map(|it| (it.row, it.cost)).collect()
     }
 
-    fn passed(&mut self, layer: &dyn Parameters, output: &Tensor) {
+    /// A model begins, or a chain of layers that is in no other one.
+    pub(super) fn begin_pass(&mut self) {
+        self.end_backward();
+        self.previous = None;
+        self.go_on();
+    }
+
+    /// What was computed so far is a part of a layer, which calls others next.
+    pub(super) fn part(&mut self, layer: &dyn Parameters) {
+        self.end_backward();
+        let index = self.index_of(layer);
+        self.charge(index);
+        self.open = Some(index);
+        self.go_on();
+    }
+
+    /// A layer has returned its output.
+    pub(super) fn passed(&mut self, layer: &dyn Parameters, output: &Tensor) {
         // A GPU computes later.
         let _ = output.device().synchronize();
         self.end_backward();
@@ -189,7 +119,8 @@ impl Clock {
         self.since = Some(Instant::now());
     }
 
-    fn settle(&mut self) {
+    /// The input of the last layer was dropped.
+    pub(super) fn input_dropped(&mut self) {
         let (before, now) = (self.memory, self.memory_in_use());
         if let (Some(last), Some(before), Some(now)) = (self.previous, before, now) {
             let memory = &mut self.layers[last].cost.memory;

@@ -1,7 +1,7 @@
 //! The lines of a summary, and of the table of what layers have taken.
 
 use crate::nn::{Parameters, state, state_of};
-use crate::notebook::{MimeBundle, Show, Table};
+use crate::notebook::{MimeBundle, Table};
 use std::time::Duration;
 
 /// A line of a summary.
@@ -75,31 +75,53 @@ impl Cost {
     }
 }
 
-/// What a cell's calls of layers have taken, each layer once.
-pub(super) struct Layers(pub(super) Vec<(Row, Cost)>);
-
-impl Layers {
-    fn table(&self) -> Table {
-        let header = ["layer", "output shape", "parameters", "calls"];
-        let mut table = Table::new(header.into_iter().chain(COSTS));
-        for (row, cost) in &self.0 {
-            let calls = [cost.calls.to_string()];
-            table.push([&row.words()[..], &calls, &cost.words()].concat());
-        }
-        let sum = Cost::sum(self.0.iter().map(|(_, cost)| cost));
-        let before = ["total", "", "", ""].map(str::to_owned);
-        table.push([&before[..], &sum.words()].concat());
-        table.whole()
-    }
+/// A table of layers, the last line of which has the sums.
+pub(super) struct LayerTable {
+    table: Table,
+    is_measured: bool,
 }
 
-impl Show for Layers {
-    fn show_text(&self) -> String {
-        self.table().text(&[2, 3, 4, 5, 6, 7])
+/// Returns the table of layers, with what they took if that was measured. `total` is the number of parameters of a
+/// model; without it, the table is that of a cell, which may have called each layer several times.
+pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) -> LayerTable {
+    let (is_measured, has_calls) = (!costs.is_empty() || total.is_none(), total.is_none());
+    let mut header = vec!["layer", "output shape", "parameters"];
+    header.extend(has_calls.then_some("calls"));
+    header.extend(is_measured.then_some(COSTS).iter().flatten());
+    // Readers look for one layer of a deep network, so no rows are left out.
+    let mut table = Table::new(header).whole();
+    let mut push = |words: [String; 3], calls: String, cost: &Cost| {
+        let mut line = words.to_vec();
+        line.extend(has_calls.then_some(calls));
+        line.extend(is_measured.then(|| cost.words()).into_iter().flatten());
+        table.push(line);
+    };
+    let sum = Cost::sum(costs.iter());
+    for (i, row) in rows.iter().enumerate() {
+        let cost = costs.get(i).unwrap_or(&sum);
+        push(row.words(), cost.calls.to_string(), cost);
+    }
+    let total = total.map_or(String::new(), |total| total.to_string());
+    push(
+        ["total".to_owned(), String::new(), total],
+        String::new(),
+        &sum,
+    );
+    LayerTable { table, is_measured }
+}
+
+impl LayerTable {
+    pub(super) fn text(&self) -> String {
+        self.table.text(&[2, 3, 4, 5, 6, 7])
     }
 
-    fn show_bundle(&self) -> MimeBundle {
-        MimeBundle::text(self.show_text()).with("text/html", self.table().html())
+    pub(super) fn bundle(&self) -> MimeBundle {
+        let text = MimeBundle::text(self.text());
+        match self.is_measured {
+            // The lines of a wide text are broken on a narrow screen.
+            true => text.with("text/html", self.table.html()),
+            false => text,
+        }
     }
 }
 

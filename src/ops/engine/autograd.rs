@@ -1,15 +1,15 @@
 //! Kernels on the tape.
 
+mod indexed;
 mod linear;
-mod places;
 mod support;
 
-pub(in crate::ops) use linear::{Form, Third, linear, recorded_linear};
-pub(in crate::ops) use places::Places;
-pub(crate) use support::has_kernel;
+pub(in crate::ops) use indexed::IndexedCopy;
+pub(in crate::ops) use linear::{Form, Third};
+pub(crate) use support::{can_move, has_kernel};
 
 pub(in crate::ops) use crate::ops::tape::{
-    Backward, Downstream, Held, Needs, Upstream, are_tracked, kernel,
+    Backward, ByOperations, Downstream, Held, Needs, Upstream, are_tracked, kernel,
 };
 
 use super::memory::keep_freed_memory;
@@ -31,6 +31,27 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     keep_freed_memory();
     let values = Raw::from_cpu(T::to_cpu_storage_owned(values), shape);
     Ok(tape::record(values.values().clone(), inputs, op))
+}
+
+/// Returns what a kernel has computed from the inputs. If they are tracked, `rule` returns the backward pass: it computes the
+/// gradients that are wanted with operations, so that they have gradients themselves.
+pub(in crate::ops) fn recorded<R>(inputs: &[&Raw], y: Raw, rule: impl FnOnce() -> R) -> Raw
+where
+    R: Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
+{
+    keep_freed_memory();
+    tape::record(y.values().clone(), inputs, || ByOperations(rule()))
+}
+
+/// Does what [`recorded`] does for a linear operation, whose backward pass computes the gradient of `x` from the output's.
+pub(in crate::ops) fn recorded_linear<A>(x: &Raw, y: Raw, adjoint: impl FnOnce() -> A) -> Raw
+where
+    A: Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
+{
+    recorded(&[x], y, || {
+        let adjoint = adjoint();
+        move |up: &Upstream<'_>| Ok([Some(adjoint(up.gradient)?), None, None])
+    })
 }
 
 /// Returns a gradient of the first input.

@@ -184,11 +184,19 @@ impl<'a, T: Copy> Parts<'a, T> {
         self.written = end;
     }
 
+    /// Returns the next part, if all parts before are initialised. The caller initialises it at once: to compare addresses,
+    /// as [`push`](Parts::push) does, would take longer than a short part.
+    #[inline(always)]
+    fn next_alone(&mut self, count: usize) -> &'a mut [MaybeUninit<T>] {
+        assert!(self.written == self.taken, "not the next part");
+        self.next(count)
+    }
+
     /// Copies values into the next part.
     #[inline(always)]
     pub(in crate::ops) fn copy(&mut self, values: &[T]) {
-        let part = self.next(values.len());
-        self.push(part.write_copy_of_slice(values));
+        self.next_alone(values.len()).write_copy_of_slice(values);
+        self.written = self.taken;
     }
 
     /// Writes the next element.
@@ -207,8 +215,8 @@ impl<'a, T: Copy> Parts<'a, T> {
     /// Fills the next part, which has `count` elements, with a value.
     #[inline(always)]
     pub(in crate::ops) fn fill(&mut self, count: usize, value: T) {
-        let part = self.next(count);
-        self.push(fill(part, value));
+        self.next_alone(count).fill(MaybeUninit::new(value));
+        self.written = self.taken;
     }
 
     /// Returns the memory.

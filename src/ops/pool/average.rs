@@ -4,36 +4,46 @@
 //! over contiguous elements.
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
+use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::read::read;
+use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::write;
+use crate::ops::engine::strided::in_order;
+use crate::ops::engine::threads::for_each_task;
 use crate::tensor::Raw;
 use candle_core::Result;
 
 pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    let planes = values.len() / plane.elements();
     let count = plane.out_elements();
-    let y = read([x], |[x]: [&[T]; 1]| {
-        let planes = x.len() / plane.elements();
-        write::by_chunks(planes * count, count, |first, y| {
-            let x = &x[first / count * plane.elements()..][..plane.elements()];
-            let y = write::fill(y, T::ZERO);
-            avg_pool_plane(plane, x, y);
-            y
-        })
-    })?;
-    let shape = x.dims().to_vec();
-    let (batch, channels, height, width) = plane.output_shape(x)?;
-    recorded_linear(x, y, &[batch, channels, height, width], move |g| {
-        spread::<T>(g, plane, &shape)
-    })
+    let mut y = vec![T::ZERO; planes * count];
+    let outs = SharedSlice::new(&mut y);
+    for_each_task(planes, |i| {
+        // SAFETY: each task has its own plane, and the planes do not overlap.
+        let y = unsafe { outs.part(i * count, count) };
+        avg_pool_plane(
+            plane,
+            &values[i * plane.elements()..][..plane.elements()],
+            y,
+        );
+    });
+    let y = Raw::from_vec(y, plane.output_shape(x)?, x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let shape = x.dims().to_vec();
+        move |g: &Raw| spread::<T>(g, plane, &shape)
+    }))
 }
 
-/// Returns the gradient of the input, which has the shape `x`.
-fn spread<T: Element>(gradient: &Raw, plane: Plane, x: &[usize]) -> Result<Raw> {
-    let of_plane = |_, g: &[T], out: &mut [T]| spread_gradient(plane, g, out);
-    let of_x = plane_gradients(plane, x, gradient, of_plane)?;
-    recorded_linear(gradient, of_x, x, move |x| avg_pool::<T>(x, plane))
+/// Returns the gradient of the input, which has this shape.
+fn spread<T: Element>(g: &Raw, plane: Plane, shape: &[usize]) -> Result<Raw> {
+    let add = |_, g: &[T], out: &mut [T]| spread_gradient(plane, g, out);
+    let of_x = plane_gradients(plane, shape, &in_order(g)?, add)?;
+    Ok(recorded_linear(g, of_x, || {
+        move |x: &Raw| avg_pool::<T>(x, plane)
+    }))
 }
 
 fn avg_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T]) {

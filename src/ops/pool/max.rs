@@ -7,7 +7,7 @@
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Places, Upstream, are_tracked, of_first, record,
+    Backward, Downstream, Held, IndexedCopy, Upstream, are_tracked, record,
 };
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -238,14 +238,16 @@ impl<T: Element> Backward for Back<T> {
                 out[*index as usize] += *g;
             }
         })?;
-        of_first(of_x, &self.x[..])
+        Ok([Some(of_x), None, None])
     }
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let count = self.plane.out_elements();
-        let place = |(i, index): (usize, &u32)| i / count * self.plane.elements() + *index as usize;
+        let place = |(i, index): (usize, &u32)| {
+            (i / count * self.plane.elements()) as i64 + i64::from(*index)
+        };
         let positions = self.indices.iter().enumerate().map(place).collect();
-        let places = Places::new(positions, upstream.gradient.dims(), &self.x);
+        let places = IndexedCopy::at(positions, &self.x, upstream.gradient.dims())?;
         Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::error::explain;
 use crate::ops::check;
-use crate::ops::engine::read::read;
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::write;
+use crate::ops::engine::{CpuView, write};
 use crate::ops::pair::Pair;
 use crate::tensor::Raw;
 use candle_core::Result;
@@ -256,15 +255,16 @@ pub(super) fn plane_gradients<T: Element>(
     x: &[usize],
     gradient: &Raw,
     add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
-) -> Result<Vec<T>> {
+) -> Result<Raw> {
+    let view = CpuView::of(gradient)?;
+    let g = view.as_slice::<T>()?;
     let count = x.iter().product();
-    read([gradient], |[g]| {
-        write::by_chunks(count, plane.elements(), |first, out| {
-            let from = first / plane.elements() * plane.out_elements();
-            let range = from..from + plane.out_elements();
-            let out = write::fill(out, T::ZERO);
-            add(range.clone(), &g[range], out);
-            out
-        })
-    })
+    let of_x = write::by_chunks(count, plane.elements(), |first, out| {
+        let from = first / plane.elements() * plane.out_elements();
+        let range = from..from + plane.out_elements();
+        let out = write::fill(out, T::ZERO);
+        add(range.clone(), &g[range], out);
+        out
+    });
+    Raw::from_vec(of_x, x, gradient.device())
 }

@@ -4,11 +4,11 @@ use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::dispatch_dtype;
-use crate::ops::engine::read::read;
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::tape::foreign;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{DType, Result};
@@ -70,21 +70,25 @@ fn of_integers(x: &Raw, dim: usize) -> Result<Raw> {
     Raw::from_vec(sums, x.shape(), x.device())
 }
 
-/// Returns the cumulative sums along a dimension, from its end on if `reversed`. The gradient of each is added up in the
-/// other direction.
 fn forward<T: Element>(x: &Raw, dim: usize, reversed: bool) -> Result<Raw> {
-    let sums = read([x], |[values]| sums::<T>(values, x.dims(), dim, reversed))?;
-    recorded_linear(x, sums, x.dims(), move |g| forward::<T>(g, dim, !reversed))
+    let y = Raw::from_vec(sums::<T>(x, dim, reversed)?, x.shape(), x.device())?;
+    Ok(recorded_linear(x, y, || {
+        move |g: &Raw| forward::<T>(g, dim, !reversed)
+    }))
 }
 
-/// Returns the cumulative sums of contiguous values. As in PyTorch they are added in `f64`.
-fn sums<T: Element>(values: &[T], dims: &[usize], dim: usize, reversed: bool) -> Vec<T> {
-    let (rows, columns) = (dims[dim], dims[dim + 1..].iter().product::<usize>());
+/// Returns the cumulative sums along a dimension, from its end on if `reversed`. As in PyTorch they are added
+/// in `f64`.
+fn sums<T: Element>(x: &Raw, dim: usize, reversed: bool) -> Result<Vec<T>> {
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    let (rows, columns) = (x.dims()[dim], x.dims()[dim + 1..].iter().product::<usize>());
     let (blocks, part) = (columns.div_ceil(WIDTH), rows * columns);
     // Small parts are computed together.
     let (tasks, together) = (values.len() / part * blocks, (CHUNK / part).max(1));
     // SAFETY: each block of columns of each part belongs to one task, which initialises all of its rows.
-    unsafe {
+    Ok(unsafe {
         vec_filled_by(values.len(), |out| {
             for_each_task(tasks.div_ceil(together), |first| {
                 for task in first * together..tasks.min((first + 1) * together) {
@@ -111,7 +115,7 @@ fn sums<T: Element>(values: &[T], dims: &[usize], dim: usize, reversed: bool) ->
                 }
             });
         })
-    }
+    })
 }
 
 /// Writes the cumulative sums of a line.

@@ -9,7 +9,7 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{
-    Downstream, Needs, Places, Upstream, are_tracked, has_kernel, kernel, of_first, record,
+    Downstream, IndexedCopy, Needs, Upstream, are_tracked, has_kernel, kernel, of_first, record,
 };
 use crate::ops::engine::read::read;
 use crate::ops::engine::simd::Element;
@@ -393,10 +393,10 @@ impl Lines {
         let &Lines { rows, columns, .. } = self;
         let places = self.places_of::<T>(x, upstream)?;
         let place = |(line, place): (usize, &u32)| {
-            (line / columns * rows + *place as usize) * columns + line % columns
+            ((line / columns * rows + *place as usize) * columns + line % columns) as i64
         };
         let positions = places.iter().enumerate().map(place).collect();
-        let places = Places::new(positions, &self.shape, x.dims());
+        let places = IndexedCopy::at(positions, x.dims(), &self.shape)?;
         Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }

@@ -5,10 +5,10 @@ use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::check::{self, too_large};
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::dispatch_dtype;
-use crate::ops::engine::read::read;
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
+use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
@@ -146,21 +146,44 @@ fn forward<T: Element>(x: &Raw, dims: &[usize], shape: Vec<usize>, divisor: f64)
     for &dim in dims.iter().filter(|dim| x.stride()[**dim] == 0) {
         (input, times) = (input.narrow(dim, 0, 1)?, times * x.dims()[dim]);
     }
-    let mut sums = read([&input], |[x]| sums_along::<T>(x, input.dims(), dims))?;
+    let input = in_order(&input)?;
+    let view = CpuView::of(&input)?;
+    let mut sums = sums_along(view.as_slice::<T>()?, input.dims(), dims);
+    drop(view);
     if times as f64 != divisor {
         let (times, divisor) = (T::of(times as f64), T::of(divisor));
         sums.iter_mut()
             .for_each(|sum| *sum = *sum * times / divisor);
     }
-    let (kept, spread) = (reduced_shape(x, dims, true), x.dims().to_vec());
-    // The gradient is a view, in which the elements are not copied.
-    recorded_linear(x, sums, &shape, move |g| {
-        let of_x = match divisor {
-            1.0 => g.clone(),
-            divisor => arithmetic_number(Arithmetic::Div, g, divisor.into(), false)?,
-        };
-        of_x.reshape(&kept[..])?.broadcast_as(&spread[..])
+    record(&[x], sums, shape, || Back {
+        kept: reduced_shape(x, dims, true),
+        shape: x.dims().to_vec(),
+        divisor,
     })
+}
+
+struct Back {
+    /// The shape of the sums, with the dimensions kept.
+    kept: Vec<usize>,
+    shape: Vec<usize>,
+    divisor: f64,
+}
+
+impl Backward for Back {
+    /// Returns a view, in which the gradients are not copied.
+    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
+        let gradient = gradient.reshape(&self.kept[..])?;
+        let of_x = match self.divisor {
+            1.0 => gradient,
+            divisor => arithmetic_number(Arithmetic::Div, &gradient, divisor.into(), false)?,
+        };
+        Ok([Some(of_x.broadcast_as(&self.shape[..])?), None, None])
+    }
+
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let of_x = upstream.g().reshape(&self.kept[..]) / self.divisor;
+        Ok([Some(of_x.broadcast_as(&self.shape[..]).into()), None, None])
+    }
 }
 
 #[cfg(test)]

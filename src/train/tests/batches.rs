@@ -34,8 +34,8 @@ fn sequences(n: usize) -> ListDataset<Tensor, Sequences> {
 /// A model with two outputs: the sum of a sequence, and its negative.
 #[derive(taper_macros::Parameters)]
 struct TwoHeads {
-    sum: LazyLinear,
-    negative: LazyLinear,
+    sum: Linear,
+    negative: Linear,
     dropout: Dropout,
 }
 

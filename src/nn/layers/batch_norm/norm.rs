@@ -4,10 +4,10 @@ use crate::error::OrRaise;
 use crate::nn::layers::layer_norm::value_or;
 use crate::nn::part::{Kind, Part};
 use crate::nn::spec::Spec;
-use crate::nn::summary::{self, seen};
+use crate::nn::summary::{self, record_output};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, BatchNormOutput};
-use crate::tensor::{Tensor, ones, tensor, with_device, zeros};
+use crate::tensor::{Tensor, default_device, ones, tensor, with_device, zeros};
 use candle_core::{DType, Device};
 use std::sync::OnceLock;
 
@@ -56,21 +56,27 @@ impl Norm {
         }
     }
 
+    /// Sets the values of the parameters and buffers that have none.
     pub(super) fn init(&self, features: usize, device: &Device) {
         self.features.get_or_init(|| features);
-        let parameters = [&self.weight, &self.bias];
-        let buffers = [&self.running_mean, &self.running_var];
-        let values: [fn(usize) -> Tensor; 4] = [ones, zeros, zeros, ones];
-        for (parameter, values) in parameters.into_iter().zip(&values) {
-            let init = |parameter: &Parameter| parameter.init(device, || values(features));
-            parameter.iter().for_each(init);
-        }
-        for (buffer, values) in buffers.into_iter().zip(&values[2..]) {
-            let init = |buffer: &Buffer| buffer.init(device, || values(features));
-            buffer.iter().for_each(init);
-        }
+        let init = |parameter: Option<&Parameter>, values: fn(usize) -> Tensor| {
+            if let Some(parameter) = parameter {
+                parameter.init(device, || values(features));
+            }
+        };
+        init(self.weight.as_ref(), ones);
+        init(self.bias.as_ref(), zeros);
+        init(self.running_mean.as_ref().map(Buffer::parameter), zeros);
+        init(self.running_var.as_ref().map(Buffer::parameter), ones);
         if let Some(count) = &self.num_batches_tracked {
             count.init(device, || tensor(0));
+        }
+    }
+
+    /// Initialises what a setter has added, unless the layer waits for its first input.
+    fn init_added(&self, features: Option<usize>) {
+        if let Some(features) = features {
+            self.init(features, &default_device());
         }
     }
 
@@ -93,12 +99,10 @@ impl Norm {
     /// Removes parameters, or adds those that are missing: the scale and the shift.
     pub(super) fn set_affine(&mut self, weight: bool, bias: bool) {
         let features = self.num_features();
-        let new = |values: fn(usize) -> Tensor| match features {
-            Some(features) => Parameter::new(&values(features)),
-            None => Parameter::lazy_as(spec()),
-        };
-        self.weight = weight.then(|| self.weight.take().unwrap_or_else(|| new(ones)));
-        self.bias = bias.then(|| self.bias.take().unwrap_or_else(|| new(zeros)));
+        let lazy = || Parameter::lazy_as(spec());
+        self.weight = weight.then(|| self.weight.take().unwrap_or_else(lazy));
+        self.bias = bias.then(|| self.bias.take().unwrap_or_else(lazy));
+        self.init_added(features);
     }
 
     pub(super) fn has_weight(&self) -> bool {
@@ -114,9 +118,7 @@ impl Norm {
         self.running_mean = new.running_mean.filter(|_| tracked);
         self.running_var = new.running_var.filter(|_| tracked);
         self.num_batches_tracked = new.num_batches_tracked.filter(|_| tracked);
-        if let Some(features) = self.num_features() {
-            self.init(features, &crate::tensor::default_device());
-        }
+        self.init_added(self.num_features());
     }
 
     /// Normalises `(batch, features, …)`.
@@ -133,7 +135,7 @@ impl Norm {
         if running.is_none() {
             self.track(&output);
         }
-        seen(layer, output.y.into())
+        record_output(layer, output.y.into())
     }
 
     /// Returns what is computed in evaluation mode, if no input is needed for it.

@@ -1,12 +1,14 @@
 //! The convolution of volumes.
 
 use super::{Slices, Triple, batch, taken};
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::layers::affine::Affine;
+use crate::nn::layers::convolution::check_channels;
+use crate::nn::summary::record_output;
+use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Conv2dSpec, Pair};
-use crate::tensor::{Tensor, uniform};
+use crate::tensor::{Tensor, default_device};
 
 /// A convolution of volumes, with the names and defaults of PyTorch.
 ///
@@ -24,7 +26,7 @@ use crate::tensor::{Tensor, uniform};
 #[derive(Parameters)]
 #[describe(
     self.in_channels(),
-    self.weight.size(0),
+    self.affine.outputs,
     kernel_size = self.kernel,
     stride = self.stride,
     padding = self.padding,
@@ -32,8 +34,8 @@ use crate::tensor::{Tensor, uniform};
     groups = self.groups
 )]
 pub struct Conv3d {
-    weight: Parameter,
-    bias: Option<Parameter>,
+    #[parameters(flatten)]
+    affine: Affine,
     kernel: Triple,
     stride: Triple,
     padding: Triple,
@@ -60,27 +62,15 @@ impl Conv3d {
     #[track_caller]
     fn of(inputs: usize, outputs: usize, kernel: Triple, groups: usize, biased: bool) -> Self {
         let Triple { depth, image } = kernel;
-        let sizes = [
-            ("in_channels", inputs),
-            ("out_channels", outputs),
-            ("kernel", depth.min(image.least())),
-            ("groups", groups),
-        ];
-        check::positive("Conv3d", &sizes);
-        if !inputs.is_multiple_of(groups) || !outputs.is_multiple_of(groups) {
-            raise(explain(
-                format!(
-                    "Conv3d: {groups} groups cannot share {inputs} input and {outputs} output channels"
-                ),
-                "Choose a number of groups that divides both",
-            ))
-        }
+        let least = depth.min(image.least());
+        check_channels("Conv3d", inputs, outputs, least, groups);
+        let mut affine = Affine::lazy(&[], outputs);
+        affine.set_bias(biased);
         let shape = [outputs, inputs / groups, depth, image.height, image.width];
-        let bound = 1.0 / (shape[1..].iter().map(|size| *size as f64).product::<f64>()).sqrt();
+        affine.init(&shape, &default_device());
         let one = Triple::from(1);
         Self {
-            weight: Parameter::new(&uniform(-bound, bound, &shape[..])),
-            bias: biased.then(|| Parameter::new(&uniform(-bound, bound, outputs))),
+            affine,
             kernel,
             stride: one,
             padding: 0.into(),
@@ -131,11 +121,9 @@ impl Conv3d {
     /// ```
     #[track_caller]
     pub fn groups(self, groups: usize) -> Self {
-        let (inputs, outputs) = (self.in_channels(), self.weight.size(0).unwrap_or(0));
-        let new = Self::of(inputs, outputs, self.kernel, groups, self.bias.is_some());
+        let affine = self.parameters(groups, self.affine.bias.is_some());
         Self {
-            weight: new.weight,
-            bias: new.bias,
+            affine,
             groups,
             ..self
         }
@@ -150,15 +138,21 @@ impl Conv3d {
     /// ```
     #[track_caller]
     pub fn bias(mut self, bias: bool) -> Self {
-        if bias != self.bias.is_some() {
-            let (inputs, outputs) = (self.in_channels(), self.weight.size(0).unwrap_or(0));
-            self.bias = Self::of(inputs, outputs, self.kernel, self.groups, bias).bias;
+        if bias != self.affine.bias.is_some() {
+            self.affine.bias = self.parameters(self.groups, bias).bias;
         }
         self
     }
 
     fn in_channels(&self) -> usize {
-        self.weight.size(1).unwrap_or(0) * self.groups
+        self.affine.weight.size(1).unwrap_or(0) * self.groups
+    }
+
+    /// Returns new parameters for other settings.
+    #[track_caller]
+    fn parameters(&self, groups: usize, biased: bool) -> Affine {
+        let (inputs, outputs) = (self.in_channels(), self.affine.outputs);
+        Self::of(inputs, outputs, self.kernel, groups, biased).affine
     }
 
     #[track_caller]
@@ -174,9 +168,8 @@ impl Conv3d {
         let taken = taken(&padded, &places).permute([0, 2, 1, 3, 4, 5]);
         let images = taken.flatten(2, 3).flatten(0, 1); // (batch · places, channels · kernel, height, width)
         let Pair { height, width } = self.kernel.image;
-        let weight = self.weight.tensor();
+        let (weight, bias) = self.affine.tensors();
         let weight = weight.reshape((weight.dim(0), (), height, width));
-        let bias = self.bias.as_ref().map(Parameter::tensor);
         let spec = Conv2dSpec {
             stride: self.stride.image,
             padding: self.padding.image,
@@ -204,6 +197,6 @@ impl Layer for Conv3d {
         }
         let y = self.convolve(&x);
         let is_batch = input.rank() == 5;
-        seen(self, if is_batch { y } else { y.squeeze(0) })
+        record_output(self, if is_batch { y } else { y.squeeze(0) })
     }
 }

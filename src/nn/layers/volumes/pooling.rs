@@ -3,7 +3,7 @@
 use super::{Slices, Triple, batch, taken};
 use crate::error::OrRaise;
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::seen;
+use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pool2dSpec};
 use crate::tensor::Tensor;
@@ -55,7 +55,7 @@ macro_rules! pooling {
                 let pooled = pooled.reshape((batch, x.dim(1), x.dim(2), height, width));
                 let y = self.along_depth(&pooled, $largest);
                 let is_batch = input.rank() == 5;
-                seen(self, if is_batch { y } else { y.squeeze(0) })
+                record_output(self, if is_batch { y } else { y.squeeze(0) })
             }
         }
 

@@ -1,49 +1,10 @@
-//! Second derivatives of linear and bilinear operations, whose gradients are linear themselves.
+//! Second derivatives of bilinear operations, whose gradients are bilinear themselves.
 
-use super::{Backward, Downstream, Needs, Upstream, kernel, record};
-use crate::ops::engine::simd::Element;
+use super::{Backward, Downstream, Upstream};
 use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::sync::Arc;
-
-/// Returns the gradients of a linear operation of its first input, as [`Backward::recorded`] returns them. `operation`
-/// computes the operation itself: it is the backward pass of its own backward pass.
-pub(in crate::ops) fn linear(
-    back: &dyn Backward,
-    upstream: &Upstream<'_>,
-    operation: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
-) -> Result<Downstream> {
-    let [of_x, ..] = upstream.constants(back)?;
-    let Some(of_x) = of_x else {
-        return Ok([None, None, None]);
-    };
-    let of_x = tape::record(of_x.values().clone(), &[upstream.gradient], || {
-        adjoint_rule(operation)
-    });
-    Ok([Some(of_x), None, None])
-}
-
-/// Returns a tensor of these values, which a linear operation has computed from `x`. `adjoint` computes its backward pass.
-pub(in crate::ops) fn recorded_linear<T: Element>(
-    x: &Raw,
-    values: Vec<T>,
-    shape: &[usize],
-    adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
-) -> Result<Raw> {
-    record(&[x], values, shape, || adjoint_rule(adjoint))
-}
-
-/// Returns the rule of a linear operation: its adjoint, whose own rule is the linear operation.
-fn adjoint_rule(adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static) -> impl Backward {
-    let adjoint = Arc::new(adjoint);
-    let rule = |adjoint: Arc<_>| move |upstream: &Upstream<'_>| of_input(&*adjoint, upstream);
-    kernel(Needs::default(), rule(adjoint.clone()), rule(adjoint))
-}
-
-fn of_input(adjoint: &impl Fn(&Raw) -> Result<Raw>, upstream: &Upstream<'_>) -> Result<Downstream> {
-    Ok([Some(adjoint(upstream.gradient)?), None, None])
-}
 
 /// A bilinear operation `y(x, w)`. The sum of the elements of `g · y(x, w)` is linear in `x`, in `w` and in `g`. Its
 /// derivative with respect to one of them is a bilinear operation of the other two: `y` for `g`, and the gradients of
