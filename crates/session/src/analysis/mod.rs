@@ -128,7 +128,7 @@ impl Analysis {
         let asker = Arc::new(());
         let is_asked = Arc::downgrade(&asker);
         let ask = move |server: &mut Option<Server>| {
-            // Nobody waits for what begins too late.
+            // The request was given up meanwhile.
             if is_asked.strong_count() == 0 {
                 return;
             }
