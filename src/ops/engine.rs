@@ -4,8 +4,8 @@
 //!
 //! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
 //! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
-//! 3. [`CpuView`] borrows the elements of an input as a slice; [`strided`] makes a contiguous copy of an input
-//!    that is not contiguous.
+//! 3. [`mod@read`] borrows the elements of inputs as slices ([`CpuView`]); [`strided`] makes a contiguous copy of an input
+//!    that is not contiguous. [`lines`] divides them into the lines along a dimension.
 //! 4. [`threads`] runs the kernel's tasks on all cores. [`mod@write`] lets each task write a chunk of the output, and
 //!    [`shared_slice`] other disjoint parts; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
@@ -23,8 +23,10 @@
 pub(super) mod autograd;
 pub(super) mod buffer;
 pub(super) mod gemm;
+pub(super) mod lines;
 mod memory;
 pub(super) mod microkernel;
+pub(super) mod read;
 pub(super) mod runs;
 pub(super) mod scratch;
 pub(super) mod shared_slice;

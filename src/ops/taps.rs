@@ -329,8 +329,8 @@ impl<T: Element> Row<T> {
 multiversion! {
     /// Writes the weighted mean of two rows.
     fn mix<'a, T: Element>(first: &[T], second: &[T], share: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        let (pairs, rest) = (first.iter().zip(second), T::ONE - share);
-        write::each(out, pairs.map(|(first, second)| *first * rest + *second * share))
+        let (first, second, rest) = (&first[..out.len()], &second[..out.len()], T::ONE - share);
+        write::by_index(out, |i| first[i] * rest + second[i] * share)
     }
 }
 

@@ -9,7 +9,7 @@ pub(in crate::ops) use linear::{Form, Third};
 pub(crate) use support::{can_move, has_kernel};
 
 pub(in crate::ops) use crate::ops::tape::{
-    Backward, ByOperations, Downstream, Held, Upstream, are_tracked,
+    Backward, ByOperations, Downstream, Held, Needs, Upstream, are_tracked, kernel,
 };
 
 use super::memory::keep_freed_memory;
@@ -61,4 +61,20 @@ pub(in crate::ops) fn of_first<T: Element>(
 ) -> Result<Downstream> {
     let of_first = Raw::from_vec(values, shape, &Device::Cpu)?;
     Ok([Some(of_first), None, None])
+}
+
+/// Returns the gradients of an input with the shape of the output, and of its parameters, which are vectors.
+pub(in crate::ops) fn of_parameters<T: Element>(
+    upstream: &Upstream<'_>,
+    of_x: Option<Vec<T>>,
+    of_parameters: [Option<Vec<T>>; 2],
+) -> Result<Downstream> {
+    let shape = upstream.gradient.shape();
+    let of_x = of_x.map(|of_x| Raw::from_vec(of_x, shape, &Device::Cpu));
+    let vector = |values: Vec<T>| {
+        let count = values.len();
+        Raw::from_vec(values, count, &Device::Cpu)
+    };
+    let [of_weight, of_bias] = of_parameters.map(|values| values.map(vector).transpose());
+    Ok([of_x.transpose()?, of_weight?, of_bias?])
 }

@@ -63,8 +63,8 @@ fn sum<T: Element>(a: &Raw, b: &Raw) -> Result<CpuStorage> {
     let (a, b) = (CpuView::of(a)?, CpuView::of(b)?);
     let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
     let sum = write::by_chunks(a.len(), 1 << 15, |first, sum| {
-        let terms = a[first..].iter().zip(&b[first..]);
-        write::each(sum, terms.map(|(a, b)| *a + *b))
+        let (a, b) = (&a[first..][..sum.len()], &b[first..][..sum.len()]);
+        write::by_index(sum, |i| a[i] + b[i])
     });
     Ok(T::to_cpu_storage_owned(sum))
 }
