@@ -1,7 +1,7 @@
 //! Images that another machine has compiled: a file or an address that the user names, or an index that lists them.
 
 use crate::download::{Advice, Client};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use taper_host::error::describe;
