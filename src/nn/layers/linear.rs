@@ -59,18 +59,17 @@ impl Linear {
         layer
     }
 
-    /// Sets whether the layer has a bias, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(3, 2).bias(false).num_parameters(), 6);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn bias(mut self, bias: bool) -> Self {
-        self.set_bias(bias);
-        self
+    setters! {
+        /// Sets whether the layer has a bias, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Linear::new(3, 2).bias(false).num_parameters(), 6);
+        /// ```
+        #[inline]
+        #[track_caller]
+        pub fn bias(self, bias: bool): self.set_bias(bias);
     }
 
     #[track_caller]

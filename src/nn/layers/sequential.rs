@@ -112,6 +112,21 @@ impl Layer for Sequential {
     }
 }
 
+/// Collects layers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let blocks: Sequential = (0..3).map(|i| Linear::new(8 + i, 9 + i)).collect();
+/// assert_eq!(blocks.forward(&zeros((1, 8))).dims(), [1, 11]);
+/// ```
+impl<L: IntoLayer> FromIterator<L> for Sequential {
+    fn from_iter<I: IntoIterator<Item = L>>(layers: I) -> Self {
+        let layers = layers.into_iter().map(IntoLayer::into_layer).collect();
+        Self { layers }
+    }
+}
+
 impl Index<usize> for Sequential {
     type Output = dyn Layer;
 
