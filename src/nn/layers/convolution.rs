@@ -14,7 +14,7 @@ use candle_core::Device;
 #[derive(Parameters)]
 #[describe(
     self.in_channels(),
-    self.affine.outputs,
+    self.out_channels,
     kernel_size = self.size(self.kernel),
     stride = self.size(self.spec.stride),
     padding = self.spec.same.then_some("same"),
@@ -32,6 +32,7 @@ pub(super) struct Convolution {
     transposed: bool,
     #[parameters(flatten)]
     affine: Affine,
+    out_channels: usize,
     kernel: Pair,
     #[parameters(skip)]
     pub(super) spec: Conv2dSpec,
@@ -48,6 +49,7 @@ impl Convolution {
             of_images: name.ends_with("2d"),
             transposed: name.contains("Transpose"),
             affine: Affine::lazy(&[], out_channels),
+            out_channels,
             kernel,
             spec: Conv2dSpec::new(),
             output_padding: 0.into(),
@@ -89,7 +91,7 @@ impl Convolution {
     /// Draws the parameters of a lazy layer.
     #[track_caller]
     fn init(&self, in_channels: usize, device: &Device) {
-        let (out_channels, groups) = (self.affine.outputs, self.spec.groups);
+        let (out_channels, groups) = (self.out_channels, self.spec.groups);
         let least = self.kernel.least();
         check_channels(self.name, in_channels, out_channels, least, groups);
         let channels = match self.transposed {
@@ -97,7 +99,7 @@ impl Convolution {
             false => [out_channels, in_channels / groups],
         };
         let shape = self.weight_sizes(channels, |size| size);
-        self.affine.init(&shape, device);
+        self.affine.init(&shape, out_channels, device);
     }
 
     /// Changes the number of groups, and draws the parameters again, unless they wait for the first input.
@@ -107,14 +109,14 @@ impl Convolution {
             .in_channels()
             .map(|channels| (channels, self.affine.weight.device()));
         self.spec.groups = groups;
-        let (out_channels, has_bias) = (self.affine.outputs, self.affine.bias.is_some());
+        let (out_channels, has_bias) = (self.out_channels, self.affine.bias.is_some());
         let channels = match self.transposed {
             // With 0 groups, which `init` refuses, the size does not matter.
             true => [None, out_channels.checked_div(groups)],
             false => [Some(out_channels), None],
         };
         self.affine = Affine::lazy(&self.weight_sizes(channels, Some), out_channels);
-        self.affine.set_bias(has_bias);
+        self.affine.set_bias(has_bias, out_channels);
         if let Some((channels, device)) = known {
             self.init(channels, &device);
         }
@@ -122,7 +124,7 @@ impl Convolution {
 
     #[track_caller]
     pub(super) fn set_bias(&mut self, bias: bool) {
-        self.affine.set_bias(bias);
+        self.affine.set_bias(bias, self.out_channels);
     }
 
     /// Returns the number of input channels; `None` before the first input.

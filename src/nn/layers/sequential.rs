@@ -72,6 +72,13 @@ impl Sequential {
         self.layers.push(layer.into_layer());
     }
 
+    /// Compiled here, and not in each cell.
+    #[inline(never)]
+    fn of(next: &mut dyn FnMut() -> Option<Box<dyn Layer>>) -> Self {
+        let layers = std::iter::from_fn(next).collect();
+        Self { layers }
+    }
+
     /// Returns the number of layers.
     ///
     /// ```
@@ -122,8 +129,8 @@ impl Layer for Sequential {
 /// ```
 impl<L: IntoLayer> FromIterator<L> for Sequential {
     fn from_iter<I: IntoIterator<Item = L>>(layers: I) -> Self {
-        let layers = layers.into_iter().map(IntoLayer::into_layer).collect();
-        Self { layers }
+        let mut layers = layers.into_iter();
+        Self::of(&mut || layers.next().map(IntoLayer::into_layer))
     }
 }
 
