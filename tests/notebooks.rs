@@ -229,10 +229,11 @@ fn under(kernel: &tempfile::TempDir, notebook: &str) -> Command {
 
 /// Returns a folder with the kernelspec of `evcxr_jupyter` as it was released.
 fn stock_kernel() -> tempfile::TempDir {
-    let program = Path::new(env!("CARGO_BIN_EXE_taper")).with_file_name("stock_evcxr_jupyter");
+    let target = Path::new(env!("CARGO_BIN_EXE_taper")).join("../..");
+    let program = target.join("release/stock_evcxr_jupyter");
     assert!(
         program.exists(),
-        "{} is missing; build it with `cargo build --workspace --locked --bin stock_evcxr_jupyter`",
+        "{} is missing; build it with `cargo build --workspace --locked --bin stock_evcxr_jupyter --release`",
         program.display()
     );
     // The compiled packages are kept, since compiling takes minutes.

@@ -81,7 +81,7 @@ def register(jupyter: Path, folder: Path, python: str) -> None:
     os.environ["JUPYTER_PATH"] = str(folder)
     subprocess.run([TARGET / "taper", "setup", "--jupyter", jupyter], check=True)
     libraries = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
-    stock = [str(TARGET / "stock_evcxr_jupyter"), "--control_file", "{connection_file}"]
+    stock = [str(TARGET.with_name("release") / "stock_evcxr_jupyter"), "--control_file", "{connection_file}"]
     write_kernelspec(folder, "stock", stock, {"LD_LIBRARY_PATH": libraries.stdout.strip()})
     write_kernelspec(folder, "python", [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"], {})
 

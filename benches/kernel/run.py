@@ -16,7 +16,9 @@ ROOT = HERE.parent.parent
 
 def main() -> int:
     if not {"-h", "--help"} & set(sys.argv):
-        build("--bin", "taper", "--bin", "stock_evcxr_jupyter")
+        build("--bin", "taper")
+        # As `cargo install` builds it.
+        build("--bin", "stock_evcxr_jupyter", "--release")
     python = environment()
     return subprocess.call([python, HERE / "measure.py", *sys.argv[1:]])
 

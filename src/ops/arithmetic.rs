@@ -15,7 +15,7 @@ mod remainder;
 mod types;
 
 pub(crate) use compare::{compare, compare_number};
-pub(super) use kernel::{recorded_sum, sum_to_shape};
+pub(super) use kernel::recorded_sum;
 pub(crate) use types::Arithmetic;
 pub(super) use types::operands;
 

@@ -10,7 +10,8 @@ pub(crate) use fixed::Fixed;
 pub(super) use planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_parameters, record};
+use super::engine::read::read;
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
@@ -249,13 +250,9 @@ struct Back<T> {
 
 impl<T: Element> Backward for Back<T> {
     fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
-        let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
-        let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let layout = self.layout;
-        let sums = layout.gradient_sums(g, x, &self.mean);
         let count = T::of((layout.batch * layout.area) as f64);
-        let of_x = wanted[0].then(|| match self.batch_statistics {
+        let of_x = |g: &[T], x: &[T], sums: &[[T; 2]]| match self.batch_statistics {
             false => layout.scaled(g, |channel| {
                 let factor = self.weights[channel] * self.scale[channel];
                 [T::ZERO, factor, T::ZERO]
@@ -267,19 +264,17 @@ impl<T: Element> Backward for Back<T> {
                 let slope = -factor * scale * scale * product / count;
                 [near, factor, slope, -factor * sum / count - slope * rest]
             }),
-        });
-        let of_weight = sums
-            .iter()
-            .zip(&self.scale)
-            .map(|([_, product], scale)| *product * *scale);
-        let of_bias = sums.iter().map(|[sum, _]| *sum);
-        let of_channels = |values: Vec<T>| Raw::from_vec(values, layout.channels, self.x.device());
-        let of_x = of_x.map(|of_x| Raw::from_vec(of_x, self.x.shape(), self.x.device()));
-        Ok([
-            of_x.transpose()?,
-            wanted[1].then_some(of_channels(of_weight.collect())?),
-            wanted[2].then_some(of_channels(of_bias.collect())?),
-        ])
+        };
+        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
+        let (of_x, sums) = read([upstream.gradient, &self.x], |[g, x]| {
+            let sums = layout.gradient_sums(g, x, &self.mean);
+            (x_wanted.then(|| of_x(g, x, &sums)), sums)
+        })?;
+        let scaled = |([_, product], scale): (&[T; 2], &T)| *product * *scale;
+        let of_weight = || sums.iter().zip(&self.scale).map(scaled).collect();
+        let of_bias = || sums.iter().map(|[sum, _]| *sum).collect();
+        let both = [weight_wanted.then(of_weight), bias_wanted.then(of_bias)];
+        of_parameters(upstream, of_x, both)
     }
 
     fn keeps(&self) -> [bool; 3] {

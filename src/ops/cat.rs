@@ -1,15 +1,15 @@
 //! Tensors joined along a dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_kernel, record};
-use super::engine::simd::Element;
-use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::autograd::{Upstream, are_tracked, can_move, recorded};
+use super::engine::strided::{even_step, in_order};
+use super::engine::{CpuView, vec_by_chunks, with_elements};
 use crate::error::{OrRaise, explain};
 use crate::tensor::{Axis, Raw, Tensor};
-use candle_core::Result;
+use candle_core::{Device, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// The elements that one task copies.
 const CHUNK: usize = 1 << 15;
@@ -70,7 +70,7 @@ pub(crate) fn cat_as(caller: &dyn Display, tensors: &[&Raw], dim: Axis) -> Resul
     match filled.as_slice() {
         [] => Raw::cat(tensors, dim),
         [one] => Ok((*one).clone()),
-        filled if has_kernel(filled) => joined(filled, dim),
+        filled if can_move(first) => joined(filled, dim),
         filled => Raw::cat(filled, dim),
     }
 }
@@ -105,7 +105,7 @@ fn fits(caller: &dyn Display, first: &Raw, other: &Raw, dim: usize) -> Result<()
 /// first.
 fn joined(tensors: &[&Raw], dim: usize) -> Result<Raw> {
     if !are_tracked(tensors) || tensors.len() <= INPUTS {
-        return dispatch_dtype!(tensors[0], forward(tensors, dim));
+        return forward(tensors, dim);
     }
     let parts = tensors.chunks(tensors.len().div_ceil(INPUTS));
     let parts = parts
@@ -114,90 +114,88 @@ fn joined(tensors: &[&Raw], dim: usize) -> Result<Raw> {
     joined(&parts.iter().collect::<Vec<_>>(), dim)
 }
 
-fn forward<T: Element>(tensors: &[&Raw], dim: usize) -> Result<Raw> {
-    let inputs = (tensors.iter().map(|x| in_order(x))).collect::<Result<Vec<_>>>()?;
-    let views = (inputs.iter().map(CpuView::of)).collect::<Result<Vec<_>>>()?;
-    let (mut parts, mut row) = (vec![], 0);
-    for (view, x) in views.iter().zip(tensors) {
-        let values = view.as_slice::<T>()?;
-        let length = x.dims()[dim..].iter().product();
-        parts.push(Part {
-            values,
-            length,
-            end: row + length,
-        });
-        row += length;
-    }
-    let count = parts.iter().map(|part| part.values.len()).sum();
-    // SAFETY: `join` writes all of its chunk.
-    let y = unsafe { vec_by_chunks(count, CHUNK, |first, y| join(&parts, row, first, y)) };
-    drop(parts);
-    drop(views);
+fn forward(tensors: &[&Raw], dim: usize) -> Result<Raw> {
+    let rows = { tensors.iter().map(|x| Rows::of(x, dim)) }.collect::<Result<Vec<_>>>()?;
+    let views = rows.iter().map(|rows| CpuView::of_strided(&rows.x));
+    let views = views.collect::<Result<Vec<_>>>()?;
     let sizes: Vec<usize> = tensors.iter().map(|x| x.dims()[dim]).collect();
     let mut shape = tensors[0].dims().to_vec();
     shape[dim] = sizes.iter().sum();
-    let node = &tensors[..tensors.len().min(INPUTS)];
-    record(node, y, shape, || Back { dim, sizes })
+    let y = with_elements!(views[0], |first| {
+        let (mut parts, mut end) = (vec![], 0);
+        for (rows, view) in rows.iter().zip(&views) {
+            end += rows.length;
+            parts.push(Part {
+                rows,
+                values: if parts.is_empty() {
+                    first
+                } else {
+                    view.as_slice()?
+                },
+                end,
+            });
+        }
+        let count = shape.iter().product();
+        // SAFETY: `join` writes all of its chunk.
+        let y = unsafe { vec_by_chunks(count, CHUNK, |first, y| join(&parts, end, first, y)) };
+        Raw::from_vec(y, shape, &Device::Cpu)
+    })?;
+    let inputs = &tensors[..tensors.len().min(INPUTS)];
+    Ok(recorded(inputs, y, || {
+        move |up: &Upstream<'_>| {
+            up.each(|i| {
+                let part = up.gradient.narrow(dim, sizes[..i].iter().sum(), sizes[i])?;
+                // The gradient of a sum is one element that is read again and again, and so is each part.
+                match part.stride().iter().all(|step| *step == 0) {
+                    true => Ok(part),
+                    false => part.contiguous(),
+                }
+            })
+        }
+    }))
 }
 
-/// An input: each row of the output contains `length` of its elements, the last of them before index `end`.
-struct Part<'a, T> {
-    values: &'a [T],
+/// An input: row `i` of the output contains `length` of its elements, which begin `i * step` after the first.
+struct Rows {
+    x: Raw,
     length: usize,
+    step: usize,
+}
+
+impl Rows {
+    /// Copies the elements if those of a row are not adjacent.
+    fn of(x: &Raw, dim: usize) -> Result<Self> {
+        let step = |dims: Range<usize>| even_step(&x.dims()[dims.clone()], &x.stride()[dims]);
+        let length = x.dims()[dim..].iter().product();
+        let (x, step) = match (step(0..dim), step(dim..x.rank())) {
+            (Some(step), Some(1)) => (x.detach(), step),
+            _ => (in_order(x)?, length),
+        };
+        Ok(Rows { x, length, step })
+    }
+}
+
+/// The elements of an input. The last of those in a row of the output is before index `end`.
+struct Part<'a, T> {
+    rows: &'a Rows,
+    values: &'a [T],
     end: usize,
 }
 
-/// Writes the elements of the output from index `first` on.
-fn join<T: Element>(parts: &[Part<T>], row: usize, first: usize, mut y: &mut [MaybeUninit<T>]) {
+/// Writes the elements of the output from index `first` on. They may be many short pieces, for which checks would take long.
+fn join<T: Copy>(parts: &[Part<T>], row: usize, first: usize, mut y: &mut [MaybeUninit<T>]) {
     let (mut index, offset) = (first / row, first % row);
     let mut part = parts.partition_point(|part| part.end <= offset);
-    let mut skipped = offset + parts[part].length - parts[part].end;
+    let mut skipped = offset + parts[part].rows.length - parts[part].end;
     while !y.is_empty() {
-        let Part { values, length, .. } = parts[part];
-        let count = (length - skipped).min(y.len());
+        let Part { rows, values, .. } = parts[part];
+        let count = (rows.length - skipped).min(y.len());
         let (now, rest) = y.split_at_mut(count);
-        now.write_copy_of_slice(&values[index * length + skipped..][..count]);
+        now.write_copy_of_slice(&values[index * rows.step + skipped..][..count]);
         (y, skipped, part) = (rest, 0, part + 1);
         if part == parts.len() {
             (part, index) = (0, index + 1);
         }
-    }
-}
-
-struct Back {
-    dim: usize,
-    sizes: Vec<usize>,
-}
-
-impl Backward for Back {
-    fn takes_views(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
-        let (mut parts, mut start) = ([None, None, None], 0);
-        for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
-            if wanted[i] {
-                let part = gradient.narrow(self.dim, start, size)?;
-                // The gradient of a sum is one element that is read again and again, and so is each part.
-                let is_one = part.stride().iter().all(|step| *step == 0);
-                parts[i] = Some(if is_one { part } else { in_order(&part)? });
-            }
-            start += size;
-        }
-        Ok(parts)
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (mut parts, mut start) = ([None, None, None], 0);
-        for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
-            if upstream.wanted[i] {
-                parts[i] = Some(upstream.g().narrow(self.dim, start, size).into());
-            }
-            start += size;
-        }
-        Ok(parts)
     }
 }
 

@@ -1,8 +1,6 @@
 //! A tensor with its elements one after the other in memory.
 
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
-use super::engine::dispatch_dtype;
-use super::engine::simd::Element;
+use super::engine::autograd::{can_move, recorded_linear};
 use super::engine::strided::elements;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -26,7 +24,7 @@ functions! {
 
 /// Computes [`contiguous`].
 pub(crate) fn contiguous_raw(x: &Raw) -> Result<Raw> {
-    match !x.is_contiguous() && x.elem_count() > 0 && has_kernel(&[x]) {
+    match !x.is_contiguous() && x.elem_count() > 0 && can_move(x) {
         true => copied_in_order(x),
         false if x.is_contiguous() => Ok(x.clone()),
         false => x.force_contiguous(),
@@ -35,23 +33,8 @@ pub(crate) fn contiguous_raw(x: &Raw) -> Result<Raw> {
 
 /// Returns a copy that is contiguous, of a tensor that has a kernel.
 pub(super) fn copied_in_order(x: &Raw) -> Result<Raw> {
-    dispatch_dtype!(x, forward(x))
-}
-
-fn forward<T: Element>(x: &Raw) -> Result<Raw> {
-    record(&[x], elements::<T>(x)?, x.dims(), || Back)
-}
-
-struct Back;
-
-impl Backward for Back {
-    fn takes_views(&self) -> bool {
-        true
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        Ok([Some(upstream.gradient.clone()), None, None])
-    }
+    let y = Raw::from_cpu(elements(x, &[])?, x.dims());
+    Ok(recorded_linear(x, y, || |g: &Raw| Ok(g.clone())))
 }
 
 #[cfg(test)]

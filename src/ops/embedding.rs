@@ -1,9 +1,8 @@
 //! Embedding: a row of a table for each token.
 
 use super::check;
-use super::engine::autograd::{are_tracked, has_kernel};
-use super::lookup::{check_indices, or_nan};
-use super::select::rows_at;
+use super::engine::autograd::{IndexedCopy, can_move};
+use super::lookup::{check_indices, or_nan, positions};
 use crate::error::explain;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
@@ -52,11 +51,9 @@ pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> 
     shape.push(length);
     check::output(caller, &shape, weight)?;
     let indices = tokens.flatten_all()?;
-    if check::is_half(weight) && are_tracked(&[weight]) && indices.device().is_cpu() {
-        return check::in_single([weight], |[weight]| embedding_as(caller, tokens, &weight));
-    }
-    if has_kernel(&[weight]) && indices.elem_count() * length > 0 {
-        return rows_at(weight, &indices, shape);
+    if can_move(weight) {
+        let rows = IndexedCopy::of_parts(positions(&indices)?, weight.dims(), 0);
+        return rows.shaped(shape).take(weight, || Ok(()));
     }
     let rows = match indices.device().is_cpu() {
         true => weight.index_select(&indices, 0)?,

@@ -2,13 +2,16 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::batch_norm::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{
+    Downstream, Needs, Upstream, has_kernel, kernel, of_parameters, record,
+};
+use super::engine::dispatch_dtype;
+use super::engine::read::read;
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::sums::sum_all;
 use super::engine::threads::map_tasks;
 use super::engine::write::{self, Parts};
-use super::engine::{CpuView, dispatch_dtype};
 use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
 use crate::error::{self, OrRaise};
@@ -138,38 +141,48 @@ struct Statistics<T> {
 fn forward<T: Element>(inputs: [&Raw; 3], sizes: Sizes, eps: f64) -> Result<Raw> {
     let [x, weight, bias] = inputs;
     let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
     let count = sizes.elements(0).len();
-    let (y, statistics) = write::with_results(values.len(), count, |first, out| {
-        let group = first / count;
-        let x = &values[sizes.elements(group)];
-        let (mean, var) = statistics_of(iter::once(x), count);
-        let scale = T::ONE / (var + T::of(eps)).sqrt();
-        let mut planes = Parts::of(out);
-        for (x, channel) in x.chunks_exact(sizes.area).zip(sizes.channels(group)) {
-            let factor = weights[channel] * scale;
-            let offset = biases[channel] - mean[1] * factor;
-            let out = planes.next(sizes.area);
-            planes.push(scale_and_shift(x, mean[0], factor, offset, out));
-        }
-        (planes.finish(), Statistics { mean, scale })
-    });
-    drop(view);
-    record(&inputs, y, x.shape(), || Back {
-        x: input.detach(),
-        sizes,
-        eps,
-        weights,
-        statistics,
+    let (y, statistics) = read([&input], |[x]| {
+        write::with_results(x.len(), count, |first, out| {
+            let (x, group) = (&x[first..][..count], first / count);
+            let (mean, var): ([T; 2], T) = statistics_of(iter::once(x), count);
+            let scale = T::ONE / (var + T::of(eps)).sqrt();
+            let mut planes = Parts::of(out);
+            for (x, channel) in x.chunks_exact(sizes.area).zip(sizes.channels(group)) {
+                let factor = weights[channel] * scale;
+                let offset = biases[channel] - mean[1] * factor;
+                let out = planes.next(sizes.area);
+                planes.push(scale_and_shift(x, mean[0], factor, offset, out));
+            }
+            (planes.finish(), Statistics { mean, scale })
+        })
+    })?;
+    record(&inputs, y, x.shape(), || {
+        let back = Back {
+            x: input.detach(),
+            sizes,
+            weights,
+            statistics,
+        };
+        let recorded = move |upstream: &Upstream<'_>| {
+            upstream.of_composed(&|inputs| match inputs {
+                [x, weight, bias] => of_rows([x, weight, bias], sizes.groups, eps),
+                _ => bail!("group_norm: expected three inputs"),
+            })
+        };
+        let needs = Needs {
+            inputs: true,
+            reads: [true, true, false],
+            ..Needs::default()
+        };
+        kernel(needs, move |upstream| back.of_inputs(upstream), recorded)
     })
 }
 
 struct Back<T> {
     x: Raw,
     sizes: Sizes,
-    eps: f64,
     weights: Vec<T>,
     /// Of each group of each example.
     statistics: Vec<Statistics<T>>,
@@ -228,15 +241,11 @@ impl<T: Element> Back<T> {
         }
         parts.finish()
     }
-}
 
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let gradient = upstream.gradient;
-        let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
-        let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
+    fn of_inputs(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let [x_wanted, parameters_wanted @ ..] = upstream.wanted;
         let count = self.sizes.elements(0).len();
-        let (of_x, of_planes) = match upstream.wanted[0] {
+        let (of_x, of_planes) = read([upstream.gradient, &self.x], |[g, x]| match x_wanted {
             true => {
                 let (of_x, sums) = write::with_results(g.len(), count, |first, out| {
                     let sums = self.sums(first / count, g, x);
@@ -248,34 +257,16 @@ impl<T: Element> Backward for Back<T> {
                 let sums = |group| self.sums(group, g, x);
                 (None, map_tasks(self.statistics.len(), sums))
             }
-        };
-        let of_planes = of_planes.concat();
-        let of_x = of_x.map(|of_x| Raw::from_vec(of_x, gradient.shape(), gradient.device()));
-        let channels = self.sizes.channels;
-        let of_channels = |i: usize| {
+        })?;
+        let (of_planes, channels) = (of_planes.concat(), self.sizes.channels);
+        let of_parameter = |i: usize| {
             let of_channel = |channel: usize| {
                 let examples = of_planes[channel..].iter().step_by(channels);
                 sum_all(examples.map(|of_plane| of_plane[i]))
             };
-            let of = || Raw::from_iter((0..channels).map(of_channel), gradient.device());
-            upstream.wanted[1 + i].then(of).transpose()
+            parameters_wanted[i].then(|| (0..channels).map(of_channel).collect())
         };
-        Ok([of_x.transpose()?, of_channels(0)?, of_channels(1)?])
-    }
-
-    fn keeps(&self) -> [bool; 3] {
-        [true; 3]
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
-        let [x, weight, bias] = inputs else {
-            bail!("group_norm: expected three inputs");
-        };
-        of_rows([x, weight, bias], self.sizes.groups, self.eps)
+        of_parameters(upstream, of_x, [of_parameter(0), of_parameter(1)])
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Upstream, record};
+use super::engine::autograd::{Downstream, Needs, Upstream, kernel, of_parameters, record};
+use super::engine::read::read;
 use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::write::{self, Parts};
-use super::engine::{CpuView, dispatch_dtype, whole_rows};
+use super::engine::{dispatch_dtype, whole_rows};
 use crate::tensor::{Raw, Tensor};
 use candle_core::shape::Dim;
 use candle_core::{D, Result};
@@ -134,8 +135,6 @@ pub(super) fn centred(x: &Raw, dim: impl Dim + Copy) -> Result<Raw> {
 fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {
     let x = inputs[0];
     let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     let weights = inputs[1].to_vec1::<T>()?;
     let features = weights.len();
     let (centre, biases) = match inputs.get(2) {
@@ -147,15 +146,29 @@ fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {
         eps: T::of(eps),
     };
     let chunk = whole_rows(CHUNK, features);
-    let (y, statistics) = write::with_results(values.len(), chunk, |first, y| {
-        normalize_rows(&values[first..], &weights, &biases, rule, y)
-    });
-    drop(view);
-    record(inputs, y, x.shape(), || Back {
-        x: input.detach(),
-        weights,
-        rule,
-        statistics: statistics.concat(),
+    let (y, statistics) = read([&input], |[x]| {
+        write::with_results(x.len(), chunk, |first, y| {
+            normalize_rows(&x[first..], &weights, &biases, rule, y)
+        })
+    })?;
+    record(inputs, y, x.shape(), || {
+        let back = Back {
+            x: input.detach(),
+            weights,
+            rule,
+            statistics: statistics.concat(),
+        };
+        let recorded = move |upstream: &Upstream<'_>| {
+            upstream.of_composed(&|inputs| {
+                normalize_with_candle(&inputs.iter().collect::<Vec<_>>(), eps)
+            })
+        };
+        let needs = Needs {
+            inputs: true,
+            reads: [true, true, false],
+            ..Needs::default()
+        };
+        kernel(needs, move |upstream| back.of_inputs(upstream), recorded)
     })
 }
 
@@ -204,13 +217,12 @@ multiversion! {
     fn normalize_rows<'a, T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &'a mut [MaybeUninit<T>]) -> (&'a mut [T], Vec<Statistics<T>>) {
         let features = weights.len();
         let mut statistics = Vec::with_capacity(y.len() / features);
-        let (x, mut rows) = (x[..y.len()].chunks_exact(features), Parts::of(y));
+        let (biases, x) = (&biases[..features], x[..y.len()].chunks_exact(features));
+        let mut rows = Parts::of(y);
         for x in x {
             let row = Statistics::of(x, rule);
-            let values = x.iter().zip(weights.iter().zip(biases));
-            let value = |(x, (weight, bias)): (&T, (&T, &T))| row.centred(*x) * row.scale * *weight + *bias;
             let y = rows.next(features);
-            rows.push(write::each(y, values.map(value)));
+            rows.push(write::by_index(y, |i| row.centred(x[i]) * row.scale * weights[i] + biases[i]));
             statistics.push(row);
         }
         (rows.finish(), statistics)
@@ -225,49 +237,28 @@ struct Back<T> {
     statistics: Vec<Statistics<T>>,
 }
 
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
-            (upstream.gradient, upstream.wanted);
-        let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
-        let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
-        let (features, device) = (self.weights.len(), gradient.device());
-        let mut sums = Vec::new();
-        let of_x = match x_wanted {
-            // SAFETY: `gradients` initialises the gradient of each row.
-            true => Some(unsafe {
-                vec_filled_by(g.len(), |out| sums = self.gradients(g, x, Some(out)))
-            }),
-            false => {
-                sums = self.gradients(g, x, None);
-                None
-            }
-        };
-        let of_x = of_x.map(|of_x| Raw::from_vec(of_x, gradient.shape(), device));
-        let of_parameter = |wanted: bool, first: usize| {
-            let of = || Raw::from_slice(&sums[first..][..features], features, device);
-            wanted.then(of).transpose()
-        };
-        let of_weight = of_parameter(weight_wanted, 0)?;
-        let of_bias = of_parameter(bias_wanted, features)?;
-        Ok([of_x.transpose()?, of_weight, of_bias])
-    }
-
-    fn keeps(&self) -> [bool; 3] {
-        [true; 3]
-    }
-
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
-        let inputs: Vec<&Raw> = inputs.iter().collect();
-        normalize_with_candle(&inputs, self.rule.eps.to_f64())
-    }
-}
-
 impl<T: Element> Back<T> {
+    fn of_inputs(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let [x_wanted, parameters_wanted @ ..] = upstream.wanted;
+        let (of_x, sums) = read([upstream.gradient, &self.x], |[g, x]| {
+            let mut sums = vec![];
+            // SAFETY: `gradients` initialises the gradient of each row.
+            let of_x = x_wanted.then(|| unsafe {
+                vec_filled_by(g.len(), |out| sums = self.gradients(g, x, Some(out)))
+            });
+            if of_x.is_none() {
+                sums = self.gradients(g, x, None);
+            }
+            (of_x, sums)
+        })?;
+        let of_parameter = |i: usize| {
+            let features = self.weights.len();
+            let sums = &sums[i * features..][..features];
+            parameters_wanted[i].then(|| sums.to_vec())
+        };
+        of_parameters(upstream, of_x, [of_parameter(0), of_parameter(1)])
+    }
+
     /// Writes the gradient of each row to `out`, if there is one. Returns the gradients of weight and bias, one after the
     /// other.
     fn gradients(&self, g: &[T], x: &[T], out: Option<SharedSlice<MaybeUninit<T>>>) -> Vec<T> {

@@ -61,16 +61,16 @@ pub(super) fn positions(indices: &Raw) -> Result<Raw> {
     indices.detach().to_dtype(DType::I64)?.contiguous()
 }
 
-/// Returns the indices along a dimension if they were broadcast to the other dimensions of `x`, so that all places share
-/// them: whole rows can be read or added then, without a copy of the indices for each element.
-pub(super) fn shared_along(dim: usize, indices: &Raw, x: &Raw) -> Result<Option<Raw>> {
-    if indices.rank() != x.rank() || !x.device().is_cpu() || indices.elem_count() == 0 {
+/// Returns the indices along a dimension if they were broadcast to the other dimensions of this shape, so that all places
+/// share them: whole rows can be read or added then, without a copy of the indices for each element.
+pub(super) fn shared_along(dim: usize, indices: &Raw, shape: &[usize]) -> Result<Option<Raw>> {
+    if indices.rank() != shape.len() || !indices.device().is_cpu() || indices.elem_count() == 0 {
         return Ok(None);
     }
-    let others = { 0..x.rank() }.filter(|other| *other != dim);
+    let others = { 0..shape.len() }.filter(|other| *other != dim);
     let is_shared = others.clone().all(|i| {
         let size = indices.dims()[i];
-        size == x.dims()[i] && (size == 1 || indices.stride()[i] == 0)
+        size == shape[i] && (size == 1 || indices.stride()[i] == 0)
     });
     if !is_shared {
         return Ok(None);

@@ -1,12 +1,11 @@
 //! One-hot encoding of class indices.
 
 use super::check;
-use super::engine::{CpuView, vec_by_chunks, whole_rows};
+use super::engine::autograd::IndexedCopy;
 use super::lookup::{check_indices, positions};
 use crate::error;
 use crate::tensor::{Raw, Tensor};
-use candle_core::{DType, Device, Result};
-use std::mem::MaybeUninit;
+use candle_core::{DType, Result};
 
 functions! {
     /// Returns class indices as rows with a 1 at the index and zeros elsewhere, in `i64`.
@@ -46,32 +45,16 @@ fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
         return Raw::zeros(shape, DType::I64, y.device());
     }
     if y.device().is_cpu() {
-        return on_cpu(&y, shape, num_classes);
+        let ones = Raw::ones((y.elem_count(), 1), DType::I64, y.device())?;
+        let indices = positions(&y)?.reshape(ones.shape())?;
+        let rows = [y.elem_count(), num_classes];
+        return IndexedCopy::of_elements(indices, &rows, 1)
+            .add(&ones)?
+            .reshape(shape);
     }
     let classes = Raw::arange(0, num_classes as i64, y.device())?; // (num_classes,)
     let equal = y.unsqueeze(y.rank())?.values().broadcast_eq(&classes)?;
     equal.to_dtype(DType::I64).map(Raw::from)
-}
-
-fn on_cpu(y: &Raw, shape: Vec<usize>, num_classes: usize) -> Result<Raw> {
-    let y = positions(y)?;
-    let view = CpuView::of(&y)?;
-    let indices = view.as_slice::<i64>()?;
-    // SAFETY: the chunks are filled.
-    let rows = unsafe {
-        let (count, chunk) = (
-            indices.len() * num_classes,
-            whole_rows(1 << 14, num_classes),
-        );
-        vec_by_chunks(count, chunk, |first, out| {
-            out.fill(MaybeUninit::new(0i64));
-            let indices = &indices[first / num_classes..];
-            for (row, index) in out.chunks_exact_mut(num_classes).zip(indices) {
-                row[*index as usize].write(1);
-            }
-        })
-    };
-    Raw::from_vec(rows, shape, &Device::Cpu)
 }
 
 #[cfg(test)]

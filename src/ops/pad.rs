@@ -1,7 +1,7 @@
 //! Padding with the values of the input itself.
 
 use super::taps::{Taps, resampled};
-use super::{Conv2dSpec, check};
+use super::{Conv2dSpec, cat_as, check};
 use crate::error::{self, composed};
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::Result;
@@ -117,25 +117,40 @@ fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> T
             return with_edges(&"pad", y.raw(), &added, mode).map(Tensor::from_raw);
         }
         for (i, added) in added.into_iter().enumerate() {
-            y = with_number(&y, x.rank() - 1 - i, added, value)?;
+            y = with_number(&"pad", &y, x.rank() - 1 - i, added, value)?;
         }
         Ok(y)
     })
 }
 
 /// Returns the tensor with a number added at both ends of a dimension.
-fn with_number(x: &Tensor, dim: usize, added: [usize; 2], value: Number) -> Result<Tensor> {
+pub(super) fn with_number(
+    caller: &dyn Display,
+    x: &Tensor,
+    dim: usize,
+    added: [usize; 2],
+    value: Number,
+) -> Result<Tensor> {
     if added == [0, 0] {
         return Ok(x.clone());
     }
-    check_output(&"pad", x.raw(), dim, added)?;
-    let number = Tensor::from_raw(Raw::full(value.to_f64(), (), x.device())?).to_dtype(x.dtype());
-    let [before, after] = added.map(|count| {
+    check_output(caller, x.raw(), dim, added)?;
+    let part = |count: usize| {
         let mut shape = x.dims().to_vec();
         shape[dim] = count;
-        number.broadcast_as(shape)
-    });
-    Ok(Tensor::cat(&[&before, x, &after], dim))
+        // One row of the output, which is read again and again.
+        let row = [&vec![1; dim], &shape[dim..]].concat();
+        let row = Raw::full(value.to_f64(), row, x.device())?.to_dtype(x.dtype())?;
+        row.broadcast_as(shape)
+    };
+    let mut parts = vec![x.raw().clone()];
+    if added[0] > 0 {
+        parts.insert(0, part(added[0])?);
+    }
+    if added[1] > 0 {
+        parts.push(part(added[1])?);
+    }
+    cat_as(caller, &parts.iter().collect::<Vec<_>>(), dim.into()).map(Tensor::from_raw)
 }
 
 /// Returns the tensor with elements of its own added at both ends of dimensions, from the last one on.
@@ -249,7 +264,7 @@ pub(crate) fn padded(
     }
     let mut x = Tensor::from_raw(x.clone());
     for (dim, [before, after]) in { (0..x.rank()).rev() }.zip([columns, rows]) {
-        x = with_number(&x, dim, [0, after - before], 0.into())?;
+        x = with_number(caller, &x, dim, [0, after - before], 0.into())?;
     }
     Ok((x.raw().clone(), spec.padding((rows[0], columns[0]))))
 }

@@ -1,6 +1,7 @@
 //! Patches of images and windows of sequences; pixels moved between channels and places.
 
 use super::engine::strided::in_order_of;
+use super::select::added_parts;
 use super::{Conv2dSpec, Pair, check};
 use crate::error::{self, composed};
 use crate::tensor::{Axis, Raw, Tensor, moved};
@@ -285,14 +286,10 @@ fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Tensor 
         }
         let channels = features / pixels_each;
         let ([rows, columns], [height, width]) = (grid.padded, size.both());
-        let zeros = Tensor::from_raw(Raw::zeros(
-            (batch, channels, rows * columns),
-            x.dtype(),
-            x.device(),
-        )?);
         let pixels = x.reshape((batch, channels, pixels_each * patches));
-        let images = zeros.index_add(&indices(grid.places, x)?, &pixels, 2);
-        let images = images.reshape((batch, channels, rows, columns));
+        let (places, shape) = (indices(grid.places, x)?, [batch, channels, rows * columns]);
+        let images = added_parts(pixels.raw(), places.raw(), &shape, 2)?;
+        let images = Tensor::from_raw(images).reshape((batch, channels, rows, columns));
         let [[top, _], [left, _]] = grid.added;
         Ok(images.narrow(2, top, height).narrow(3, left, width))
     })

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
+use super::engine::autograd::recorded_linear;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
@@ -71,10 +71,11 @@ fn rotate_with_candle(x: &Raw, angles: &Angles) -> Result<Raw> {
 }
 
 fn forward<T: Element>(x: &Raw, angles: &Angles) -> Result<Raw> {
-    let y = rotated::<T>(x, angles)?;
-    record(&[x], y, x.shape(), || Back {
-        angles: angles.clone(),
-    })
+    let y = Raw::from_vec(rotated::<T>(x, angles)?, x.shape(), x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let opposite = angles.opposite();
+        move |g: &Raw| rotate_as(&"rotate", g, &opposite)
+    }))
 }
 
 fn rotated<T: Element>(x: &Raw, angles: &Angles) -> Result<Vec<T>> {
@@ -118,24 +119,6 @@ multiversion! {
             first[i].write(a[i] * cos[i] - b[i] * sin[i]);
             second[i].write(b[i] * cos[i] + a[i] * sin[i]);
         }
-    }
-}
-
-struct Back {
-    angles: Angles,
-}
-
-impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        fn back<T: Element>(gradient: &Raw, angles: &Angles) -> Result<Downstream> {
-            of_first(rotated::<T>(gradient, angles)?, gradient.shape())
-        }
-        dispatch_dtype!(gradient, back(gradient, &self.angles.opposite()))
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let angles = self.angles.clone();
-        linear(self, upstream, move |x| rotate_as(&"rotate", x, &angles))
     }
 }
 

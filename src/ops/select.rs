@@ -11,24 +11,25 @@ pub use choose::where_cond;
 pub use flip::flip;
 pub use gather::gather;
 pub use index::index_select;
-pub(super) use index::{rows_at, selected};
+pub(super) use index::{added_parts, selected};
 pub(super) use scatter::{replaced, written};
 
 use super::check;
+use super::engine::autograd::IndexedCopy;
 use super::lookup::{outside, positions, shared_along};
 use crate::error;
 use crate::tensor::Raw;
 use candle_core::Result;
 
-/// The elements of one task.
-const CHUNK: usize = 1 << 14;
-
-/// Checks that indices are integers on the device of `x`, and on the CPU that they are in range.
-fn check_indices(caller: &str, x: &Raw, indices: &Raw, dim: usize) -> Result<()> {
-    check_type(caller, x, indices)?;
-    check_range(caller, x, indices, dim)
+/// Returns where the elements at the indices of a dimension of a base are, on the CPU.
+fn places(indices: &Raw, base: &[usize], dim: usize) -> Result<IndexedCopy> {
+    Ok(match shared_along(dim, indices, base)? {
+        Some(row) => IndexedCopy::of_parts(positions(&row)?, base, dim),
+        None => IndexedCopy::of_elements(positions(indices)?, base, dim),
+    })
 }
 
+/// Checks that indices are integers on the device of `x`.
 fn check_type(caller: &str, x: &Raw, indices: &Raw) -> Result<()> {
     if !indices.dtype().is_int() {
         return Err(error::dtype(
@@ -42,12 +43,14 @@ fn check_type(caller: &str, x: &Raw, indices: &Raw) -> Result<()> {
     check::same_device_of_two(caller, x, indices)
 }
 
+/// Checks on the CPU that indices are in range.
 fn check_range(caller: &str, x: &Raw, indices: &Raw, dim: usize) -> Result<()> {
     if !indices.device().is_cpu() {
         return Ok(());
     }
     let size = x.dims()[dim];
-    let Some(wrong) = outside(indices, size)? else {
+    let row = shared_along(dim, indices, x.dims())?;
+    let Some(wrong) = outside(row.as_ref().unwrap_or(indices), size)? else {
         return Ok(());
     };
     Err(error::index(

@@ -3,21 +3,18 @@
 mod columns;
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
+use super::engine::autograd::{Needs, Upstream, has_kernel, kernel, of_first, record};
+use super::engine::dispatch_dtype;
+use super::engine::lines::Lines;
+use super::engine::read::read;
 use super::engine::simd::{Element, multiversion};
-use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
 use super::engine::write::{self, Parts};
-use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use crate::error::OrRaise;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-
-/// The elements of one task, rounded to whole rows.
-const CHUNK: usize = 1 << 13;
 
 functions! {
     /// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
@@ -77,8 +74,8 @@ pub(super) fn log_softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result
     along(caller, x, dim, true)
 }
 
-/// Computes the softmax along a dimension, or its logarithm. Moves the dimension to the end first, unless
-/// [`columns`] can compute it.
+/// Computes the softmax along a dimension, or its logarithm. Moves the dimension to the end first, unless its lines
+/// are computed side by side.
 fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
     check::floating(caller, x)?;
     if x.rank() == 0 {
@@ -92,15 +89,13 @@ fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
         return check::in_single([x], |[x]| along(caller, &x, dim.into(), log));
     }
     let last = x.rank() - 1;
-    if columns::has_columns(x, dim) {
-        return columns::softmax(x, dim, log);
-    }
-    if dim != last {
+    let kernel = has_kernel(&[x]);
+    if dim != last && !(kernel && Lines::along(x.dims(), dim).are_columns()) {
         let moved = x.transpose(dim, last)?;
         return along(caller, &moved, last.into(), log)?.transpose(dim, last);
     }
-    match has_kernel(&[x]) {
-        true => dispatch_dtype!(x, forward(x, log)),
+    match kernel {
+        true => dispatch_dtype!(x, forward(x, dim, log)),
         false => softmax_with_candle(x, log),
     }
 }
@@ -114,21 +109,39 @@ fn softmax_with_candle(x: &Raw, log: bool) -> Result<Raw> {
     x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
 }
 
-fn forward<T: Element>(x: &Raw, log: bool) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
-    let count = row_length(x);
-    let y = write::by_chunks(values.len(), whole_rows(CHUNK, count), |first, y| {
-        softmax_rows(&values[first..], count, y, log)
-    });
-    drop(view);
-    let element = PhantomData::<T>;
-    record(&[x], y, x.shape(), || Back { log, element })
-}
-
-fn row_length(x: &Raw) -> usize {
-    x.dims().last().copied().unwrap_or(1)
+fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
+    let lines = Lines::along(x.dims(), dim);
+    let y = read([x], |x| {
+        lines.map(
+            x,
+            |[x], y| softmax_rows::<T>(x, lines.size, y, log),
+            |[x]| columns::softmax(x, log),
+        )
+    })?;
+    let backward = move |upstream: &Upstream<'_>| {
+        let (g, y) = (upstream.gradient, upstream.output()?.raw());
+        let of_x = read([g, y], |inputs| {
+            lines.map(
+                inputs,
+                |[g, y], out| gradient_rows::<T>(g, y, lines.size, out, log),
+                |[g, y]| columns::gradient(g, y, log),
+            )
+        })?;
+        of_first(of_x, g.shape())
+    };
+    let recorded = move |upstream: &Upstream<'_>| {
+        let (g, y) = (upstream.g(), upstream.output()?);
+        let of_x = match log {
+            true => g - y.exp() * g.sum_keepdim(dim),
+            false => y * (g - (g * y).sum_keepdim(dim)),
+        };
+        Ok([Some(of_x.into()), None, None])
+    };
+    let needs = Needs {
+        output: true,
+        ..Needs::default()
+    };
+    record(&[x], y, x.shape(), || kernel(needs, backward, recorded))
 }
 
 multiversion! {
@@ -190,46 +203,18 @@ pub(super) fn softmax_in_place<T: Element, const FUSED: bool>(row: &mut [T]) -> 
     (largest, sum)
 }
 
-struct Back<T> {
-    /// Whether the output is the logarithm.
-    log: bool,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn needs_output(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, output) = (upstream.gradient, upstream.output()?.raw());
-        let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
-        let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
-        let count = row_length(output);
-        let of_x = write::by_chunks(g.len(), whole_rows(CHUNK, count), |first, out| {
-            gradient_rows(&g[first..], &y[first..], count, out, self.log)
-        });
-        of_first(of_x, gradient.shape())
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let of_x = columns::recorded_gradient(upstream.g(), upstream.output()?, -1, self.log);
-        Ok([Some(of_x.into()), None, None])
-    }
-}
-
 multiversion! {
     fn gradient_rows<'a, T: Element>(g: &[T], y: &[T], count: usize, out: &'a mut [MaybeUninit<T>], log: bool) -> &'a mut [T] {
         let inputs = g[..out.len()].chunks_exact(count).zip(y.chunks_exact(count));
         let mut rows = Parts::of(out);
         for (g, y) in inputs {
-            let (row, out) = (g.iter().zip(y), rows.next(count));
+            let out = rows.next(count);
             rows.push(if log {
                 let common = sum(g);
-                write::each(out, row.map(|(g, y)| *g - y.exp::<FUSED>() * common))
+                write::by_index(out, |i| g[i] - y[i].exp::<FUSED>() * common)
             } else {
                 let common = dot(g, y);
-                write::each(out, row.map(|(g, y)| *y * (*g - common)))
+                write::by_index(out, |i| y[i] * (g[i] - common))
             });
         }
         rows.finish()

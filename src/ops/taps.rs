@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
-use super::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
+use super::engine::autograd::recorded_linear;
 use super::engine::scratch::with_scratch;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -11,7 +11,6 @@ use super::engine::{CpuView, dispatch_dtype, whole_rows};
 use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
@@ -135,32 +134,22 @@ fn forward<T: Element>(x: &Raw, taps: Arc<[Taps; 2]>) -> Result<Raw> {
     let mut shape = x.dims()[..x.rank() - 2].to_vec();
     shape.extend([rows.len(), columns.len()]);
     let y = Resampling::<T>::of(&taps).forward(view.as_slice::<T>()?, shape.iter().product());
-    drop(view);
-    record(&[x], y, shape, || Back::<T> {
-        taps: taps.clone(),
-        shape: x.dims().to_vec(),
-        element: PhantomData,
-    })
+    let y = Raw::from_vec(y, shape, x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let (taps, shape) = (taps.clone(), x.dims().to_vec());
+        move |g: &Raw| adjoint::<T>(g, taps.clone(), &shape)
+    }))
 }
 
-struct Back<T> {
-    taps: Arc<[Taps; 2]>,
-    shape: Vec<usize>,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let view = CpuView::of(gradient)?;
-        let count = self.shape.iter().product();
-        let of_x = Resampling::<T>::of(&self.taps).adjoint(view.as_slice::<T>()?, count);
-        of_first(of_x, &self.shape[..])
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let taps = self.taps.clone();
-        linear(self, upstream, move |x| forward::<T>(x, taps.clone()))
-    }
+/// Returns the gradient of the input, which has this shape.
+fn adjoint<T: Element>(g: &Raw, taps: Arc<[Taps; 2]>, shape: &[usize]) -> Result<Raw> {
+    let input = in_order(g)?;
+    let view = CpuView::of(&input)?;
+    let x = Resampling::<T>::of(&taps).adjoint(view.as_slice::<T>()?, shape.iter().product());
+    let x = Raw::from_vec(x, shape, g.device())?;
+    Ok(recorded_linear(g, x, || {
+        move |x: &Raw| forward::<T>(x, taps.clone())
+    }))
 }
 
 /// The taps of rows and columns, with the shares of second elements.
@@ -340,8 +329,8 @@ impl<T: Element> Row<T> {
 multiversion! {
     /// Writes the weighted mean of two rows.
     fn mix<'a, T: Element>(first: &[T], second: &[T], share: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        let (pairs, rest) = (first.iter().zip(second), T::ONE - share);
-        write::each(out, pairs.map(|(first, second)| *first * rest + *second * share))
+        let (first, second, rest) = (&first[..out.len()], &second[..out.len()], T::ONE - share);
+        write::by_index(out, |i| first[i] * rest + second[i] * share)
     }
 }
 

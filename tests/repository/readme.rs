@@ -14,7 +14,7 @@ enum By {
 const MANIFEST: &str =
     "lines of a manifest; tests/export.rs builds projects that depend on a copy of the crate";
 
-const BLOCKS: [(&str, By); 20] = [
+const BLOCKS: [(&str, By); 21] = [
     (
         "cargo taper lab notebooks/01-welcome.ipynb",
         By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),

@@ -150,7 +150,7 @@ fn set_up_asks_an_index_before_it_compiles() {
     let left: Vec<_> = downloads.flatten().map(|it| it.file_name()).collect();
     assert!(left.iter().all(|name| name == "lock"), "{left:?}");
 
-    // One for another Rust, and one that cannot be reached: the image is compiled.
+    // An index without an image for this Rust, and an index that cannot be reached: the image is compiled.
     let other = there.path().join("index.json");
     let text = fs::read_to_string(&other).expect("the index");
     fs::write(&other, text.replace("\"rust\": \"1.", "\"rust\": \"0.")).expect("a file");

@@ -26,6 +26,14 @@ pub(crate) fn run() -> Result<ExitCode> {
             "Rust's library source",
             library_source::find().map(|p| p.display().to_string()),
         ),
+        Finding {
+            name: "rust-analyzer",
+            state: match toolchain::analyzer() {
+                Ok(program) => State::Good(program.display().to_string()),
+                // Cells run without it.
+                Err(missing) => State::Absent(missing.to_string()),
+            },
+        },
         finding("C compiler", checks::c_compiler()),
         finding(
             "Python",

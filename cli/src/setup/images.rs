@@ -1,7 +1,7 @@
-//! Images that somebody else has compiled: a file or an address that the user names, or an index that lists them.
+//! Images that another machine has compiled: a file or an address that the user names, or an index that lists them.
 
 use crate::download::{Advice, Client};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use taper_host::error::describe;
@@ -147,7 +147,7 @@ fn is_address(text: &str) -> bool {
     text.contains("://")
 }
 
-/// Refuses an address from which anybody on the way could send another file, together with another digest.
+/// Refuses an address whose answer could be replaced on the way, digest included.
 fn check_origin(address: &str) -> Result<()> {
     let (protocol, rest) = address.split_once("://").unwrap_or_default();
     let host = rest.split(['/', ':']).next().unwrap_or_default();

@@ -142,11 +142,19 @@ pub enum Error {
          from https://rustup.rs."
     )]
     NoRustup,
-    /// rustup could not install the source of Rust's library.
+    /// rust-analyzer is not installed.
     #[error(
-        "Rust's library source could not be installed. Run `{command}` yourself; it said:\n{output}"
+        "Methods are not completed, and documentation is not shown, because rust-analyzer is not installed. \
+         Run `rustup component add rust-analyzer`, or install the package `rust-analyzer`."
     )]
-    InstallLibrarySource {
+    NoAnalyzer,
+    /// rustup could not install a component.
+    #[error(
+        "Rust's component {name} could not be installed. Run `{command}` yourself; it said:\n{output}"
+    )]
+    InstallComponent {
+        /// The component, such as `rust-src`.
+        name: &'static str,
         /// The call of rustup.
         command: String,
         /// What it printed.

@@ -1,4 +1,4 @@
-//! The source of Rust's standard library, from which types and documentation are read.
+//! What completion and documentation need of Rust: the source of its standard library, and rust-analyzer, which reads it.
 
 use crate::cache;
 use crate::error::{Context, Error, Result};
@@ -36,31 +36,50 @@ fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
 /// Installs the source with rustup if it is missing.
 pub fn add(progress: &mut dyn Progress) -> Result<()> {
     // First the toolchain: without it, an error about the source would mislead.
-    let toolchain = toolchain::get()?;
-    if find().is_ok() {
+    toolchain::get()?;
+    add_component("rust-src", || find().is_ok(), progress)
+}
+
+/// Installs rust-analyzer with rustup if it is missing. Where that fails, a message says so: cells run without it.
+pub fn add_analyzer(progress: &mut dyn Progress) {
+    let is_there = || toolchain::analyzer().is_ok();
+    if let Err(error) = add_component("rust-analyzer", is_there, progress) {
+        let error = match error {
+            Error::NoRustup => Error::NoAnalyzer,
+            other => other,
+        };
+        progress.line(&error.to_string());
+    }
+}
+
+fn add_component(
+    name: &'static str,
+    is_there: impl Fn() -> bool,
+    progress: &mut dyn Progress,
+) -> Result<()> {
+    if is_there() {
         return Ok(());
     }
     // Two rustups at the same time would disturb each other.
     let folder = cache::folder()?.join("rust-src");
     cache::make(&folder)?;
     let _lock = Lock::exclusive(&folder, progress)?;
-    if find().is_ok() {
+    if is_there() {
         return Ok(());
     }
     let rustup = toolchain::rustup().ok_or(Error::NoRustup)?;
-    let mut arguments = vec!["component", "add", "rust-src"];
-    if let Some(name) = toolchain.rustup_name() {
-        arguments.extend(["--toolchain", name]);
+    let mut arguments = vec!["component", "add", name];
+    if let Some(toolchain) = toolchain::get()?.rustup_name() {
+        arguments.extend(["--toolchain", toolchain]);
     }
     let command = format!("rustup {}", arguments.join(" "));
-    progress.line(&format!(
-        "Installing the source of Rust's library ({command})."
-    ));
+    progress.line(&format!("Installing Rust's component {name} ({command})."));
     let output = Command::new(&rustup).args(&arguments).output();
     let output = output.starting(rustup)?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(Error::InstallLibrarySource {
+        false => Err(Error::InstallComponent {
+            name,
             command,
             output: String::from_utf8_lossy(&output.stderr).into_owned(),
         }),

@@ -127,6 +127,7 @@ struct Remembered {
 }
 
 const FILE: &str = "toolchain.json";
+const ANALYZER: &str = "rust-analyzer";
 
 fn file() -> Result<PathBuf> {
     Ok(cache::folder()?.join(FILE))
@@ -150,6 +151,23 @@ pub fn choose() -> Result<&'static Toolchain> {
 fn set(rustc: PathBuf) -> Result<&'static Toolchain> {
     let found = Toolchain::new(&rustc)?;
     Ok(FOUND.get_or_init(|| found))
+}
+
+/// Returns the program rust-analyzer, of this toolchain or from the PATH.
+///
+/// # Errors
+///
+/// When it is not installed.
+pub fn analyzer() -> Result<PathBuf> {
+    let own = sysroot()?.join("bin").join(ANALYZER);
+    // rustup's proxy, a link, fails without the component.
+    let is_program = |path: &PathBuf| {
+        let real = path.canonicalize();
+        real.is_ok_and(|real| real.file_name() == Some(OsStr::new(ANALYZER)))
+    };
+    let found = Some(own).filter(|own| own.is_file());
+    let found = found.or_else(|| find(ANALYZER).filter(is_program));
+    found.ok_or(Error::NoAnalyzer)
 }
 
 /// Returns the program `rustup`, if there is one.

@@ -1,8 +1,8 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
 use crate::error::{Error, Result};
+use crate::image;
 use crate::session::{ENGINE, Session, Silent, Start};
-use crate::{heap, image};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_evaluator::Evaluator;
@@ -15,7 +15,6 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         return Err(Error::Arguments("the arguments of a first cell"));
     };
     let work = PathBuf::from(work);
-    heap::share();
     // What it compiles is for our own engine. The other finds it.
     // SAFETY: `main` calls `hook` before it starts a thread.
     unsafe { std::env::remove_var(ENGINE) };

@@ -16,7 +16,7 @@
 //!              └──────▶ cells process (loads and calls each cell) ──text and frames──▶ events
 //! ```
 //!
-//! Completion and documentation come from rust-analyzer in a thread of its own (`analysis`).
+//! Completion and documentation come from rust-analyzer in a process of its own (`analysis`).
 //!
 //! With the feature `evcxr`, the released evcxr can take the engine's place (`session/engine/evcxr`).
 //!
@@ -40,12 +40,11 @@
 //! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
 //! | `deferred.rs` | builds the image within the first cell, when a kernel starts without one |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
-//! | `heap.rs` | returns freed memory to the system |
 //! | `workspace.rs` | a session's folder, cargo's configuration |
 //! | `environment.rs` | the environment of what a session starts |
 //! | `syntax.rs` | parses a cell that is being written |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
-//! | `analysis/` | completes names and shows documentation, with rust-analyzer as a library |
+//! | `analysis/` | completes names and shows documentation, with the toolchain's rust-analyzer |
 //! | `cells/` | what a session adds to the process that runs cells |
 //! | `session/` | the evaluator: cells, variables, completions, interrupts |
 //! | `session/diagnostics/` | error messages |
@@ -56,7 +55,6 @@ mod deferred;
 pub mod environment;
 mod error;
 mod first_cell;
-mod heap;
 mod hook;
 pub mod image;
 mod session;

@@ -1,7 +1,6 @@
 //! The folder of one session.
 
 use crate::error::Result;
-use crate::heap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -149,13 +148,12 @@ impl Workspace {
         }
     }
 
-    /// Configures the allocator. Where evcxr is built in, sets the variables that lead it to the folder.
+    /// Where evcxr is built in, sets the variables that lead it to the folder.
     ///
     /// # Safety
     ///
     /// No other thread may read or write the environment: call it first in `main`.
     pub unsafe fn enter(&self) {
-        heap::share();
         #[cfg(feature = "evcxr")]
         for name in crate::environment::OF_EVCXR {
             // SAFETY: guaranteed by the caller.

@@ -169,11 +169,7 @@ impl<T: Element, F: Differentiable> Back<T, F> {
 
 /// Returns the gradient of an operand of this shape: the sums of terms along the dimensions in which it was
 /// broadcast.
-pub(in crate::ops) fn sum_to_shape<T: Element>(
-    terms: Vec<T>,
-    from: &[usize],
-    shape: &[usize],
-) -> Result<Raw> {
+fn sum_to_shape<T: Element>(terms: Vec<T>, from: &[usize], shape: &[usize]) -> Result<Raw> {
     let dims = summed_dims(from, shape);
     let sums = match dims.is_empty() {
         true => terms,

@@ -7,7 +7,7 @@
 
 use super::mask::{AttentionMask, Reach};
 use super::pairs::attention;
-use crate::ops::engine::autograd::{Backward, Downstream, Held, Places, Upstream, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Held, IndexedCopy, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
@@ -57,7 +57,13 @@ impl Place {
 
     /// Returns the positions in a tensor of these dimensions, for `(batch, heads, steps, features)`. `group` heads share
     /// the same ones.
-    fn positions(&self, sizes: &Sizes, group: usize, steps: usize, within: &[usize]) -> Places {
+    fn positions(
+        &self,
+        sizes: &Sizes,
+        group: usize,
+        steps: usize,
+        within: &[usize],
+    ) -> Result<IndexedCopy> {
         let Sizes {
             batch,
             heads,
@@ -67,9 +73,9 @@ impl Place {
         let rows = (0..batch * heads * steps).flat_map(|row| {
             let (head, step) = (row / steps, row % steps);
             let start = self.of(head / heads, head % heads / group, step);
-            start..start + features
+            start as i64..(start + features) as i64
         });
-        Places::new(rows.collect(), &[batch, heads, steps, features], within)
+        IndexedCopy::at(rows.collect(), within, &[batch, heads, steps, features])
     }
 
     /// Returns some steps of a head as a matrix of rows.
@@ -288,8 +294,8 @@ impl<T: Element> Backward for Back<T> {
             let heads = |i: usize, group: usize, input: usize, steps: usize| {
                 let x = &inputs[input];
                 self.places[i]
-                    .positions(sizes, group, steps, x.dims())
-                    .take(x)
+                    .positions(sizes, group, steps, x.dims())?
+                    .take(x, || Ok(()))
             };
             let query = heads(0, 1, 0, sizes.queries)?;
             let (key, value) = (
@@ -298,7 +304,7 @@ impl<T: Element> Backward for Back<T> {
             );
             let (y, _) = attention(&"attention", [&query, &key, &value], &mask, 0.0)?;
             self.output
-                .positions(sizes, 1, sizes.queries, shape)
+                .positions(sizes, 1, sizes.queries, shape)?
                 .add(&y)
         })
     }

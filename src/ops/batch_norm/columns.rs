@@ -216,7 +216,7 @@ multiversion! {
         let (x, mut rows) = (x[..out.len()].chunks_exact(columns), Parts::of(out));
         for x in x {
             let out = rows.next(columns);
-            rows.push(write::each(out, (0..columns).map(|i| (x[i] - near[i]) * factors[i] + offsets[i])));
+            rows.push(write::by_index(out, |i| (x[i] - near[i]) * factors[i] + offsets[i]));
         }
         rows.finish()
     }
@@ -232,8 +232,7 @@ multiversion! {
         let mut rows = Parts::of(out);
         for (g, x) in inputs {
             let out = rows.next(columns);
-            let value = |i| g[i] * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i]);
-            rows.push(write::each(out, (0..columns).map(value)));
+            rows.push(write::by_index(out, |i| g[i] * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i])));
         }
         rows.finish()
     }

@@ -60,7 +60,7 @@ multiversion! {
     /// Writes `gradient · factor + (x - near) · slope + offset`.
     pub(in crate::ops) fn combine<'a, T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let [factor, slope, offset] = factors;
-        let pairs = gradient.iter().zip(x);
-        write::each(out, pairs.map(|(g, x)| *g * factor + ((*x - near) * slope + offset)))
+        let (g, x) = (&gradient[..out.len()], &x[..out.len()]);
+        write::by_index(out, |i| g[i] * factor + ((x[i] - near) * slope + offset))
     }
 }

@@ -1,14 +1,16 @@
 //! Kernels on the tape.
 
+mod indexed;
 mod linear;
-mod places;
 mod support;
 
-pub(in crate::ops) use linear::{Form, Third, linear, recorded_linear};
-pub(in crate::ops) use places::Places;
-pub(crate) use support::has_kernel;
+pub(in crate::ops) use indexed::IndexedCopy;
+pub(in crate::ops) use linear::{Form, Third};
+pub(crate) use support::{can_move, has_kernel};
 
-pub(in crate::ops) use crate::ops::tape::{Backward, Downstream, Held, Upstream, are_tracked};
+pub(in crate::ops) use crate::ops::tape::{
+    Backward, ByOperations, Downstream, Held, Needs, Upstream, are_tracked, kernel,
+};
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;
@@ -31,6 +33,27 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     Ok(tape::record(values.values().clone(), inputs, op))
 }
 
+/// Returns what a kernel has computed from the inputs. If they are tracked, `rule` returns the backward pass: it computes the
+/// gradients that are wanted with operations, so that they have gradients themselves.
+pub(in crate::ops) fn recorded<R>(inputs: &[&Raw], y: Raw, rule: impl FnOnce() -> R) -> Raw
+where
+    R: Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
+{
+    keep_freed_memory();
+    tape::record(y.values().clone(), inputs, || ByOperations(rule()))
+}
+
+/// Does what [`recorded`] does for a linear operation, whose backward pass computes the gradient of `x` from the output's.
+pub(in crate::ops) fn recorded_linear<A>(x: &Raw, y: Raw, adjoint: impl FnOnce() -> A) -> Raw
+where
+    A: Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
+{
+    recorded(&[x], y, || {
+        let adjoint = adjoint();
+        move |up: &Upstream<'_>| Ok([Some(adjoint(up.gradient)?), None, None])
+    })
+}
+
 /// Returns a gradient of the first input.
 pub(in crate::ops) fn of_first<T: Element>(
     values: Vec<T>,
@@ -38,4 +61,20 @@ pub(in crate::ops) fn of_first<T: Element>(
 ) -> Result<Downstream> {
     let of_first = Raw::from_vec(values, shape, &Device::Cpu)?;
     Ok([Some(of_first), None, None])
+}
+
+/// Returns the gradients of an input with the shape of the output, and of its parameters, which are vectors.
+pub(in crate::ops) fn of_parameters<T: Element>(
+    upstream: &Upstream<'_>,
+    of_x: Option<Vec<T>>,
+    of_parameters: [Option<Vec<T>>; 2],
+) -> Result<Downstream> {
+    let shape = upstream.gradient.shape();
+    let of_x = of_x.map(|of_x| Raw::from_vec(of_x, shape, &Device::Cpu));
+    let vector = |values: Vec<T>| {
+        let count = values.len();
+        Raw::from_vec(values, count, &Device::Cpu)
+    };
+    let [of_weight, of_bias] = of_parameters.map(|values| values.map(vector).transpose());
+    Ok([of_x.transpose()?, of_weight?, of_bias?])
 }

@@ -24,6 +24,7 @@ unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
 
 impl<'a, T> SharedSlice<'a, T> {
+    #[inline(always)]
     pub(in crate::ops) fn new(memory: &'a mut [T]) -> Self {
         SharedSlice {
             start: memory.as_mut_ptr(),
@@ -44,6 +45,7 @@ impl<'a, T> SharedSlice<'a, T> {
     ///
     /// # Safety
     /// While an element is accessed through the pointer, it must not be accessed in any other way.
+    #[inline(always)]
     pub(in crate::ops) unsafe fn pointer(self, first: usize, end: usize) -> *mut T {
         assert!(
             first <= end && end <= self.len,
@@ -60,6 +62,7 @@ impl<'a, T> SharedSlice<'a, T> {
     ///
     /// # Safety
     /// While the part is in use, no element of it may be accessed in any other way.
+    #[inline(always)]
     pub(in crate::ops) unsafe fn part(self, first: usize, count: usize) -> &'a mut [T] {
         let inside = first <= self.len && count <= self.len - first;
         assert!(inside, "a part of a shared slice ends outside it");

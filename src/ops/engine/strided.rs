@@ -1,12 +1,14 @@
 //! Copies the elements of a strided tensor, such as a transposed matrix, into one piece of memory.
 
-use super::CpuView;
+use super::autograd::can_move;
 use super::shared_slice::{SharedSlice, vec_filled_by};
-use super::simd::Element;
+use super::simd::{Element, multiversion};
 use super::threads::for_each_task;
+use super::{CpuView, with_elements};
 use crate::ops::check::output;
 use crate::tensor::Raw;
-use candle_core::{DType, Result};
+use candle_core::{CpuStorage, Result, WithDType};
+use std::cmp::Reverse;
 use std::mem::MaybeUninit;
 
 /// The number of rows and columns that are transposed together: elements that are adjacent in the input are then
@@ -20,26 +22,38 @@ const TASK: usize = 1 << 13;
 /// Returns the tensor with its elements one after the other, so that kernels can read it as a slice, and without its
 /// graph.
 pub(crate) fn in_order(x: &Raw) -> Result<Raw> {
-    let copied = !x.is_contiguous() && x.elem_count() > 0 && x.device().is_cpu();
-    match x.dtype() {
-        DType::F32 if copied => copy::<f32>(x),
-        DType::F64 if copied => copy::<f64>(x),
-        _ => x.values().contiguous().map(Raw::from),
+    match !x.is_contiguous() && x.elem_count() > 0 && can_move(x) {
+        true => Ok(Raw::from_cpu(elements(x, &[])?, x.dims())),
+        false => x.values().contiguous().map(Raw::from),
     }
 }
 
-fn copy<T: Element>(x: &Raw) -> Result<Raw> {
-    Raw::from_vec(elements::<T>(x)?, x.dims(), x.device())
-}
-
-/// Returns the elements of a tensor that is not empty, in the order of its indices.
-pub(in crate::ops) fn elements<T: Element>(x: &Raw) -> Result<Vec<T>> {
+/// Returns the elements of a tensor that is not empty, in the order of its indices, which is reversed along some dimensions.
+pub(in crate::ops) fn elements(x: &Raw, reversed: &[usize]) -> Result<CpuStorage> {
+    fn copied<T: WithDType>(values: &[T], first: usize, x: &Raw, copy: &StridedCopy) -> CpuStorage {
+        // SAFETY: the blocks cover all indices.
+        let copied = unsafe {
+            vec_filled_by(x.elem_count(), |out| {
+                copy.run::<T, false>(values, first, out)
+            })
+        };
+        T::to_cpu_storage_owned(copied)
+    }
     output(&"contiguous", x.dims(), x)?;
-    let view = CpuView::of_strided(x)?;
-    let values = view.as_slice::<T>()?;
-    let copy = StridedCopy::of(x.dims(), x.stride(), &in_order_of(x.dims()));
-    // SAFETY: the blocks cover all indices.
-    Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run::<T, false>(values, out)) })
+    let (view, mut first, mut rest) = (CpuView::of_strided(x)?, 0, x.elem_count());
+    let mut dims = Vec::with_capacity(x.rank());
+    for (dim, (&size, &step)) in x.dims().iter().zip(x.stride()).enumerate() {
+        rest /= size;
+        let mut from = step;
+        if reversed.contains(&dim) {
+            first += (size - 1) * step;
+            from = step.wrapping_neg();
+        }
+        let to = rest;
+        dims.push(Dimension { size, from, to });
+    }
+    let copy = StridedCopy::of(dims);
+    with_elements!(view, |values| Ok(copied(values, first, x, &copy)))
 }
 
 /// Adds the elements of a tensor that is not empty to those of `out` at these strides, which must differ for different
@@ -53,7 +67,11 @@ pub(in crate::ops) fn add_strided<T: Element>(
     let values = view.as_slice::<T>()?;
     // SAFETY: `T` and `MaybeUninit<T>` have the same layout, and only elements are written.
     let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
-    StridedCopy::of(x.dims(), x.stride(), strides).run::<T, true>(values, SharedSlice::new(out));
+    let sizes = x.dims().iter().zip(x.stride()).zip(strides);
+    let dimension =
+        |((&size, &from), &to): ((&usize, &usize), &usize)| Dimension { size, from, to };
+    let copy = StridedCopy::of(sizes.map(dimension).collect());
+    copy.run::<T, true>(values, 0, SharedSlice::new(out));
     Ok(())
 }
 
@@ -66,12 +84,45 @@ pub(in crate::ops) fn in_order_of(dims: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Returns the distance from each element to the next, in the order of the indices, if it is always the same one.
+pub(in crate::ops) fn even_step(dims: &[usize], strides: &[usize]) -> Option<usize> {
+    let (mut step, mut count) = (None, 1);
+    for (size, stride) in dims
+        .iter()
+        .zip(strides)
+        .rev()
+        .filter(|(size, _)| **size != 1)
+    {
+        if *step.get_or_insert(*stride) * count != *stride {
+            return None;
+        }
+        count *= size;
+    }
+    step.or(Some(1))
+}
+
 /// A dimension of a copy: its size, and the distances from one index to the next in the input (`from`) and in the
-/// output (`to`).
+/// output (`to`). A distance in the input may be negative: it is added with a wrap.
+#[derive(Clone, Copy)]
 struct Dimension {
     size: usize,
     from: usize,
     to: usize,
+}
+
+/// A dimension that changes nothing.
+const ONE: Dimension = Dimension {
+    size: 1,
+    from: 1,
+    to: 1,
+};
+/// The distance in a dimension that is reversed.
+const REVERSED: usize = usize::MAX;
+
+/// Returns the index in the input that is `count` steps after another one.
+#[inline(always)]
+fn after(index: usize, count: usize, step: usize) -> usize {
+    index.wrapping_add(count.wrapping_mul(step))
 }
 
 /// The plan of a copy: a matrix is copied for each index of the outer dimensions.
@@ -83,25 +134,16 @@ struct StridedCopy {
 }
 
 impl StridedCopy {
-    fn of(dims: &[usize], from: &[usize], to: &[usize]) -> Self {
-        let mut outer = merged(dims, from, to);
-        let last = outer.pop_if(|last| last.to == 1);
-        let columns = last.unwrap_or(Dimension {
-            size: 1,
-            from: 1,
-            to: 1,
-        });
+    fn of(dims: Vec<Dimension>) -> Self {
+        let mut outer = merged(dims);
+        let columns = outer.pop_if(|last| last.to == 1).unwrap_or(ONE);
         // If the columns are not adjacent in the input, the rows are the dimension with the least distance there.
+        let distance = |i: &usize| (outer[*i].from as isize).unsigned_abs();
         let rows = match columns.from {
-            0 | 1 => outer.len().checked_sub(1),
-            _ => (0..outer.len()).min_by_key(|&i| (outer[i].from == 0, outer[i].from)),
+            0 | 1 | REVERSED => outer.len().checked_sub(1),
+            _ => (0..outer.len()).min_by_key(|i| (distance(i) == 0, distance(i))),
         };
-        let rows = rows.map(|i| outer.remove(i));
-        let rows = rows.unwrap_or(Dimension {
-            size: 1,
-            from: 0,
-            to: 0,
-        });
+        let rows = rows.map_or(ONE, |i| outer.remove(i));
         StridedCopy {
             outer,
             rows,
@@ -109,8 +151,13 @@ impl StridedCopy {
         }
     }
 
-    /// Writes the elements of the output or, with `ADD`, adds to those that are there.
-    fn run<T: Element, const ADD: bool>(&self, values: &[T], out: SharedSlice<MaybeUninit<T>>) {
+    /// Writes the elements of the output or, with `ADD`, adds to those that are there. The input begins at index `first`.
+    fn run<T: WithDType, const ADD: bool>(
+        &self,
+        values: &[T],
+        first: usize,
+        out: SharedSlice<MaybeUninit<T>>,
+    ) {
         let (high, wide) = self.block();
         let (down, across) = (
             self.rows.size.div_ceil(high),
@@ -124,11 +171,12 @@ impl StridedCopy {
                 let (matrix, within) = (block / (down * across), block % (down * across));
                 let (row, column) = (within / across * high, within % across * wide);
                 let (from, to) = self.offsets(matrix);
-                let from = from + row * self.rows.from + column * self.columns.from;
+                let from = after(first.wrapping_add(from), row, self.rows.from);
                 self.copy_block::<T, ADD>(
                     high.min(self.rows.size - row),
                     wide.min(self.columns.size - column),
-                    &values[from..],
+                    values,
+                    after(from, column, self.columns.from),
                     to + row * self.rows.to + column,
                     out,
                 );
@@ -139,7 +187,7 @@ impl StridedCopy {
     /// Returns how many rows and columns are copied together.
     fn block(&self) -> (usize, usize) {
         let (rows, columns) = (self.rows.size, self.columns.size);
-        if self.columns.from <= 1 {
+        if let 0 | 1 | REVERSED = self.columns.from {
             let wide = columns.min(TASK);
             return ((TASK / wide).min(rows), wide);
         }
@@ -153,44 +201,56 @@ impl StridedCopy {
         for dimension in self.outer.iter().rev() {
             let here = index % dimension.size;
             index /= dimension.size;
-            from += here * dimension.from;
+            from = after(from, here, dimension.from);
             to += here * dimension.to;
         }
         (from, to)
     }
 
-    /// Copies a block, which begins with `values` in the input and at index `to` in the output.
-    fn copy_block<T: Element, const ADD: bool>(
+    /// Copies a block, which begins at these indices of the input and of the output.
+    fn copy_block<T: WithDType, const ADD: bool>(
         &self,
         rows: usize,
         columns: usize,
         values: &[T],
+        from: usize,
         to: usize,
         out: SharedSlice<MaybeUninit<T>>,
     ) {
         // SAFETY: each element of the output belongs to one row of one matrix.
         let part = |row, first, count| unsafe { out.part(to + row * self.rows.to + first, count) };
-        if self.columns.from == 0 {
-            for row in 0..rows {
-                let value = std::iter::repeat(&values[row * self.rows.from]);
-                put::<T, ADD>(part(row, 0, columns), value);
+        let (down, across) = (self.rows.from, self.columns.from);
+        match across {
+            0 => {
+                for row in 0..rows {
+                    let value = std::iter::repeat(&values[after(from, row, down)]);
+                    put::<T, ADD>(part(row, 0, columns), value);
+                }
             }
-            return;
-        }
-        if self.columns.from == 1 {
-            for row in 0..rows {
-                let row_of_input = &values[row * self.rows.from..][..columns];
-                put::<T, ADD>(part(row, 0, columns), row_of_input);
+            1 => {
+                for row in 0..rows {
+                    let row_of_input = &values[after(from, row, down)..][..columns];
+                    match ADD {
+                        true => put::<T, ADD>(part(row, 0, columns), row_of_input),
+                        false => _ = part(row, 0, columns).write_copy_of_slice(row_of_input),
+                    }
+                }
             }
-            return;
-        }
-        for first_row in (0..rows).step_by(TILE) {
-            for first in (0..columns).step_by(TILE) {
-                let high = TILE.min(rows - first_row);
-                let wide = TILE.min(columns - first);
-                let start = first_row * self.rows.from + first * self.columns.from;
-                let part = |row, column, count| part(first_row + row, first + column, count);
-                self.copy_tile::<T, ADD>(high, wide, &values[start..], part);
+            // The output's rows are adjacent, or there is one.
+            REVERSED if !ADD => {
+                let first = after(from, columns - 1, REVERSED);
+                reverse_rows(values, first, down, part(0, 0, rows * columns), columns);
+            }
+            _ => {
+                for row in (0..rows).step_by(TILE) {
+                    for column in (0..columns).step_by(TILE) {
+                        let high = TILE.min(rows - row);
+                        let wide = TILE.min(columns - column);
+                        let from = after(after(from, row, down), column, across);
+                        let part = |i, first, count| part(row + i, column + first, count);
+                        self.copy_tile::<T, ADD>(high, wide, values, from, part);
+                    }
+                }
             }
         }
     }
@@ -198,11 +258,12 @@ impl StridedCopy {
     /// Copies a tile, of which `part` returns parts of the output's rows: squares if they are adjacent in the input, and
     /// what is left element by element.
     #[inline(always)]
-    fn copy_tile<'a, T: Element, const ADD: bool>(
+    fn copy_tile<'a, T: WithDType, const ADD: bool>(
         &self,
         high: usize,
         wide: usize,
         values: &[T],
+        from: usize,
         part: impl Fn(usize, usize, usize) -> &'a mut [MaybeUninit<T>],
     ) {
         let (down, across) = (self.rows.from, self.columns.from);
@@ -212,7 +273,7 @@ impl StridedCopy {
         };
         for row in (0..high_squares).step_by(SQUARE) {
             for column in (0..wide_squares).step_by(SQUARE) {
-                let square = transposed(&values[column * across + row..], across);
+                let square = transposed(values, after(from, column, across) + row, across);
                 for (i, values) in square.iter().enumerate() {
                     put::<T, ADD>(part(row + i, column, SQUARE), values);
                 }
@@ -220,9 +281,10 @@ impl StridedCopy {
         }
         for row in 0..high {
             let left = if row < high_squares { wide_squares } else { 0 };
-            let values = &values[row * down..];
+            let from = after(from, row, down);
             for (i, out) in part(row, left, wide - left).iter_mut().enumerate() {
-                put::<T, ADD>(std::slice::from_mut(out), [&values[(left + i) * across]]);
+                let value = &values[after(from, left + i, across)];
+                put::<T, ADD>(std::slice::from_mut(out), [value]);
             }
         }
     }
@@ -230,10 +292,10 @@ impl StridedCopy {
 
 /// Returns the transposed square whose rows begin `step` after each other.
 #[inline(always)]
-fn transposed<T: Element>(values: &[T], step: usize) -> [[T; SQUARE]; SQUARE] {
-    let mut square = [[T::ZERO; SQUARE]; SQUARE];
+fn transposed<T: Copy>(values: &[T], from: usize, step: usize) -> [[T; SQUARE]; SQUARE] {
+    let mut square = [[values[from]; SQUARE]; SQUARE];
     for column in 0..SQUARE {
-        let values = &values[column * step..][..SQUARE];
+        let values = &values[after(from, column, step)..][..SQUARE];
         for (row, value) in square.iter_mut().zip(values) {
             row[column] = *value;
         }
@@ -243,7 +305,7 @@ fn transposed<T: Element>(values: &[T], step: usize) -> [[T; SQUARE]; SQUARE] {
 
 /// Writes values or, with `ADD`, adds them to those that are there.
 #[inline(always)]
-fn put<'a, T: Element, const ADD: bool>(
+fn put<'a, T: WithDType, const ADD: bool>(
     out: &mut [MaybeUninit<T>],
     values: impl IntoIterator<Item = &'a T>,
 ) {
@@ -256,81 +318,64 @@ fn put<'a, T: Element, const ADD: bool>(
     }
 }
 
-/// Returns the dimensions without those of size 1, in the order of the output. Adjacent dimensions are merged where the
-/// strides allow it.
-fn merged(dims: &[usize], from: &[usize], to: &[usize]) -> Vec<Dimension> {
-    let mut sorted: Vec<usize> = (0..dims.len()).filter(|dim| dims[*dim] != 1).collect();
-    sorted.sort_by_key(|dim| std::cmp::Reverse(to[*dim]));
-    let mut merged: Vec<Dimension> = vec![];
-    for dim in sorted {
-        let (size, from, to) = (dims[dim], from[dim], to[dim]);
-        match merged.last_mut() {
-            Some(before) if before.from == size * from && before.to == size * to => {
-                *before = Dimension {
-                    size: before.size * size,
-                    from,
-                    to,
-                };
+/// The elements that are reversed together: short rows, too, have such blocks.
+const BLOCK: usize = 8;
+
+#[inline(always)]
+fn reverse<T: Copy>(values: &[T; BLOCK], out: &mut [MaybeUninit<T>; BLOCK]) {
+    for i in 0..BLOCK {
+        out[i].write(values[BLOCK - 1 - i]);
+    }
+}
+
+multiversion! {
+    cheap true;
+    /// Writes rows in reverse order. Those of the input begin `step` after each other. A call for each row would take longer
+    /// than the row.
+    fn reverse_rows<T: Copy>(
+        values: &[T],
+        first: usize,
+        step: usize,
+        out: &mut [MaybeUninit<T>],
+        columns: usize,
+    ) {
+        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+            let values = &values[after(first, row, step)..][..columns];
+            let blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+            let (rest, reversed) = values.as_rchunks::<BLOCK>();
+            for (out, block) in blocks.zip(reversed.iter().rev()) {
+                reverse(block, out);
             }
-            _ => merged.push(Dimension { size, from, to }),
+            match (values.first_chunk(), out.last_chunk_mut()) {
+                _ if rest.is_empty() => {}
+                // This block overlaps the one before: the rest one by one would take longer than the blocks.
+                (Some(block), Some(out)) => reverse(block, out),
+                _ => {
+                    for (out, value) in out.iter_mut().zip(rest.iter().rev()) {
+                        out.write(*value);
+                    }
+                }
+            }
         }
     }
+}
+
+/// Returns the dimensions without those of size 1, in the order of the output. Adjacent dimensions are merged where the
+/// strides allow it.
+fn merged(mut merged: Vec<Dimension>) -> Vec<Dimension> {
+    merged.retain(|dimension| dimension.size != 1);
+    merged.sort_by_key(|dimension| Reverse(dimension.to));
+    merged.dedup_by(|next, before| {
+        let is_adjacent =
+            before.from == next.size.wrapping_mul(next.from) && before.to == next.size * next.to;
+        if is_adjacent {
+            let size = before.size * next.size;
+            *before = Dimension { size, ..*next };
+        }
+        is_adjacent
+    });
     merged
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::{rand, with_seed};
-
-    #[test]
-    fn copies_agree_with_candle() -> Result<()> {
-        let shapes: [&[usize]; 8] = [
-            &[5],
-            &[37, 70],
-            &[2, 70_000],
-            &[70_000, 3],
-            &[3, 4, 5, 6],
-            &[2, 33, 17],
-            &[1, 300, 1, 130],
-            &[2, 1, 5, 3, 4],
-        ];
-        for (seed, shape) in shapes.iter().enumerate() {
-            for dtype in [DType::F32, DType::F64] {
-                let x = with_seed(seed as u64, || rand(*shape)).to_dtype(dtype);
-                for x in views(x.raw())? {
-                    let copy = in_order(&x)?;
-                    let what = format!("{:?} {:?}", x.dims(), x.stride());
-                    assert!(copy.is_contiguous(), "{what}");
-                    let flat = |x: &Raw| x.flatten_all()?.to_dtype(DType::F64)?.to_vec1::<f64>();
-                    assert_eq!(flat(&copy)?, flat(&x.contiguous()?)?, "{what}");
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the tensor with its dimensions in other orders, parts of those, and repetitions.
-    fn views(x: &Raw) -> Result<Vec<Raw>> {
-        let mut views = vec![x.clone()];
-        for first in 0..x.rank() {
-            for second in first + 1..x.rank() {
-                views.push(x.transpose(first, second)?);
-            }
-        }
-        let mut order: Vec<usize> = (0..x.rank()).collect();
-        order.rotate_left(1);
-        views.push(x.permute(order.clone())?);
-        order.reverse();
-        views.push(x.permute(order)?);
-        for i in 0..views.len() {
-            let view = views[i].clone();
-            for (dim, &size) in view.dims().iter().enumerate() {
-                views.push(view.narrow(dim, size / 2, size - size / 2)?);
-            }
-            let more = [&[3], view.dims(), &[2]].concat();
-            views.push(view.unsqueeze(view.rank())?.broadcast_as(more)?);
-        }
-        Ok(views)
-    }
-}
+mod tests;

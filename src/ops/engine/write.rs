@@ -2,7 +2,7 @@
 //!
 //! The memory of an output is not initialised. A function that writes it takes `&mut [MaybeUninit<T>]`, and returns the
 //! same memory as `&mut [T]`: nothing but memory that is initialised has this type. So that only this module needs
-//! `unsafe`, [`each`], [`fill`] and [`Parts`] initialise, as does `write_copy_of_slice` of the standard library.
+//! `unsafe`, [`each`], [`by_index`], [`fill`] and [`Parts`] initialise, as does `write_copy_of_slice` of the standard library.
 
 use super::shared_slice::{SharedSlice, vec_filled_by};
 use super::simd::Element;
@@ -98,13 +98,29 @@ pub(in crate::ops) fn each<T: Copy>(
     out: &mut [MaybeUninit<T>],
     values: impl IntoIterator<Item = T>,
 ) -> &mut [T] {
-    let mut count = 0;
-    for (out, value) in out.iter_mut().zip(values) {
-        out.write(value);
+    let (start, mut count) = (out.as_mut_ptr(), 0);
+    // Not a loop over `zip`, which a call would construct: what the iterator refers to could then change with each write.
+    values.into_iter().take(out.len()).for_each(|value| {
+        // SAFETY: there are at most as many values as elements.
+        unsafe { start.add(count).write(MaybeUninit::new(value)) };
         count += 1;
-    }
+    });
     assert!(count == out.len(), "fewer values than elements");
     // SAFETY: the loop has initialised `count` elements, which are all.
+    unsafe { out.assume_init_mut() }
+}
+
+/// Writes to each element the value for its index, and returns them. The compiler makes the best loop of slices with the
+/// same length as `out`.
+#[inline(always)]
+pub(in crate::ops) fn by_index<T: Copy>(
+    out: &mut [MaybeUninit<T>],
+    value: impl Fn(usize) -> T,
+) -> &mut [T] {
+    for (i, out) in out.iter_mut().enumerate() {
+        out.write(value(i));
+    }
+    // SAFETY: the loop has initialised all elements.
     unsafe { out.assume_init_mut() }
 }
 
@@ -168,11 +184,19 @@ impl<'a, T: Copy> Parts<'a, T> {
         self.written = end;
     }
 
+    /// Returns the next part, if all parts before are initialised. The caller initialises it at once: to compare addresses,
+    /// as [`push`](Parts::push) does, would take longer than a short part.
+    #[inline(always)]
+    fn next_alone(&mut self, count: usize) -> &'a mut [MaybeUninit<T>] {
+        assert!(self.written == self.taken, "not the next part");
+        self.next(count)
+    }
+
     /// Copies values into the next part.
     #[inline(always)]
     pub(in crate::ops) fn copy(&mut self, values: &[T]) {
-        let part = self.next(values.len());
-        self.push(part.write_copy_of_slice(values));
+        self.next_alone(values.len()).write_copy_of_slice(values);
+        self.written = self.taken;
     }
 
     /// Writes the next element.
@@ -191,8 +215,8 @@ impl<'a, T: Copy> Parts<'a, T> {
     /// Fills the next part, which has `count` elements, with a value.
     #[inline(always)]
     pub(in crate::ops) fn fill(&mut self, count: usize, value: T) {
-        let part = self.next(count);
-        self.push(fill(part, value));
+        self.next_alone(count).fill(MaybeUninit::new(value));
+        self.written = self.taken;
     }
 
     /// Returns the memory.
@@ -218,6 +242,7 @@ mod tests {
         assert_eq!(values, (0..10).collect::<Vec<_>>());
         assert_eq!(results, [0, 4, 8]);
         assert!(by_chunks(0, 4, |_, out| fill(out, 1)).is_empty());
+        assert_eq!(by_chunks(3, 2, |_, out| by_index(out, |i| i)), [0, 1, 0]);
         assert_eq!(zeros::<f32>(3), [0.0; 3]);
     }
 

@@ -3,6 +3,7 @@
 use crate::ops::engine::autograd::{
     Backward, Downstream, Held, Upstream, has_kernel, of_first, record,
 };
+use crate::ops::engine::read::read;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
@@ -110,8 +111,6 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
         false => IGNORED,
     };
     let input = in_order(rows.x)?;
-    let view = CpuView::of(&input)?;
-    let x = view.as_slice::<T>()?;
     let classes = classes.into_iter().map(class).collect();
     let mut rule = Rule {
         classes,
@@ -124,14 +123,14 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
         normalizers: Vec::new(),
     };
     let tasks = rule.classes.len().div_ceil(rule.rows());
-    let found = map_tasks(tasks, |task| {
+    let of_task = |task: usize, x: &[T]| {
         let rows = task * rule.rows()..((task + 1) * rule.rows()).min(rule.classes.len());
         let mut scratch = Vec::with_capacity(count);
         let scratch = &mut scratch.spare_capacity_mut()[..count];
         let loss = |row: usize| rule.loss(row, &x[row * count..][..count], scratch);
         rows.map(loss).collect::<Vec<(T, [T; 2])>>()
-    });
-    drop(view);
+    };
+    let found = read([&input], |[x]| map_tasks(tasks, |task| of_task(task, x)))?;
     let (losses, normalizers): (Vec<T>, _) = found.into_iter().flatten().unzip();
     rule.normalizers = normalizers;
     let of_rows = (rows.weight.is_some() || rows.ignored.is_some()).then(|| {

@@ -3,8 +3,10 @@
 use super::{index, sort};
 use crate::error::{self, OrRaise, composed};
 use crate::ops;
-use crate::tensor::{Axes, Axis, Indices, Operand, Raw, Shifts, Tensor};
-use candle_core::DType;
+use crate::ops::engine::autograd::recorded_linear;
+use crate::ops::pad::with_number;
+use crate::tensor::{Axes, Axis, Indices, Number, Operand, Raw, Shifts, Tensor};
+use candle_core::{DType, Result};
 
 impl Tensor {
     methods! {
@@ -99,15 +101,8 @@ impl Tensor {
     #[track_caller]
     fn padded(&self, dim: Axis, before: usize, after: usize) -> Tensor {
         let dim = dim.of(&"pad_with_zeros", self.raw()).or_raise();
-        let mut shape = self.dims().to_vec();
-        shape[dim] = shape[dim].saturating_add(before).saturating_add(after);
-        ops::check::output(&"pad_with_zeros", &shape, self.raw()).or_raise();
-        let zeros = |count: usize| {
-            let mut shape = self.dims().to_vec();
-            shape[dim] = count;
-            Tensor::from_raw(Raw::zeros(shape, self.dtype(), self.device()).or_raise())
-        };
-        ops::cat(&[zeros(before), self.clone(), zeros(after)], dim)
+        let zero = Number::Int(0);
+        with_number(&"pad_with_zeros", self, dim, [before, after], zero).or_raise()
     }
 
     #[track_caller]
@@ -143,15 +138,25 @@ fn rolled(x: &Tensor, shifts: &Shifts, dims: &Axes) -> Tensor {
             )
             .into());
         }
-        let mut x = x.clone();
-        for (shift, dim) in shifts.of_each().iter().zip(dims) {
-            let size = x.dims()[dim];
-            if size > 0 {
-                let moved = shift.rem_euclid(size as i64) as usize;
-                let end = x.narrow(dim, size - moved, moved);
-                x = ops::cat(&[end, x.narrow(dim, 0, size - moved)], dim);
-            }
-        }
-        Ok(x)
+        let places = |(shift, dim): (&i64, usize)| match x.dims()[dim] {
+            0 => (dim, 0),
+            size => (dim, shift.rem_euclid(size as i64) as usize),
+        };
+        let shifts = shifts.of_each().iter().zip(dims).map(places);
+        shifted(x.raw(), shifts.collect()).map(Tensor::from_raw)
     })
+}
+
+/// Moves the elements by as many indices along each dimension.
+fn shifted(x: &Raw, shifts: Vec<(usize, usize)>) -> Result<Raw> {
+    let (mut y, mut back) = (x.detach(), vec![]);
+    for (dim, shift) in shifts {
+        let left = y.dims()[dim] - shift;
+        let parts = [y.narrow(dim, left, shift)?, y.narrow(dim, 0, left)?];
+        y = ops::cat_as(&"roll", &parts.each_ref(), dim.into())?;
+        back.push((dim, if shift == 0 { 0 } else { left }));
+    }
+    Ok(recorded_linear(x, y, || {
+        move |g: &Raw| shifted(g, back.clone())
+    }))
 }

@@ -5,14 +5,13 @@
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, linear, record};
+use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::tensor::Raw;
 use candle_core::Result;
-use std::marker::PhantomData;
 
 pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
     let input = in_order(x)?;
@@ -31,12 +30,20 @@ pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
             y,
         );
     });
-    drop(view);
-    record(&[x], y, plane.output_shape(x)?, || Back::<T> {
-        plane,
-        x: x.dims().to_vec(),
-        element: PhantomData,
-    })
+    let y = Raw::from_vec(y, plane.output_shape(x)?, x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let shape = x.dims().to_vec();
+        move |g: &Raw| spread::<T>(g, plane, &shape)
+    }))
+}
+
+/// Returns the gradient of the input, which has this shape.
+fn spread<T: Element>(g: &Raw, plane: Plane, shape: &[usize]) -> Result<Raw> {
+    let add = |_, g: &[T], out: &mut [T]| spread_gradient(plane, g, out);
+    let of_x = plane_gradients(plane, shape, &in_order(g)?, add)?;
+    Ok(recorded_linear(g, of_x, || {
+        move |x: &Raw| avg_pool::<T>(x, plane)
+    }))
 }
 
 fn avg_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T]) {
@@ -88,31 +95,6 @@ fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: 
     }
     for y in y.iter_mut() {
         *y *= scale;
-    }
-}
-
-struct Back<T> {
-    plane: Plane,
-    /// The shape of the input.
-    x: Vec<usize>,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        plane_gradients(
-            self.plane,
-            &self.x,
-            gradient,
-            |_, g: &[T], out: &mut [T]| {
-                spread_gradient(self.plane, g, out);
-            },
-        )
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let plane = self.plane;
-        linear(self, upstream, move |x| avg_pool::<T>(x, plane))
     }
 }
 

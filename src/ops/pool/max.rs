@@ -7,7 +7,7 @@
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Places, Upstream, are_tracked, record,
+    Backward, Downstream, Held, IndexedCopy, Upstream, are_tracked, record,
 };
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -233,18 +233,21 @@ impl<T: Element> Backward for Back<T> {
     }
 
     fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
+        let of_x = plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
             for (g, index) in g.iter().zip(&self.indices[range]) {
                 out[*index as usize] += *g;
             }
-        })
+        })?;
+        Ok([Some(of_x), None, None])
     }
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let count = self.plane.out_elements();
-        let place = |(i, index): (usize, &u32)| i / count * self.plane.elements() + *index as usize;
+        let place = |(i, index): (usize, &u32)| {
+            (i / count * self.plane.elements()) as i64 + i64::from(*index)
+        };
         let positions = self.indices.iter().enumerate().map(place).collect();
-        let places = Places::new(positions, upstream.gradient.dims(), &self.x);
+        let places = IndexedCopy::at(positions, &self.x, upstream.gradient.dims())?;
         Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }

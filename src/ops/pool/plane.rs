@@ -2,7 +2,6 @@
 
 use crate::error::explain;
 use crate::ops::check;
-use crate::ops::engine::autograd::Downstream;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::{CpuView, write};
 use crate::ops::pair::Pair;
@@ -256,7 +255,7 @@ pub(super) fn plane_gradients<T: Element>(
     x: &[usize],
     gradient: &Raw,
     add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
-) -> Result<Downstream> {
+) -> Result<Raw> {
     let view = CpuView::of(gradient)?;
     let g = view.as_slice::<T>()?;
     let count = x.iter().product();
@@ -267,6 +266,5 @@ pub(super) fn plane_gradients<T: Element>(
         add(range.clone(), &g[range], out);
         out
     });
-    let of_x = Raw::from_vec(of_x, x, gradient.device())?;
-    Ok([Some(of_x), None, None])
+    Raw::from_vec(of_x, x, gradient.device())
 }

@@ -3,7 +3,7 @@
 use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, linear, of_first, record};
+use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
@@ -12,7 +12,6 @@ use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::ops::tape::foreign;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{DType, Result};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// The largest number of columns of one task.
@@ -47,7 +46,7 @@ fn cumulative(x: &Raw, dim: Axis) -> Result<Raw> {
     }
     run(
         &[x],
-        |x| dispatch_dtype!(x[0], forward(x[0], dim)),
+        |x| dispatch_dtype!(x[0], forward(x[0], dim, false)),
         |x| {
             let last = x[0].rank() - 1;
             let lines = x[0].transpose(dim, last)?.contiguous()?;
@@ -71,29 +70,11 @@ fn of_integers(x: &Raw, dim: usize) -> Result<Raw> {
     Raw::from_vec(sums, x.shape(), x.device())
 }
 
-fn forward<T: Element>(x: &Raw, dim: usize) -> Result<Raw> {
-    let sums = sums::<T>(x, dim, false)?;
-    record(&[x], sums, x.shape(), || Back::<T> {
-        dim,
-        element: PhantomData,
-    })
-}
-
-struct Back<T> {
-    dim: usize,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let of_x = sums::<T>(gradient, self.dim, true)?;
-        of_first(of_x, gradient.shape())
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let dim = self.dim;
-        linear(self, upstream, move |x| forward::<T>(x, dim))
-    }
+fn forward<T: Element>(x: &Raw, dim: usize, reversed: bool) -> Result<Raw> {
+    let y = Raw::from_vec(sums::<T>(x, dim, reversed)?, x.shape(), x.device())?;
+    Ok(recorded_linear(x, y, || {
+        move |g: &Raw| forward::<T>(g, dim, !reversed)
+    }))
 }
 
 /// Returns the cumulative sums along a dimension, from its end on if `reversed`. As in PyTorch they are added

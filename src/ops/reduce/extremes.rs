@@ -9,8 +9,9 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic_number, compare};
 use crate::ops::check;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{
-    Backward, Downstream, Places, Upstream, are_tracked, has_kernel, of_first, record,
+    Downstream, IndexedCopy, Needs, Upstream, are_tracked, has_kernel, kernel, of_first, record,
 };
+use crate::ops::engine::read::read;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::{map_chunks, map_tasks};
@@ -24,7 +25,6 @@ use kernels::{
     count, distribute, extremes_of_columns, extremes_of_rows, pick, places_in_columns,
     places_in_rows,
 };
-use std::marker::PhantomData;
 
 /// The largest number of columns of one task.
 const WIDTH: usize = 512;
@@ -180,21 +180,27 @@ fn indices_with_candle(x: &Raw, dim: usize, smallest: bool) -> Result<Raw> {
 
 fn values_on_cpu<T: Element>(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
     let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = lines.extremes(view.as_slice::<T>()?, smallest);
-    drop(view);
-    record(&[x], values, &lines.shape[..], || Back::<T> {
-        x: input.detach(),
-        lines: lines.clone(),
-        element: PhantomData,
+    let values = read([&input], |[x]| lines.extremes::<T>(x, smallest))?;
+    let needs = Needs {
+        output: true,
+        reads: [true; 3],
+        ..Needs::default()
+    };
+    record(&[x], values, &lines.shape[..], || {
+        let (x, lines) = (input.detach(), lines.clone());
+        let (same, again) = (x.clone(), lines.clone());
+        kernel(
+            needs,
+            move |upstream| lines.gradient::<T>(&x, upstream),
+            move |upstream| again.recorded::<T>(&same, upstream),
+        )
     })
 }
 
 fn indices_on_cpu<T: Element>(x: &Raw, lines: &Lines, smallest: bool) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
-    let places = lines.places(values, &lines.extremes(values, smallest));
+    let places = read([x], |[x]| {
+        lines.places(x, &lines.extremes::<T>(x, smallest))
+    })?;
     Raw::from_vec(places, &lines.shape[..], &Device::Cpu)
 }
 
@@ -319,77 +325,49 @@ impl Lines {
 /// Records that the elements share the gradient of a value which is the extreme of all.
 fn shared_on_cpu<T: Element>(x: &Raw, value: &Raw) -> Result<Raw> {
     let value = value.to_scalar::<T>()?;
-    let x_saved = in_order(x)?;
-    record(&[x], vec![value], (), || BackOfAll { x: x_saved, value })
-}
-
-struct BackOfAll<T> {
-    x: Raw,
-    value: T,
-}
-
-impl<T: Element> Backward for BackOfAll<T> {
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true; 3]
-    }
-
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let view = CpuView::of(&self.x)?;
-        let values = view.as_slice::<T>()?;
-        let counts = map_chunks(values, CHUNK, |values| count(values, self.value));
-        let share = gradient.to_scalar::<T>()? / T::of(counts.iter().sum::<usize>() as f64);
-        let of_x = write::by_chunks(values.len(), CHUNK, |first, out| {
-            distribute(&values[first..], self.value, share, out)
-        });
-        of_first(of_x, self.x.shape())
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let x: Tensor = self.x.detach().into();
-        let value = self.value.to_f64();
-        let at = if value.is_nan() {
-            x.ne(&x)
-        } else {
-            x.eq(value)
+    let saved = in_order(x)?;
+    let needs = Needs {
+        reads: [true; 3],
+        ..Needs::default()
+    };
+    let same = saved.clone();
+    let backward = move |upstream: &Upstream<'_>| {
+        let gradient = upstream.gradient.to_scalar::<T>()?;
+        let of_x = read([&same], |[x]| {
+            let counts = map_chunks(x, CHUNK, |x| count(x, value));
+            let share = gradient / T::of(counts.iter().sum::<usize>() as f64);
+            write::by_chunks(x.len(), CHUNK, |first, out| {
+                distribute(&x[first..], value, share, out)
+            })
+        })?;
+        of_first(of_x, same.shape())
+    };
+    let recorded = move |upstream: &Upstream<'_>| {
+        let (x, value) = (Tensor::from(saved.clone()), value.to_f64());
+        let at = match value.is_nan() {
+            true => x.ne(&x),
+            false => x.eq(value),
         };
-        let share = 1.0 / at.sum_all().item();
-        Ok([
-            Some((upstream.g() * (at.to_dtype(x.dtype()) * share)).into()),
-            None,
-            None,
-        ])
-    }
+        let share = at.to_dtype(x.dtype()) * (1.0 / at.sum_all().item());
+        Ok([Some((upstream.g() * share).into()), None, None])
+    };
+    record(&[x], vec![value], (), || kernel(needs, backward, recorded))
 }
 
-struct Back<T> {
-    x: Raw,
-    lines: Lines,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn reads(&self, _: [bool; 3]) -> [bool; 3] {
-        [true; 3]
+impl Lines {
+    /// Returns the indices of the values, which are the output.
+    fn places_of<T: Element>(&self, x: &Raw, upstream: &Upstream<'_>) -> Result<Vec<u32>> {
+        let y = upstream.output()?.raw();
+        read([x, y], |[x, y]| self.places::<T>(x, y))
     }
 
-    fn needs_output(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, output) = (upstream.gradient, upstream.output()?.raw());
-        let &Lines { rows, columns, .. } = &self.lines;
-        let (g, x, y) = (
-            CpuView::of(gradient)?,
-            CpuView::of(&self.x)?,
-            CpuView::of(output)?,
-        );
-        let g = g.as_slice::<T>()?;
-        let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
+    fn gradient<T: Element>(&self, x: &Raw, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let &Lines { rows, columns, .. } = self;
+        let g = CpuView::of(upstream.gradient)?;
+        let (g, places) = (g.as_slice::<T>()?, self.places_of::<T>(x, upstream)?);
         // A row is a line with a single gradient, or consists of an element of each line of a part.
         let row = if columns == 1 { rows } else { columns };
-        let count = self.x.elem_count();
-        let of_x = write::by_chunks(count, whole_rows(CHUNK, row), |first, out| {
+        let of_x = write::by_chunks(x.elem_count(), whole_rows(CHUNK, row), |first, out| {
             let range = first / row..(first + out.len()) / row;
             let mut parts = Parts::of(out);
             for i in range {
@@ -408,19 +386,17 @@ impl<T: Element> Backward for Back<T> {
             }
             parts.finish()
         });
-        of_first(of_x, self.x.shape())
+        of_first(of_x, x.shape())
     }
 
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let &Lines { rows, columns, .. } = &self.lines;
-        let (x, y) = (CpuView::of(&self.x)?, in_order(upstream.output()?.raw())?);
-        let y = CpuView::of(&y)?;
-        let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
+    fn recorded<T: Element>(&self, x: &Raw, upstream: &Upstream<'_>) -> Result<Downstream> {
+        let &Lines { rows, columns, .. } = self;
+        let places = self.places_of::<T>(x, upstream)?;
         let place = |(line, place): (usize, &u32)| {
-            (line / columns * rows + *place as usize) * columns + line % columns
+            ((line / columns * rows + *place as usize) * columns + line % columns) as i64
         };
         let positions = places.iter().enumerate().map(place).collect();
-        let places = Places::new(positions, &self.lines.shape, self.x.dims());
+        let places = IndexedCopy::at(positions, x.dims(), &self.shape)?;
         Ok([Some(places.add(upstream.gradient)?), None, None])
     }
 }

@@ -6,9 +6,9 @@ use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::ops::elementwise::{root_of_squares, sqr_of};
 use crate::ops::engine::autograd::{are_tracked, has_kernel};
+use crate::ops::engine::dispatch_dtype;
+use crate::ops::engine::read::read;
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
 
@@ -64,10 +64,8 @@ fn norms(x: &Raw, dims: &Axes) -> Result<Raw> {
 
 /// Returns the norms without a graph. The squares are not stored.
 fn norms_in_one_pass<T: Element>(x: &Raw, dims: &[usize]) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let squares = squares_along(view.as_slice::<T>()?, x.dims(), dims);
-    let norms = squares.into_iter().map(Element::sqrt).collect::<Vec<T>>();
+    let squares = read([x], |[values]| squares_along::<T>(values, x.dims(), dims))?;
+    let norms = squares.into_iter().map(T::sqrt).collect::<Vec<T>>();
     Raw::from_vec(norms, reduced_shape(x, dims, false), x.device())
 }
 

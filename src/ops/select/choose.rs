@@ -1,14 +1,13 @@
 //! Elements of one of two tensors, as a mask says.
 
-use crate::ops::arithmetic::{operands, recorded_sum, sum_to_shape};
+use crate::ops::arithmetic::{operands, recorded_sum};
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
-use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::autograd::{Upstream, can_move, recorded};
+use crate::ops::engine::simd::multiversion;
+use crate::ops::engine::{CpuView, with_elements};
 use crate::tensor::{Operand, Raw, Tensor};
 use candle_core::{DType, Device, Result};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 functions! {
@@ -42,93 +41,51 @@ fn of_operands(mask: &Raw, yes: Operand, no: Operand) -> Result<Raw> {
 
 /// Chooses by a mask of `u8`; all are broadcast to a shape.
 pub(in crate::ops) fn chosen(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Raw> {
-    match has_kernel(&[yes, no]) && !shape.contains(&0) {
-        true => dispatch_dtype!(yes, forward(mask, yes, no, shape)),
-        false => {
-            let [mask, yes, no] = [mask, yes, no].map(|x| x.broadcast_as(shape));
-            mask?.where_cond(&yes?, &no?)
-        }
+    if !can_move(yes) || shape.contains(&0) {
+        let [mask, yes, no] = [mask, yes, no].map(|x| x.broadcast_as(shape));
+        return mask?.where_cond(&yes?, &no?);
     }
+    let y = values_chosen(mask, yes, no, shape)?;
+    Ok(recorded(&[yes, no], y, || {
+        let (mask, shapes) = (mask.detach(), [yes, no].map(|x| x.dims().to_vec()));
+        move |up: &Upstream<'_>| {
+            let zero = Raw::zeros((), up.gradient.dtype(), &Device::Cpu)?;
+            up.each(|i| {
+                let mut choices = [&zero; 2];
+                choices[i] = up.gradient;
+                let terms = chosen(&mask, choices[0], choices[1], up.gradient.dims())?;
+                Ok(recorded_sum(Tensor::from_raw_ref(&terms), &shapes[i]).into())
+            })
+        }
+    }))
 }
 
-fn forward<T: Element>(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Raw> {
-    let values = choose_values::<T>(mask, yes, no, shape)?;
-    record(&[yes, no], values, shape, || Back::<T> {
-        mask: mask.detach(),
-        shapes: [yes, no].map(|x| x.dims().to_vec()),
-        element: PhantomData,
-    })
-}
-
-fn choose_values<T: Element>(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Vec<T>> {
+fn values_chosen(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -> Result<Raw> {
     let (plan, [mask, yes, no]) = Plan::of(shape, [mask, yes, no])?;
     let views = [&mask, &yes, &no].map(CpuView::of_strided);
     let [mask, yes, no] = views;
     let (mask, yes, no) = (mask?, yes?, no?);
-    let (mask, yes, no) = (
-        mask.as_slice::<u8>()?,
-        yes.as_slice::<T>()?,
-        no.as_slice::<T>()?,
-    );
-    // SAFETY: `choose` initialises the whole slice.
-    Ok(unsafe {
-        plan.fill(|mut walk, out| {
-            let (mut a, mut b, mut c) = (Piece::new(), Piece::new(), Piece::new());
-            while let Some(range) = walk.next() {
-                let (mask, yes) = (walk.part(0, mask, &mut a), walk.part(1, yes, &mut b));
-                choose::<T>(mask, yes, walk.part(2, no, &mut c), &mut out[range]);
-            }
-        })
+    let mask = mask.as_slice::<u8>()?;
+    with_elements!(yes, |yes| {
+        let no = no.as_slice()?;
+        // SAFETY: `choose` initialises the whole slice.
+        let values = unsafe {
+            plan.fill(|mut walk, out| {
+                let (mut a, mut b, mut c) = (Piece::new(), Piece::new(), Piece::new());
+                while let Some(range) = walk.next() {
+                    let (mask, yes) = (walk.part(0, mask, &mut a), walk.part(1, yes, &mut b));
+                    choose(mask, yes, walk.part(2, no, &mut c), &mut out[range]);
+                }
+            })
+        };
+        Raw::from_vec(values, shape, &Device::Cpu)
     })
-}
-
-struct Back<T> {
-    mask: Raw,
-    shapes: [Vec<usize>; 2],
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn takes_views(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
-        let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
-        let shape = gradient.dims();
-        let of = |i: usize| -> Result<Option<Raw>> {
-            if !wanted[i] {
-                return Ok(None);
-            }
-            let (yes, no) = if i == 0 {
-                (gradient, &zero)
-            } else {
-                (&zero, gradient)
-            };
-            let terms = choose_values::<T>(&self.mask, yes, no, shape)?;
-            sum_to_shape(terms, shape, &self.shapes[i]).map(Some)
-        };
-        Ok([of(0)?, of(1)?, None])
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let mask = Tensor::from_raw_ref(&self.mask);
-        let of = |i: usize| {
-            let terms = match i {
-                0 => mask.where_cond(upstream.g(), 0.0),
-                _ => mask.where_cond(0.0, upstream.g()),
-            };
-            upstream.wanted[i].then(|| recorded_sum(&terms, &self.shapes[i]).into())
-        };
-        Ok([of(0), of(1), None])
-    }
 }
 
 multiversion! {
     cheap true;
     /// Each operand has as many values as the output, or one.
-    fn choose<T: Element>(mask: &[u8], yes: &[T], no: &[T], out: &mut [MaybeUninit<T>]) {
+    fn choose<T: Copy>(mask: &[u8], yes: &[T], no: &[T], out: &mut [MaybeUninit<T>]) {
         let count = out.len();
         if mask.len() < count {
             match if mask[0] != 0 { yes } else { no } {

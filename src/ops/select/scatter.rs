@@ -2,7 +2,7 @@
 
 use super::gather::added;
 use super::index::added_parts;
-use super::{check_indices, check_range, check_type, positions, shared_along};
+use super::{check_range, check_type, positions};
 use crate::error::{self, composed};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::strided::in_order_of;
@@ -90,20 +90,11 @@ fn scatter_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tens
             return Ok(scatter_add(&vector(x), &vector(indices), &vector(values), dim).reshape(()));
         }
         let (values, dim) = fitting("scatter_add", x, indices, values, dim)?;
-        let row = shared_along(dim, indices.raw(), x.raw())?;
-        check_range(
-            "scatter_add",
-            x.raw(),
-            row.as_ref().unwrap_or(indices.raw()),
-            dim,
-        )?;
+        check_range("scatter_add", x.raw(), indices.raw(), dim)?;
         if indices.elem_count() == 0 {
             return Ok(x.clone());
         }
-        let sums = match row {
-            Some(row) => added_parts(values.raw(), &row, x.dims(), dim)?,
-            None => added(values.raw(), indices.raw(), x.dims(), dim)?,
-        };
+        let sums = added(values.raw(), indices.raw(), x.dims(), dim)?;
         Ok(x + Tensor::from_raw(sums))
     })
 }
@@ -117,7 +108,8 @@ fn index_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tensor
         }
         let dim = dim.of(&"index_add", x.raw())?;
         let indices = indices.flatten_all();
-        check_indices("index_add", x.raw(), indices.raw(), dim)?;
+        check_type("index_add", x.raw(), indices.raw())?;
+        check_range("index_add", x.raw(), indices.raw(), dim)?;
         let mut shape = x.dims().to_vec();
         shape[dim] = indices.elem_count();
         if values.dims() != shape {

@@ -43,6 +43,22 @@ impl Backward for Linear {
     }
 }
 
+/// The rule of a kernel's output, computed with operations from the gradient alone.
+pub(crate) struct ByOperations<R>(pub(crate) R);
+
+impl<R> Backward for ByOperations<R>
+where
+    R: Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
+{
+    fn takes_views(&self) -> bool {
+        true
+    }
+
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        (self.0)(upstream)
+    }
+}
+
 /// Returns the output of an operation that has no second derivatives: `adjoint` computes constants.
 pub(crate) fn first_order(
     values: Candle,

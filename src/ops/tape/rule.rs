@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use crate::error::explain;
-use crate::tensor::{Key, Raw, Tensor, no_grad};
+use crate::tensor::{Key, Raw, Tensor};
 use candle_core::{Error, Result, bail};
 
 /// The backward pass of an operation.
@@ -123,6 +123,17 @@ impl<'a> Upstream<'a> {
         Tensor::from_raw_ref(self.gradient)
     }
 
+    /// Returns the gradients that are wanted.
+    pub(crate) fn each(&self, of: impl Fn(usize) -> Result<Raw>) -> Result<Downstream> {
+        let mut gradients = [None, None, None];
+        for (i, gradient) in gradients.iter_mut().enumerate() {
+            if self.wanted[i] {
+                *gradient = Some(of(i)?);
+            }
+        }
+        Ok(gradients)
+    }
+
     /// Returns an input that the operation keeps.
     pub(crate) fn input(&self, i: usize) -> Result<&'a Raw> {
         match &self.inputs[i] {
@@ -161,19 +172,5 @@ impl<'a> Upstream<'a> {
             Some(pass) => Ok(pass),
             None => bail!("expected a backward pass"),
         }
-    }
-
-    /// Returns the gradients that the kernel computes, as constants.
-    pub(crate) fn constants(&self, back: &dyn Backward) -> Result<Downstream> {
-        let gradient = match back.takes_views() {
-            true => self.gradient.detach(),
-            false => self.gradient.detach().contiguous()?,
-        };
-        no_grad(|| {
-            back.backward(&Upstream {
-                gradient: &gradient,
-                ..*self
-            })
-        })
     }
 }

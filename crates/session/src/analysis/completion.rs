@@ -1,16 +1,13 @@
 //! Completes a name.
 
-use super::database::Database;
+use super::server::Server;
 use super::source::Source;
-use ra_ap_ide_completion::{
-    CallableSnippets, CompletionConfig, CompletionFieldsToResolve, CompletionItem,
-    CompletionItemKind,
-};
-use ra_ap_ide_db::imports::insert_use::{ImportGranularity, InsertUseConfig};
-use ra_ap_ide_db::ra_fixture::RaFixtureConfig;
-use ra_ap_ide_db::{SnippetCap, SymbolKind};
-use std::cmp::Reverse;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashSet;
 use taper_evaluator::evaluator::{Completion, Completions};
+
+const QUESTION: &str = "textDocument/completion";
 
 /// Names that only the source around a cell has.
 const OWN: [&str; 2] = ["taper_cell", "taper_cell()"];
@@ -19,129 +16,150 @@ const OWN: [&str; 2] = ["taper_cell", "taper_cell()"];
 /// is prepared first.
 pub(super) const FIRST: [&str; 3] = ["s", "vec![1.0].s", "Tensor::zeros(2).s"];
 
-/// Returns the completions at the byte `cursor` of the cell.
-pub(super) fn at(database: &mut Database, source: &Source, cursor: usize) -> Option<Completions> {
-    let mut items = items(database, &source.text, source.offset(cursor))?;
-    items.sort_by_key(|item| Reverse(item.relevance.score()));
-    let range = items.first()?.source_range;
-    let before = source.text[..range.end().into()].get(range.start().into()..)?;
-    let found = items
-        .iter()
-        .filter(|item| item.source_range == range && item.lookup().starts_with(before));
-    let found = found
-        .filter_map(completion)
-        .filter(|it| !OWN.contains(&&*it.text));
-    Some(Completions {
-        start: source.in_cell(range.start().into(), cursor),
-        end: source.in_cell(range.end().into(), cursor),
-        items: found.collect(),
-    })
+/// Returns the completions at the byte `cursor` of the cell; `None` if the server does not answer.
+pub(super) fn at(server: &mut Server, source: &Source, cursor: usize) -> Option<Completions> {
+    let mut items = items(server, &source.text, source.offset(cursor))?;
+    // Most relevant first.
+    items.sort_by(|a, b| a.sort_text.cmp(&b.sort_text));
+    let found = items.first().and_then(|first| {
+        let range = first.text_edit.as_ref()?.range;
+        let (start, end) = (
+            range.start.in_text(&source.text),
+            range.end.in_text(&source.text),
+        );
+        let before = source.text.get(start..end)?;
+        // A method hides those of the same name that are found later.
+        let mut names = HashSet::new();
+        let items = items
+            .iter()
+            .filter(|item| item.name().starts_with(before))
+            .filter_map(|item| completion(item, range))
+            .filter(|it| !OWN.contains(&&*it.text) && names.insert(it.text.clone()));
+        Some(Completions {
+            start: source.in_cell(start, cursor),
+            end: source.in_cell(end, cursor),
+            items: items.collect(),
+        })
+    });
+    Some(found.unwrap_or_else(|| Completions::none(cursor)))
 }
 
-/// Prepares the first completions of a user, with one of the cells [`FIRST`].
-pub(super) fn prepare(database: &mut Database, cell: &str) {
+/// Prepares the first completions of a user, with one of the cells [`FIRST`], until the next question. Returns `None` if
+/// the server has ended.
+pub(super) fn prepare(server: &mut Server, cell: &str) -> Option<()> {
     let text = format!("use taper::prelude::*;\nfn taper_cell() {{ {cell}");
-    let _ = items(database, &text, text.len());
+    server.begin(QUESTION, &text, text.len()).map(drop)
 }
 
-fn items(database: &mut Database, text: &str, offset: usize) -> Option<Vec<CompletionItem>> {
-    let position = database.set(text, offset);
-    let db = &database.db;
-    ra_ap_hir::attach_db(db, || {
-        ra_ap_ide_completion::completions(db, &config(), position, None)
-    })
+fn items(server: &mut Server, text: &str, offset: usize) -> Option<Vec<Item>> {
+    let mut answer = server.ask(QUESTION, text, offset)?;
+    if answer.is_object() {
+        answer = answer["items"].take();
+    }
+    Some(Vec::deserialize(answer).unwrap_or_default())
 }
 
-fn config() -> CompletionConfig<'static> {
-    CompletionConfig {
-        enable_postfix_completions: false,
-        enable_imports_on_the_fly: false,
-        enable_self_on_the_fly: true,
-        enable_auto_iter: false,
-        enable_auto_await: false,
-        enable_private_editable: false,
-        enable_term_search: false,
-        term_search_fuel: 0,
-        full_function_signatures: true,
-        // They say whether a function has parameters.
-        callable: Some(CallableSnippets::AddParentheses),
-        snippet_cap: SnippetCap::new(true),
-        add_colons_to_module: true,
-        add_semicolon_to_unit: false,
-        insert_use: InsertUseConfig {
-            granularity: ImportGranularity::Item,
-            enforce_granularity: false,
-            prefix_kind: ra_ap_hir::PrefixKind::ByCrate,
-            group: false,
-            skip_glob_imports: false,
-        },
-        prefer_no_std: false,
-        prefer_prelude: false,
-        prefer_absolute: false,
-        snippets: Vec::new(),
-        limit: None,
-        fields_to_resolve: CompletionFieldsToResolve::empty(),
-        exclude_flyimport: Vec::new(),
-        exclude_traits: &[],
-        ra_fixture: RaFixtureConfig::default(),
+/// An item of the Language Server Protocol.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Item {
+    label: String,
+    kind: u8,
+    detail: String,
+    documentation: Documentation,
+    sort_text: String,
+    text_edit: Option<Edit>,
+    additional_text_edits: Vec<Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct Documentation {
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Edit {
+    range: Range,
+    new_text: String,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+struct Range {
+    start: Position,
+    end: Position,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+struct Position {
+    line: usize,
+    character: usize,
+}
+
+impl Position {
+    /// Returns the byte of the text at this position.
+    fn in_text(self, text: &str) -> usize {
+        let lines = text.split_inclusive('\n').take(self.line);
+        lines.map(str::len).sum::<usize>() + self.character
     }
 }
 
-/// Returns a completion, unless it changes the source in several places.
-fn completion(item: &CompletionItem) -> Option<Completion> {
-    let mut changes = item.text_edit.iter();
-    let has_parameters = item.label.primary.ends_with("(…)");
-    let text = match (changes.next(), changes.next()) {
-        (Some(change), None) if change.delete == item.source_range => {
-            let text = without_places(&change.insert);
-            match text.find('(') {
-                Some(open) if has_parameters => text[..=open].to_owned(),
-                _ => text,
-            }
+impl Item {
+    /// Returns the name, which a user types.
+    fn name(&self) -> &str {
+        self.label.split('(').next().unwrap_or_default()
+    }
+}
+
+// Kinds of items in the protocol.
+const METHOD: u8 = 2;
+const FUNCTION: u8 = 3;
+const FIELD: u8 = 5;
+const INTERFACE: u8 = 8;
+const MODULE: u8 = 9;
+const ENUM: u8 = 13;
+const KEYWORD: u8 = 14;
+const STRUCT: u8 = 22;
+const TYPE_PARAMETER: u8 = 25;
+
+/// Returns a completion, unless it changes the source in several places or elsewhere than in this range.
+fn completion(item: &Item, range: Range) -> Option<Completion> {
+    let name = item.name();
+    let edit = item.text_edit.as_ref().filter(|it| it.range == range)?;
+    let has_parameters = item.label.ends_with("(…)");
+    let text = if item.additional_text_edits.is_empty() {
+        let text = without_places(&edit.new_text);
+        match text.find('(') {
+            Some(open) if has_parameters => text[..=open].to_owned(),
+            _ => text,
         }
+    } else if item.kind == FIELD {
         // A field that can be called: `(x.field)()`.
-        _ if item.kind == CompletionItemKind::SymbolKind(SymbolKind::Field) => {
-            item.lookup().to_owned()
-        }
-        _ => return None,
+        name.to_owned()
+    } else {
+        return None;
     };
-    let documentation = item.documentation.as_ref().map(|it| it.as_str().to_owned());
-    let name = item.lookup();
-    let signature = item.detail.as_deref().filter(|_| is_function(item.kind));
-    let signature = signature.and_then(|it| it.split_once(&format!("fn {name}")));
-    let label = match signature {
+    let is_function = matches!(item.kind, METHOD | FUNCTION);
+    let signature = Some(&item.detail).filter(|_| is_function);
+    let label = match signature.and_then(|it| it.split_once(&format!("fn {name}"))) {
         Some((_, rest)) => format!("{name}{}", rest.split(" where ").next().unwrap_or(rest)),
-        None => item.label.primary.to_string(),
+        None => item.label.clone(),
     };
     Some(Completion {
         text,
         kind: kind(item.kind).to_owned(),
         label,
-        documentation: documentation.unwrap_or_default(),
+        documentation: item.documentation.value.clone(),
     })
 }
 
-fn is_function(kind: CompletionItemKind) -> bool {
-    use SymbolKind::{Function, Method};
-    matches!(kind, CompletionItemKind::SymbolKind(Function | Method))
-}
-
 /// Returns a kind that JupyterLab knows.
-fn kind(kind: CompletionItemKind) -> &'static str {
-    use SymbolKind as S;
-    let CompletionItemKind::SymbolKind(kind) = kind else {
-        return match kind {
-            CompletionItemKind::Keyword => "keyword",
-            _ => "instance",
-        };
-    };
+fn kind(kind: u8) -> &'static str {
     match kind {
-        S::Function | S::Method | S::Macro | S::ProcMacro => "function",
-        S::Derive | S::DeriveHelper | S::Attribute | S::BuiltinAttr => "function",
-        S::Struct | S::Enum | S::Union | S::Trait | S::TypeAlias | S::TypeParam | S::SelfType => {
-            "class"
-        }
-        S::Module | S::CrateRoot | S::ToolModule => "module",
+        METHOD | FUNCTION => "function",
+        INTERFACE | ENUM | STRUCT | TYPE_PARAMETER => "class",
+        MODULE => "module",
+        KEYWORD => "keyword",
         _ => "instance",
     }
 }

@@ -1,29 +1,32 @@
-//! The packages whose sources are loaded: Rust's library, and what a cell can see.
+//! The packages that rust-analyzer reads: Rust's library, and what a cell can see.
 
+use super::skeleton;
 use cargo_metadata::{DependencyKind, Metadata, Node, Package as Listed, PackageId, TargetKind};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use taper_host::{library_source, toolchain};
 
 /// The dependencies of `taper` whose types a variable of a cell can have. Of packages that a student
 /// adds with `:dep`, all dependencies are loaded.
 pub(crate) const SEEN_BELOW_TAPER: [&str; 4] = ["candle-core", "candle-nn", "half", "taper-macros"];
 
+/// The crate of the cells.
+pub(super) const CELLS: &str = "cells";
+
+/// The file with a cell, which exists only in what rust-analyzer knows.
+pub(super) const CELL: &str = "/__taper_cells__/cell.rs";
+
 /// Rust's library, each crate with those before it.
 const LIBRARY: [&str; 3] = ["core", "alloc", "std"];
 
-/// All packages that a cell can see, and the options for which they are compiled.
+/// All packages that a cell can see.
 #[derive(Debug, Default)]
 pub(super) struct Packages {
     /// Each with the crates on which it depends before it.
     pub(super) crates: Vec<Crate>,
     /// What the cells' crate can name, with the place in `crates`.
     pub(super) named: Vec<(String, usize)>,
-    /// Lines such as `unix` and `target_os="linux"`.
-    pub(super) options: Vec<String>,
-    /// The release of Rust, such as `1.95.0`: what is unstable in it is not proposed.
-    pub(super) release: String,
 }
 
 #[derive(Debug)]
@@ -42,11 +45,7 @@ pub(super) struct Crate {
 impl Packages {
     /// Returns what the root of this metadata can see. Without the source of Rust's library, that is missing.
     pub(super) fn of(metadata: &Metadata) -> Option<Packages> {
-        let mut packages = Packages {
-            options: options().unwrap_or_default(),
-            release: toolchain::release().unwrap_or_default().to_owned(),
-            ..Packages::default()
-        };
+        let mut packages = Packages::default();
         if let Ok(folder) = library_source::find() {
             packages.add_library(&folder);
         }
@@ -74,6 +73,61 @@ impl Packages {
                 is_of_rust: true,
             });
         }
+    }
+
+    /// Brings the skeletons of the packages below the folder up to date.
+    pub(super) fn update(&self, folder: &Path) {
+        for it in &self.crates {
+            let source = it.root.parent().unwrap_or(&it.root);
+            skeleton::update(source, &below(folder, source));
+        }
+    }
+
+    /// Returns the packages as rust-analyzer's `rust-project.json`, with their skeletons below the folder.
+    pub(super) fn project(&self, folder: &Path) -> Value {
+        let list = |is_of_rust: bool| {
+            let crates = self.crates.iter();
+            let of_this_list = crates.filter(move |it| it.is_of_rust == is_of_rust);
+            of_this_list.map(move |it| {
+                let features = it.features.iter().map(|it| format!("feature=\"{it}\""));
+                json!({
+                    "display_name": it.name,
+                    "root_module": below(folder, &it.root),
+                    "edition": it.edition,
+                    "deps": self.dependencies(&it.dependencies, is_of_rust),
+                    "cfg": features.collect::<Vec<_>>(),
+                    "is_proc_macro": it.is_proc_macro,
+                    // What is not a member is not looked at for changes.
+                    "is_workspace_member": false,
+                })
+            })
+        };
+        let cells = json!({
+            "display_name": CELLS,
+            "root_module": CELL,
+            "edition": "2024",
+            "deps": self.dependencies(&self.named, false),
+            "is_workspace_member": true,
+        });
+        // All files in this folder are read.
+        let library = self.crates.first().filter(|it| it.is_of_rust);
+        let library = library.and_then(|core| core.root.ancestors().nth(3));
+        json!({
+            "sysroot": toolchain::sysroot().ok(),
+            "sysroot_src": library.map_or(folder.join("none"), |it| below(folder, it)),
+            "sysroot_project": { "crates": list(true).collect::<Vec<_>>() },
+            "crates": list(false).chain([cells]).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Returns dependencies with their places among the crates of Rust, which are first, or among the others.
+    fn dependencies(&self, of: &[(String, usize)], is_of_rust: bool) -> Value {
+        let rusts = self.crates.iter().filter(|it| it.is_of_rust).count();
+        let first = if is_of_rust { 0 } else { rusts };
+        let of_this_list = of.iter().filter_map(|(name, place)| {
+            Some(json!({ "name": name, "crate": place.checked_sub(first)? }))
+        });
+        of_this_list.collect()
     }
 
     /// Adds the dependencies of a package and returns their names and places. `places` are those of packages that
@@ -142,16 +196,13 @@ impl Packages {
     }
 }
 
+/// Returns where a file or folder is in the folder of skeletons.
+fn below(folder: &Path, path: &Path) -> PathBuf {
+    folder.join(path.strip_prefix("/").unwrap_or(path))
+}
+
 /// What cargo says about packages and their dependencies.
 struct Graph<'a> {
     packages: HashMap<&'a PackageId, &'a Listed>,
     nodes: HashMap<&'a PackageId, &'a Node>,
-}
-
-/// Asks rustc for which options packages are compiled.
-fn options() -> Option<Vec<String>> {
-    let rustc = &toolchain::get().ok()?.rustc;
-    let output = Command::new(rustc).args(["--print", "cfg"]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.lines().map(ToOwned::to_owned).collect())
 }

@@ -3,7 +3,7 @@ use taper_engine::{Surroundings, Variable};
 
 /// Analyses cells without any package, after the items and variables of earlier cells.
 struct Cells {
-    database: Database,
+    server: Server,
     items: &'static str,
     variables: &'static [(&'static str, &'static str)],
 }
@@ -11,7 +11,7 @@ struct Cells {
 impl Cells {
     fn after(items: &'static str, variables: &'static [(&'static str, &'static str)]) -> Cells {
         Cells {
-            database: Database::load(&Packages::default()),
+            server: start(&|| Some(Packages::default())).expect("rust-analyzer is installed"),
             items,
             variables,
         }
@@ -36,18 +36,17 @@ impl Cells {
     fn complete(&mut self, cell: &str) -> (String, Vec<String>) {
         let (cell, cursor) = without_cursor(cell);
         let source = self.source(&cell);
-        let found = completion::at(&mut self.database, &source, cursor);
-        let found = found.unwrap_or_else(|| Completions::none(cursor));
+        let found = completion::at(&mut self.server, &source, cursor).expect("it answers");
         let items = found.items.into_iter();
         let texts =
             items.map(|item| format!("{} | {} | {}", item.text, item.label, item.documentation));
         (cell[found.start..found.end].to_owned(), texts.collect())
     }
 
-    fn hover(&mut self, cell: &str) -> Option<Hover> {
+    fn hover(&mut self, cell: &str) -> Option<String> {
         let (cell, cursor) = without_cursor(cell);
         let source = self.source(&cell);
-        hover::at(&mut self.database, &source, cursor)
+        hover::at(&mut self.server, &source, cursor).expect("it answers")
     }
 }
 
@@ -130,69 +129,92 @@ fn a_cell_that_is_not_valid_is_completed() {
 #[test]
 fn what_a_name_means_is_said() {
     let mut cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
-    let signature = |it: Option<Hover>| it.map(|it| it.signature).unwrap_or_default();
-    let fill = cells
-        .hover("let é = kettle.fi|ll(1.0);")
-        .expect("it is known");
-    assert_eq!(fill.signature, "fn fill(&self, litres: f64) -> Kettle");
-    assert_eq!(fill.documentation, "Adds *water*.");
-    assert_eq!(signature(cells.hover("kettle|")), "let kettle: Kettle");
-    let fields = "struct Kettle {\n    litres: f64,\n    own: fn(),\n}";
-    assert_eq!(signature(cells.hover("let k: Kettle| = kettle;")), fields);
-    assert_eq!(
-        signature(cells.hover("let new = kettle.litres; new|")),
-        "let new: f64"
-    );
-    assert_eq!(signature(cells.hover("\"te|a\"")), "&'static str");
-    assert_eq!(cells.hover("no_such_name|"), None);
+    let fill = "```rust\nfn fill(&self, litres: f64) -> Kettle\n```\n\nAdds *water*.";
+    let mut hover = |cell: &str| cells.hover(cell).unwrap_or_default();
+    assert_eq!(hover("let é = kettle.fi|ll(1.0);"), fill);
+    let fields = "struct Kettle {\n    litres: f64,\n    own: fn(),\n}\n```\n\nBoils.";
+    for (cell, expected) in [
+        ("kettle|", "let kettle: Kettle\n"),
+        ("let k: Kettle| = kettle;", fields),
+        ("let new = kettle.litres; new|", "let new: f64\n"),
+        ("\"te|a\"", "&'static str\n"),
+    ] {
+        let said = hover(cell);
+        assert!(
+            said.starts_with(&format!("```rust\n{expected}")),
+            "{cell}: {said}"
+        );
+    }
+    assert_eq!(hover("no_such_name|"), "");
 }
 
 #[test]
 fn the_library_of_rust_is_known() {
-    let mut packages = Packages::default();
-    packages.add_library(&taper_host::library_source::find().expect("its source"));
-    packages.named = (0..packages.crates.len())
-        .map(|place| (packages.crates[place].name.clone(), place))
-        .collect();
+    let packages = || {
+        let mut packages = Packages::default();
+        packages.add_library(&taper_host::library_source::find().expect("its source"));
+        Some(packages)
+    };
     let mut cells = Cells::after(
-        "use std::collections::BTreeMap;",
+        "use std::collections::BTreeMap;\nuse std::path::Path;",
         &[("words", "Vec<String>")],
     );
-    cells.database = Database::load(&packages);
+    cells.server = start(&packages).expect("rust-analyzer is installed");
     let (_, found) = cells.complete("words.is_em|");
     assert_eq!(found.len(), 1);
     assert!(found[0].starts_with("is_empty() | is_empty(&self) -> bool | Returns "));
-    let (_, found) = cells.complete("for word in words { word.to_upper|");
-    assert!(found[0].starts_with("to_uppercase() | to_uppercase(&self) -> String"));
-    let insert = cells
-        .hover("BTreeMap::<u8, u8>::new().ins|ert(1, 2);")
-        .expect("it is known");
-    assert_eq!(
-        insert.path.as_deref(),
-        Some("alloc::collections::btree::map::BTreeMap")
-    );
+    for (cell, expected) in [
+        (
+            "for word in words { word.to_upper|",
+            "to_uppercase() | to_uppercase(&self) -> String",
+        ),
+        (
+            "let x = 3_u8.rotate_l|",
+            "rotate_left( | rotate_left(self, n: u32) -> Self",
+        ),
+        ("\"a\".chars().re|", "rev() | rev(self) -> Rev"),
+    ] {
+        let (_, found) = cells.complete(cell);
+        assert!(
+            found.iter().any(|it| it.starts_with(expected)),
+            "{cell}: {found:?}"
+        );
+    }
+    let said = cells.hover("BTreeMap::<u8, u8>::new().ins|ert(1, 2);");
+    let said = said.expect("it is known");
     assert!(
-        insert
-            .signature
-            .starts_with("pub fn insert(&mut self, key: K, value: V)")
+        said.starts_with("```rust\nalloc::collections::btree::map::BTreeMap\n```\n\n```rust\n")
     );
+    assert!(said.contains("pub fn insert(&mut self, key: K, value: V)"));
+    assert!(said.contains("Inserts a key-value pair into the map."));
+    let path = cells.hover("let x: &Pa|th = y;").expect("it is known");
+    assert!(path.contains("pub struct Path { /* … */ }"), "{path}");
     let keyword = cells.hover("le|t x = 1;").expect("it is known");
-    let documentation = keyword.documentation;
-    assert!(documentation.starts_with("Bind a value to a variable.\n\nThe primary use"));
-    assert!(!documentation.contains("Loop indefinitely"));
+    assert!(keyword.contains("\n\nBind a value to a variable.\n\nThe primary use"));
+    assert!(!keyword.contains("Loop indefinitely"));
 }
 
 #[test]
-fn requests_are_answered_after_a_panic_and_without_packages() {
+fn a_killed_process_is_started_again_and_without_packages_there_is_none() {
     let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
     let analysis = Analysis::with(|| Some(Packages::default()), FORGETS_AFTER);
-    let panics = |_: &mut Database| -> Option<()> { panic!("in rust-analyzer") };
-    assert_eq!(analysis.ask(PATIENCE, panics), None);
-    let found = analysis.complete(cells.source("kettle.lit"), 10);
-    let found = found.expect("it is loaded");
+    let kill = |server: &mut Server| -> Option<()> {
+        server.kill();
+        server.ask("textDocument/hover", "", 0).map(drop)
+    };
+    assert_eq!(analysis.ask(PATIENCE, kill), None);
+    let complete = || analysis.complete(cells.source("kettle.lit"), 10);
+    let found = std::iter::repeat_with(complete).find_map(|found| found);
+    let found = found.expect("it is started again");
     assert_eq!((found.start, found.end, found.items.len()), (7, 10, 1));
     let nothing = Analysis::with(|| None, FORGETS_AFTER);
     assert_eq!(nothing.complete(cells.source("kettle."), 7), None);
+}
+
+#[test]
+fn the_process_ends_when_its_input_is_closed() {
+    let mut server = start(&|| Some(Packages::default())).expect("rust-analyzer is installed");
+    assert!(server.ends_without_input());
 }
 
 #[test]
@@ -229,6 +251,7 @@ fn an_idle_kernel_forgets_and_the_next_cell_loads_again() {
         analysis.note_cell();
     }
     let cells = Cells::after(KETTLE, &[("kettle", "Kettle")]);
-    let found = analysis.complete(cells.source("kettle.lit"), 10);
-    assert_eq!(found.expect("it is loaded").items.len(), 1);
+    let complete = || analysis.complete(cells.source("kettle.lit"), 10);
+    let found = std::iter::repeat_with(complete).find_map(|found| found);
+    assert_eq!(found.expect("it is started").items.len(), 1);
 }

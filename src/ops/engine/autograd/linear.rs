@@ -1,57 +1,10 @@
-//! Second derivatives of linear and bilinear operations, whose gradients are linear themselves.
+//! Second derivatives of bilinear operations, whose gradients are bilinear themselves.
 
-use super::{Backward, Downstream, Upstream, record};
-use crate::ops::engine::simd::Element;
+use super::{Backward, Downstream, Upstream};
 use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::sync::Arc;
-
-/// Returns the gradients of a linear operation of its first input, as [`Backward::recorded`] returns them. `operation`
-/// computes the operation itself: it is the backward pass of its own backward pass.
-pub(in crate::ops) fn linear(
-    back: &dyn Backward,
-    upstream: &Upstream<'_>,
-    operation: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
-) -> Result<Downstream> {
-    let [of_x, ..] = upstream.constants(back)?;
-    let Some(of_x) = of_x else {
-        return Ok([None, None, None]);
-    };
-    let operation = Box::new(operation);
-    let of_x = tape::record(of_x.values().clone(), &[upstream.gradient], || Adjoint {
-        operation,
-    });
-    Ok([Some(of_x), None, None])
-}
-
-/// Returns a tensor of these values, which a linear operation has computed from `x`. `adjoint` computes its backward pass.
-pub(in crate::ops) fn recorded_linear<T: Element>(
-    x: &Raw,
-    values: Vec<T>,
-    shape: &[usize],
-    adjoint: impl Fn(&Raw) -> Result<Raw> + Send + Sync + 'static,
-) -> Result<Raw> {
-    let operation = Box::new(adjoint);
-    record(&[x], values, shape, || Adjoint { operation })
-}
-
-/// The backward pass of a linear operation: its adjoint, whose own backward pass is the linear operation.
-struct Adjoint {
-    operation: Box<Operation>,
-}
-
-type Operation = dyn Fn(&Raw) -> Result<Raw> + Send + Sync;
-
-impl Backward for Adjoint {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        (self.operation)(upstream.gradient).map(|of_x| [Some(of_x), None, None])
-    }
-}
 
 /// A bilinear operation `y(x, w)`. The sum of the elements of `g · y(x, w)` is linear in `x`, in `w` and in `g`. Its
 /// derivative with respect to one of them is a bilinear operation of the other two: `y` for `g`, and the gradients of

@@ -1,6 +1,6 @@
 //! Completes names and shows documentation, as the session presents them.
 
-use crate::analysis::{Analysis, Hover, Source};
+use crate::analysis::{Analysis, Source};
 use crate::image::libraries;
 use crate::session::{completions, documentation};
 use std::path::Path;
@@ -9,6 +9,7 @@ use taper_engine::Scope;
 use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::MimeBundle;
 use taper_host::mutex::lock;
+use taper_host::toolchain;
 use taper_rust_cell::commands::{blank_out, is_colon_command};
 
 /// Completes and documents with what the cells so far have defined.
@@ -59,14 +60,18 @@ impl Editor for OwnEditor {
                 found.items.iter_mut().for_each(describe);
                 found
             }
-            // Nothing is loaded yet.
+            // It is not ready yet, or not installed.
             None => known(&lock(&self.scope), code, cursor),
         }
     }
 
     fn inspect(&self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let hover = self.analysis.hover(self.source(code), cursor)?;
-        Some(documentation_of(hover))
+        let markdown = match toolchain::analyzer() {
+            Ok(_) => self.analysis.hover(self.source(code), cursor)?,
+            // Only here a user waits for an answer.
+            Err(missing) => missing.to_string(),
+        };
+        Some(documentation_of(&markdown))
     }
 
     fn is_ready(&self) -> bool {
@@ -74,8 +79,8 @@ impl Editor for OwnEditor {
     }
 }
 
-/// Returns the variables that the name at the byte `cursor` may become, for the time in which the sources are not read yet.
-/// Which methods a value has is not known then.
+/// Returns the variables that the name at the byte `cursor` may become, while rust-analyzer cannot answer. Which methods a
+/// value has is not known then.
 fn known(scope: &Scope, code: &str, cursor: usize) -> Completions {
     let before = &code[..cursor];
     let is_part = |c: char| c == '_' || c.is_alphanumeric();
@@ -110,20 +115,10 @@ fn describe(item: &mut Completion) {
     }
 }
 
-fn documentation_of(hover: Hover) -> MimeBundle {
-    let Hover {
-        path,
-        signature,
-        documentation,
-    } = hover;
-    let parts = path.iter().chain([&signature]);
-    let code: Vec<String> = parts
-        .map(|part| format!("```rust\n{part}\n```\n\n"))
-        .collect();
-    let markdown = code.concat() + &documentation;
+fn documentation_of(markdown: &str) -> MimeBundle {
     let bundle = [
-        ("text/plain", documentation::text_of(&markdown)),
-        ("text/html", documentation::page_of(&markdown)),
+        ("text/plain", documentation::text_of(markdown)),
+        ("text/html", documentation::page_of(markdown)),
     ];
     let bundle = bundle.into_iter();
     bundle.map(|(k, v)| (k.to_owned(), v.into())).collect()
