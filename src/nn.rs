@@ -59,6 +59,7 @@ mod describe;
 mod evaluating;
 pub(crate) mod files;
 mod fused;
+mod fusible;
 mod init;
 #[cfg(test)]
 mod initial_values;
@@ -75,7 +76,6 @@ mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
-mod part;
 mod placement;
 mod prefix;
 mod quantize;

@@ -54,6 +54,7 @@ LARGER = {
     "compare_devices": (1700, "the user's closures"), "Progress<TensorDataset> as Debug::fmt": (4200, "prints the user's iterator"),
     "Tensor::to_vec2": (1900, "generic over the type of the elements"), "Tensor::to_vec3": (3600, "generic over the type of the elements"),
     "DataLoader<Batch>::new": (1600, DATA), "k_folds": (2900, DATA), "random_split": (2000, DATA),
+    "Sequential as FromIterator<L>::from_iter": (1100, "the iterator over the user's layers"),
     "ImageFolder::from_files": (1200, "the user's lists"),
     "AveragedWeights::update": (1500, "walks through the model twice"), "AveragedWeights::copy_to": (1500, "walks through the model twice"),
     "Module::manual_step": (1200, MODEL),

@@ -4,8 +4,8 @@ mod attributes;
 mod batch_data;
 
 use attributes::{Setting, Treatment};
-use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_input, parse_quote};
@@ -57,7 +57,7 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     }
     let model = &input.ident;
     let name = match attributes::name(&input.attrs)? {
-        Some(name) => quote!(#name),
+        Some(name) => of_method(name.to_token_stream()),
         None => {
             let name = model.unraw().to_string();
             quote!(#name)
@@ -103,10 +103,28 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
+/// Returns an expression whose `self` is that of the generated method, also if a macro has passed the expression on.
+fn of_method(expression: TokenStream) -> TokenStream {
+    let tokens = expression.into_iter().map(|token| match token {
+        TokenTree::Ident(mut name) if name == "self" => {
+            name.set_span(name.span().resolved_at(Span::call_site()));
+            TokenTree::Ident(name)
+        }
+        TokenTree::Group(group) => {
+            let mut new = Group::new(group.delimiter(), of_method(group.stream()));
+            new.set_span(group.span());
+            TokenTree::Group(new)
+        }
+        other => other,
+    });
+    tokens.collect()
+}
+
 /// Returns code that visits the settings as if they were fields.
 fn visit_settings(settings: &[Setting]) -> TokenStream {
     let visits = settings.iter().map(|Setting { name, value }| {
         let span = value.span().resolved_at(Span::call_site());
+        let value = of_method(value.to_token_stream());
         quote_spanned! {span=> ::taper::nn::visit_field(visitor, #name, &(#value)); }
     });
     quote! {

@@ -6,7 +6,7 @@
 //! each layer runs alone. The environment variable `TAPER_FUSE=0` switches it off.
 
 use crate::nn::Layer;
-use crate::nn::part::Kind;
+use crate::nn::fusible::Kind;
 use crate::nn::summary;
 use crate::ops::{self, Fixed};
 use crate::tensor::{Tensor, is_grad_enabled};
@@ -21,7 +21,7 @@ pub(super) fn forward(layers: &[Box<dyn Layer>], x: &Tensor) -> Option<(Tensor, 
     if is_grad_enabled() || layers.len() < 2 || !*IS_ON || summary::needs_each_layer() {
         return None;
     }
-    let part = |i: usize| layers.get(i).and_then(|layer| layer.part().0);
+    let part = |i: usize| layers.get(i).and_then(|layer| layer.fusible().0);
     let Some(Kind::Convolution {
         weight,
         bias,

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::nn::Parameters;
+use crate::nn::fusible::Fusible;
 use crate::nn::parameters::print_as_described;
-use crate::nn::part::Part;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::tensor::Tensor;
 
@@ -73,8 +73,8 @@ pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + S
 
     /// Returns what the layer is to a chain that computes several layers in one pass: nothing, for most.
     #[doc(hidden)]
-    fn part(&self) -> Part {
-        Part::default()
+    fn fusible(&self) -> Fusible {
+        Fusible::default()
     }
 }
 
@@ -83,8 +83,8 @@ impl Layer for Box<dyn Layer> {
         (**self).forward(input)
     }
 
-    fn part(&self) -> Part {
-        (**self).part()
+    fn fusible(&self) -> Fusible {
+        (**self).fusible()
     }
 }
 

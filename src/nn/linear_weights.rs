@@ -6,34 +6,34 @@ use crate::nn::{Parameter, Parameters};
 /// Returns the weights of all linear layers that have values, with their names, each once.
 pub(super) fn linear_weights(model: &dyn Parameters) -> Vec<(String, Parameter)> {
     let mut weights = Weights::default();
-    weights.path.push(Part::default());
+    weights.path.push(Field::default());
     model.visit(&mut weights);
     weights.found
 }
 
 /// A field on the way to a parameter.
 #[derive(Default)]
-struct Part {
-    field: String,
+struct Field {
+    name: String,
     is_linear: bool,
 }
 
 #[derive(Default)]
 struct Weights {
-    path: Vec<Part>,
+    path: Vec<Field>,
     found: Vec<(String, Parameter)>,
 }
 
 impl Visitor for Weights {
     fn model(&mut self, name: &str) {
-        if let Some(part) = self.path.last_mut() {
-            part.is_linear |= name == "Linear";
+        if let Some(field) = self.path.last_mut() {
+            field.is_linear |= name == "Linear";
         }
     }
 
     fn enter(&mut self, name: &str) {
-        self.path.push(Part {
-            field: name.to_owned(),
+        self.path.push(Field {
+            name: name.to_owned(),
             is_linear: false,
         });
     }
@@ -47,8 +47,8 @@ impl Visitor for Weights {
             return;
         };
         let is_known = || self.found.iter().any(|(_, known)| known.is_same(parameter));
-        if layer.is_linear && field.field == "weight" && parameter.is_initialized() && !is_known() {
-            let fields: Vec<&str> = self.path[1..].iter().map(|part| &*part.field).collect();
+        if layer.is_linear && field.name == "weight" && parameter.is_initialized() && !is_known() {
+            let fields: Vec<&str> = self.path[1..].iter().map(|field| &*field.name).collect();
             self.found.push((fields.join("."), parameter.clone()));
         }
     }

@@ -1,17 +1,16 @@
 //! A tensor that training changes.
 
-mod about;
 mod frozen;
 mod low_rank;
-mod place;
+mod properties;
 mod quantized;
-mod substitute;
+mod transfer;
 
 use crate::error::{Error, OrRaise, Result, explain};
 use crate::nn::spec::Spec;
 use crate::ops::Quantized;
 use crate::ops::tape::Version;
-use crate::tensor::{Raw, Tensor, is_grad_enabled, moved, with_device};
+use crate::tensor::{Raw, Tensor, is_grad_enabled, moved, substitute, with_device};
 use candle_core::{Device, Var};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -191,7 +190,7 @@ impl Parameter {
     /// Returns the values without the [change](LowRank) that is trained in their place.
     #[track_caller]
     fn base(&self) -> Tensor {
-        if let Some(values) = self.substitute() {
+        if let Some(values) = substitute(self.address()) {
             return values;
         }
         if self.quantized().is_some() {

@@ -12,6 +12,7 @@
 //! | connection to the ranks | synchronised batch normalisation | batch normalisation |
 //! | keys and values of earlier steps | [`KvCache`](crate::nn::KvCache) | attention, positions |
 //! | metrics of the step | the trainer | [`Module::plot`](crate::train::Module::plot) |
+//! | weights in place of a layer's own | [`WeightNorm`](crate::nn::WeightNorm) | parameters |
 //!
 //! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
 
@@ -62,6 +63,8 @@ struct Context {
     across: Option<Across>,
     cache: Option<SharedCache>,
     metrics: Option<Vec<Metric>>,
+    /// The address of a parameter, and the values in place of its own.
+    substitutes: Vec<(usize, Tensor)>,
 }
 
 thread_local! {
@@ -74,6 +77,7 @@ thread_local! {
             across: None,
             cache: None,
             metrics: None,
+            substitutes: Vec::new(),
         })
     };
 }
@@ -87,6 +91,7 @@ pub(crate) enum Field {
     Across(Option<Across>),
     Cache(Option<SharedCache>),
     Metrics(Option<Vec<Metric>>),
+    Substitutes(Vec<(usize, Tensor)>),
 }
 
 impl Field {
@@ -100,6 +105,7 @@ impl Field {
             Field::Across(value) => swap(value, &mut context.across),
             Field::Cache(value) => swap(value, &mut context.cache),
             Field::Metrics(value) => swap(value, &mut context.metrics),
+            Field::Substitutes(value) => swap(value, &mut context.substitutes),
         });
     }
 }
@@ -179,6 +185,23 @@ pub(crate) fn collect_metrics<T>(step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
     let result = step();
     let metrics = CONTEXT.with_borrow_mut(|context| context.metrics.take());
     (result, metrics.unwrap_or_default())
+}
+
+/// Runs `work`, in which the parameter at this address has these values.
+pub(crate) fn with_substitute<T>(address: usize, values: &Tensor, work: impl FnOnce() -> T) -> T {
+    let mut all = CONTEXT.with_borrow(|context| context.substitutes.clone());
+    all.push((address, values.clone()));
+    let _scope = Scope::new(Field::Substitutes(all));
+    work()
+}
+
+/// Returns the values in place of those of the parameter at this address, if there are some.
+pub(crate) fn substitute(address: usize) -> Option<Tensor> {
+    CONTEXT.with_borrow(|context| {
+        let mut latest = context.substitutes.iter().rev();
+        let own = latest.find(|(parameter, _)| *parameter == address);
+        own.map(|(_, values)| values.clone())
+    })
 }
 
 /// What a thread takes along: recording, default device, part of the batch and connection to the ranks. Its random

@@ -5,11 +5,8 @@ use taper::prelude::*;
 layer! {
     /// A convolution that sees only the steps before, with the weight normalised.
     struct Causal(inputs: usize, outputs: usize, dilation: usize) {
-        conv: WeightNorm = WeightNorm::new(
-            Conv1d::new(inputs, outputs, 3)
-                .padding(2 * dilation)
-                .dilation(dilation),
-        ),
+        let conv = Conv1d::new(inputs, outputs, 3).padding(2 * dilation);
+        conv = WeightNorm::new(conv.dilation(dilation)),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         self.conv.forward(x).i((.., .., ..x.dim(2))).contiguous()
@@ -27,13 +24,13 @@ fn temporal_block(inputs: usize, outputs: usize, dilation: usize) -> Sequential 
 }
 
 pub(super) fn tcn() -> Sequential {
-    let mut net = seq![temporal_block(16, 32, 1)];
-    for level in 1..6 {
-        net.push(temporal_block(32, 32, 1 << level));
-    }
-    net.push(Lambda::new(|x| x.i((.., .., -1))));
-    net.push(Linear::new(32, 10));
-    net
+    let level = |i: usize| temporal_block(if i == 0 { 16 } else { 32 }, 32, 1 << i);
+    let blocks: Sequential = (0..6).map(level).collect();
+    seq![
+        blocks,
+        Lambda::new(|x| x.i((.., .., -1))),
+        Linear::new(32, 10)
+    ]
 }
 
 fn block(inputs: usize, outputs: usize) -> Sequential {
@@ -47,8 +44,8 @@ layer! {
         larger: [ConvTranspose2d; 3] =
             [64, 32, 16].map(|n| ConvTranspose2d::new(2 * n, n, 2).stride(2)),
         up: [Sequential; 3] = [64, 32, 16].map(|n| block(2 * n, n)),
-        head: Conv2d = Conv2d::new(16, 1, 1),
-        pool: MaxPool2d = MaxPool2d::new(2),
+        head = Conv2d::new(16, 1, 1),
+        pool = MaxPool2d::new(2),
     }
     /// Returns the loss for an empty mask.
     fn forward(&self, x: &Tensor) -> Tensor {

@@ -21,24 +21,13 @@ fn layer(inputs: usize, outputs: usize) -> Sequential {
     seq![GroupNorm::new(8, inputs), SiLU, conv(inputs, outputs)]
 }
 
-#[derive(Parameters)]
-struct ResBlock {
-    first: Sequential,
-    time: Sequential,
-    second: Sequential,
-    shortcut: Option<Conv2d>,
-}
-
-impl ResBlock {
-    fn new(inputs: usize, outputs: usize) -> Self {
-        ResBlock {
-            first: layer(inputs, outputs),
-            time: seq![SiLU, Linear::new(128, outputs)],
-            second: layer(outputs, outputs),
-            shortcut: (inputs != outputs).then(|| Conv2d::new(inputs, outputs, 1)),
-        }
+layer! {
+    struct ResBlock(inputs: usize, outputs: usize) {
+        first: Sequential = layer(inputs, outputs),
+        time = seq![SiLU, Linear::new(128, outputs)],
+        second: Sequential = layer(outputs, outputs),
+        shortcut: Option<Conv2d> = (inputs != outputs).then(|| Conv2d::new(inputs, outputs, 1)),
     }
-
     fn forward(&self, x: &Tensor, time: &Tensor) -> Tensor {
         let time = self.time.forward(time).unsqueeze(-1).unsqueeze(-1);
         let h = self.first.forward(x) + time;
@@ -49,9 +38,9 @@ impl ResBlock {
 layer! {
     /// Attention between the pixels.
     struct PixelAttention(channels: usize) {
-        norm: GroupNorm = GroupNorm::new(8, channels),
-        qkv: Conv2d = Conv2d::new(channels, 3 * channels, 1),
-        output: Conv2d = Conv2d::new(channels, channels, 1),
+        norm = GroupNorm::new(8, channels),
+        qkv = Conv2d::new(channels, 3 * channels, 1),
+        output = Conv2d::new(channels, channels, 1),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let qkv = self.qkv.forward(&self.norm.forward(x));
@@ -64,18 +53,17 @@ layer! {
 
 layer! {
     pub(super) struct Diffusion {
-        passed: Buffer = Buffer::new(&(1.0 - linspace(1e-4, 0.02, TIMES)).cumprod(0)),
-        time: Sequential = seq![Linear::new(32, 128), SiLU, Linear::new(128, 128)],
+        passed = Buffer::new(&(1.0 - linspace(1e-4, 0.02, TIMES)).cumprod(0)),
+        time = seq![Linear::new(32, 128), SiLU, Linear::new(128, 128)],
         first: Conv2d = conv(3, 32),
         down: [(ResBlock, Conv2d); 2] =
             [32, 64].map(|width| (ResBlock::new(32, width), conv(width, width).stride(2))),
-        before: ResBlock = ResBlock::new(64, 128),
-        attention: PixelAttention = PixelAttention::new(128),
-        after: ResBlock = ResBlock::new(128, 64),
-        up: [(Sequential, ResBlock); 2] = [64, 32].map(|width| {
-            let larger = seq![Upsample::new(2.0), conv(width, width)];
-            (larger, ResBlock::new(2 * width, 32))
-        }),
+        before = ResBlock::new(64, 128),
+        attention = PixelAttention::new(128),
+        after = ResBlock::new(128, 64),
+        let larger = |width| seq![Upsample::new(2.0), conv(width, width)];
+        up: [(Sequential, ResBlock); 2] =
+            [64, 32].map(|width| (larger(width), ResBlock::new(2 * width, 32))),
         head: Sequential = layer(32, 3),
     }
     /// Returns the loss.
@@ -86,9 +74,6 @@ layer! {
         let noisy = x * passed.sqrt() + &noise * (1.0 - passed).sqrt();
         mse_loss(&self.noise(&noisy, &t), &noise)
     }
-}
-
-impl Diffusion {
     fn noise(&self, x: &Tensor, t: &Tensor) -> Tensor {
         let time = self.time.forward(&time_embedding(t, 32));
         let (mut x, mut levels) = (self.first.forward(x), vec![]);

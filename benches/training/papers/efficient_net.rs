@@ -11,7 +11,7 @@ fn conv(inputs: usize, outputs: usize, size: usize, stride: usize, groups: usize
 
 layer! {
     struct SqueezeExcite(channels: usize, squeezed: usize) {
-        scale: Sequential = seq![
+        scale = seq![
             AdaptiveAvgPool2d::new(1),
             Conv2d::new(channels, squeezed, 1),
             SiLU,

@@ -6,10 +6,8 @@ use taper::prelude::*;
 layer! {
     /// Burgers' equation; the input is (x, t) for each point.
     pub(super) struct Pinn {
-        net: Sequential = {
-            let tanh = |inputs| seq![Linear::new(inputs, 32), Tanh];
-            seq![tanh(2), tanh(32), tanh(32), tanh(32), Linear::new(32, 1)]
-        },
+        let tanh = |inputs| seq![Linear::new(inputs, 32), Tanh];
+        net = seq![tanh(2), tanh(32), tanh(32), tanh(32), Linear::new(32, 1)],
     }
     /// Returns the loss.
     fn forward(&self, points: &Tensor) -> Tensor {
@@ -36,18 +34,15 @@ fn encoded(x: &Tensor, frequencies: i32) -> Tensor {
     cat(&parts, -1)
 }
 
-fn layer(inputs: usize) -> Sequential {
-    seq![Linear::new(inputs, 128), ReLU]
-}
-
 layer! {
     /// The input is a position and a direction for each sample of the rays.
     pub(super) struct Nerf {
-        first: Sequential = seq![layer(63), layer(128), layer(128), layer(128)],
-        second: Sequential = seq![layer(128 + 63), layer(128), layer(128)],
-        density: Linear = Linear::new(128, 1),
-        features: Linear = Linear::new(128, 128),
-        color: Sequential = seq![Linear::new(128 + 27, 64), ReLU, Linear::new(64, 3), Sigmoid],
+        let layer = |inputs| seq![Linear::new(inputs, 128), ReLU];
+        first = seq![layer(63), layer(128), layer(128), layer(128)],
+        second = seq![layer(128 + 63), layer(128), layer(128)],
+        density = Linear::new(128, 1),
+        features = Linear::new(128, 128),
+        color = seq![Linear::new(128 + 27, 64), ReLU, Linear::new(64, 3), Sigmoid],
     }
     /// Returns the loss.
     fn forward(&self, x: &Tensor) -> Tensor {

@@ -2,26 +2,15 @@
 
 use taper::prelude::*;
 
-#[derive(Parameters)]
-struct GatLayer {
-    linear: Linear,
-    source: Parameter,
-    target: Parameter,
-    heads: usize,
-    width: usize,
-}
-
-impl GatLayer {
-    fn new(inputs: usize, heads: usize, width: usize) -> Self {
-        GatLayer {
-            linear: Linear::new(inputs, heads * width).bias(false),
-            source: Parameter::new(&(randn((1, heads, width)) * 0.1)),
-            target: Parameter::new(&(randn((1, heads, width)) * 0.1)),
-            heads,
-            width,
-        }
+layer! {
+    struct GatLayer(inputs: usize, heads: usize, width: usize) {
+        let vector = || Parameter::new(&(randn((1, heads, width)) * 0.1));
+        linear = Linear::new(inputs, heads * width).bias(false),
+        source: Parameter = vector(),
+        target: Parameter = vector(),
+        heads: usize,
+        width: usize,
     }
-
     fn forward(&self, x: &Tensor, from: &Tensor, to: &Tensor) -> Tensor {
         let h = self.linear.forward(x);
         let h = h.reshape((-1, self.heads, self.width)); // (nodes, heads, width)
@@ -42,10 +31,10 @@ impl GatLayer {
 layer! {
     /// The graph has 1000 nodes and 5000 edges.
     pub(super) struct Gat {
-        first: GatLayer = GatLayer::new(128, 4, 16),
-        second: GatLayer = GatLayer::new(64, 4, 7),
-        from: Buffer = Buffer::new(&randint(0, 1000, 5000)),
-        to: Buffer = Buffer::new(&randint(0, 1000, 5000)),
+        first = GatLayer::new(128, 4, 16),
+        second = GatLayer::new(64, 4, 7),
+        from = Buffer::new(&randint(0, 1000, 5000)),
+        to = Buffer::new(&randint(0, 1000, 5000)),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let (from, to) = (self.from.tensor(), self.to.tensor());

@@ -7,19 +7,15 @@ const ORDER: i64 = 3;
 
 layer! {
     pub(super) struct KanLayer(inputs: usize, outputs: usize) {
-        grid: Buffer = Buffer::new(&(arange(-ORDER, GRID + ORDER + 1) * 2.0 / GRID - 1.0)),
-        base: Linear = Linear::new(inputs, outputs).bias(false),
-        splines: Parameter =
-            Parameter::new(&(randn((outputs, inputs, (GRID + ORDER) as usize)) * 0.1)),
+        grid = Buffer::new(&(arange(-ORDER, GRID + ORDER + 1) * 2.0 / GRID - 1.0)),
+        base = Linear::new(inputs, outputs).bias(false),
+        splines = Parameter::new(&(randn((outputs, inputs, (GRID + ORDER) as usize)) * 0.1)),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let splines = self.splines.tensor().flatten_from(1); // (outputs, inputs · bases)
         let bases = self.bases(x).flatten_from(1);
         self.base.forward(&x.silu()) + linear(&bases, &splines, None)
     }
-}
-
-impl KanLayer {
     /// Returns the values of the splines' bases: (batch, inputs, bases).
     fn bases(&self, x: &Tensor) -> Tensor {
         let (grid, x) = (self.grid.tensor(), x.unsqueeze(-1)); // (points), (batch, inputs, 1)

@@ -2,29 +2,16 @@
 
 use taper::prelude::*;
 
-/// Attention of `x` to `context`, after a normalisation, as a residual.
-#[derive(Parameters)]
-struct Attention {
-    norm: LayerNorm,
-    norm_context: Option<LayerNorm>,
-    query: Linear,
-    key_value: Linear,
-    output: Linear,
-    heads: usize,
-}
-
-impl Attention {
-    fn new(width: usize, context: Option<usize>, heads: usize) -> Self {
-        Attention {
-            norm: LayerNorm::new(width),
-            norm_context: context.map(LayerNorm::new),
-            query: Linear::new(width, width).bias(false),
-            key_value: Linear::new(context.unwrap_or(width), 2 * width).bias(false),
-            output: Linear::new(width, width),
-            heads,
-        }
+layer! {
+    /// Attention of `x` to `context`, after a normalisation, as a residual.
+    struct Attention(width: usize, context: Option<usize>, heads: usize) {
+        norm = LayerNorm::new(width),
+        norm_context: Option<LayerNorm> = context.map(LayerNorm::new),
+        query = Linear::new(width, width).bias(false),
+        key_value = Linear::new(context.unwrap_or(width), 2 * width).bias(false),
+        output = Linear::new(width, width),
+        heads: usize,
     }
-
     fn forward(&self, x: &Tensor, context: &Tensor) -> Tensor {
         let y = self.norm.forward(x);
         let context = match &self.norm_context {
@@ -44,9 +31,9 @@ impl Attention {
 layer! {
     /// A network for each position, with a gated GELU.
     struct FeedForward(width: usize) {
-        norm: LayerNorm = LayerNorm::new(width),
-        first: Linear = Linear::new(width, 8 * width),
-        second: Linear = Linear::new(4 * width, width),
+        norm = LayerNorm::new(width),
+        first = Linear::new(width, 8 * width),
+        second = Linear::new(4 * width, width),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let [values, gate] = self.first.forward(&self.norm.forward(x)).chunks(-1);
@@ -60,12 +47,12 @@ fn block(context: Option<usize>, heads: usize) -> (Attention, FeedForward) {
 
 layer! {
     pub(super) struct Perceiver {
-        latents: Parameter = Parameter::new(&(randn((16, 128)) * 0.02)),
-        positions: Parameter = Parameter::new(&(randn((512, 64)) * 0.02)),
+        latents = Parameter::new(&(randn((16, 128)) * 0.02)),
+        positions = Parameter::new(&(randn((512, 64)) * 0.02)),
         cross: Vec<(Attention, FeedForward)> = (0..3).map(|_| block(Some(64), 1)).collect(),
         within: Vec<(Attention, FeedForward)> = (0..3).map(|_| block(None, 8)).collect(),
-        norm: LayerNorm = LayerNorm::new(128),
-        head: Linear = Linear::new(128, 10),
+        norm = LayerNorm::new(128),
+        head = Linear::new(128, 10),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let mut z = self.latents.tensor().broadcast_as((x.dim(0), -1, -1));

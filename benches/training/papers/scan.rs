@@ -7,15 +7,14 @@ const RANK: usize = 4;
 
 layer! {
     struct MambaBlock(width: usize, inner: usize) {
-        norm: RMSNorm = RMSNorm::new(width),
-        inputs: Linear = Linear::new(width, 2 * inner).bias(false),
-        conv: Conv1d = Conv1d::new(inner, inner, 4).padding(3).groups(inner),
-        selection: Linear = Linear::new(inner, RANK + 2 * STATE).bias(false),
-        steps: Linear = Linear::new(RANK, inner),
-        a_log: Parameter =
-            Parameter::new(&arange(1.0, STATE + 1).log().broadcast_as((inner, STATE))),
-        d: Parameter = Parameter::new(&ones(inner)),
-        output: Linear = Linear::new(inner, width).bias(false),
+        norm = RMSNorm::new(width),
+        inputs = Linear::new(width, 2 * inner).bias(false),
+        conv = Conv1d::new(inner, inner, 4).padding(3).groups(inner),
+        selection = Linear::new(inner, RANK + 2 * STATE).bias(false),
+        steps = Linear::new(RANK, inner),
+        a_log = Parameter::new(&arange(1.0, STATE + 1).log().broadcast_as((inner, STATE))),
+        d = Parameter::new(&ones(inner)),
+        output = Linear::new(inner, width).bias(false),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let [u, gate] = self.inputs.forward(&self.norm.forward(x)).chunks(-1);
@@ -23,9 +22,6 @@ layer! {
         let u = u.i((.., .., ..x.dim(1))).transpose(1, 2).silu();
         x + self.output.forward(&(self.scan(&u) * gate.silu()))
     }
-}
-
-impl MambaBlock {
     fn scan(&self, u: &Tensor) -> Tensor {
         let a = -self.a_log.tensor().exp(); // (inner, state)
         let [delta, b, c] = self.selection.forward(u).parts([RANK, STATE, STATE], -1);

@@ -25,14 +25,14 @@ fn block(inputs: usize, outputs: usize, stride: usize) -> Sequential {
 
 layer! {
     pub(super) struct SimClr {
-        encoder: Sequential = seq![
+        encoder = seq![
             block(3, 32, 1),
             block(32, 64, 2),
             block(64, 128, 2),
             AdaptiveAvgPool2d::new(1),
             Flatten
         ],
-        head: Sequential = seq![Linear::new(128, 128), ReLU, Linear::new(128, 64)],
+        head = seq![Linear::new(128, 128), ReLU, Linear::new(128, 64)],
     }
     /// Returns the loss.
     fn forward(&self, x: &Tensor) -> Tensor {

@@ -37,19 +37,19 @@ fn shift_mask(side: usize, shift: usize) -> Tensor {
 
 layer! {
     struct SwinBlock(side: usize, width: usize, heads: usize, shift: usize) {
-        norm: LayerNorm = LayerNorm::new(width),
-        qkv: Linear = Linear::new(width, 3 * width),
-        biases: Parameter = Parameter::new(&(randn(((2 * WINDOW - 1).pow(2), heads)) * 0.02)),
-        distances: Buffer = Buffer::new(&distances()),
+        norm = LayerNorm::new(width),
+        qkv = Linear::new(width, 3 * width),
+        biases = Parameter::new(&(randn(((2 * WINDOW - 1).pow(2), heads)) * 0.02)),
+        distances = Buffer::new(&distances()),
         mask: Option<Buffer> = (shift > 0).then(|| Buffer::new(&shift_mask(side, shift))),
-        output: Linear = Linear::new(width, width),
-        pixels: Sequential = seq![
+        output = Linear::new(width, width),
+        pixels = seq![
             LayerNorm::new(width),
             Linear::new(width, 4 * width),
             GELU,
             Linear::new(4 * width, width)
         ],
-        heads: usize = heads,
+        heads: usize,
         shift: i64 = shift as i64,
     }
     fn forward(&self, x: &Tensor) -> Tensor {
@@ -59,9 +59,6 @@ layer! {
         let x = x + y.roll([self.shift; 2], (1, 2));
         &x + self.pixels.forward(&x)
     }
-}
-
-impl SwinBlock {
     /// Attention within windows.
     fn attention(&self, x: &Tensor) -> Tensor {
         let (count, pixels, width) = x.dims3();
@@ -86,8 +83,8 @@ impl SwinBlock {
 layer! {
     /// Joins each four neighbours.
     struct Merging(width: usize) {
-        norm: LayerNorm = LayerNorm::new(4 * width),
-        linear: Linear = Linear::new(4 * width, 2 * width).bias(false),
+        norm = LayerNorm::new(4 * width),
+        linear = Linear::new(4 * width, 2 * width).bias(false),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let (batch, height, width, channels) = x.dims4();

@@ -6,13 +6,11 @@ const WORDS: usize = 1000;
 
 layer! {
     pub(super) struct Lstm {
-        words: Embedding = Embedding::new(WORDS, 192),
-        dropout: Dropout = Dropout::new(0.3),
-        lstm: LSTM = LSTM::new(192, 192)
-            .num_layers(3)
-            .dropout(0.3)
-            .batch_first(true),
-        head: Linear = Linear::new(192, WORDS),
+        words = Embedding::new(WORDS, 192),
+        dropout = Dropout::new(0.3),
+        let lstm = LSTM::new(192, 192).num_layers(3).dropout(0.3);
+        lstm: LSTM = lstm.batch_first(true),
+        head = Linear::new(192, WORDS),
     }
     fn forward(&self, x: &Tensor) -> Tensor {
         let x = self.dropout.forward(&self.words.forward(x));
@@ -23,14 +21,14 @@ layer! {
 
 layer! {
     pub(super) struct Bert {
-        words: Embedding = Embedding::new(WORDS, 128),
-        positions: Embedding = Embedding::new(64, 128),
-        norm: LayerNorm = LayerNorm::new(128),
-        encoder: TransformerEncoder = TransformerEncoder::new(2, || {
+        words = Embedding::new(WORDS, 128),
+        positions = Embedding::new(64, 128),
+        norm = LayerNorm::new(128),
+        encoder = TransformerEncoder::new(2, || {
             let layer = TransformerEncoderLayer::new(128, 4).dim_feedforward(512);
             layer.dropout(0.1).activation(GELU).batch_first(true)
         }),
-        head: Sequential = seq![
+        head = seq![
             Linear::new(128, 128),
             GELU,
             LayerNorm::new(128),

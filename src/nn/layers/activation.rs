@@ -1,7 +1,7 @@
 //! Activation functions, element by element, and softmax.
 
 use crate::error::OrRaise;
-use crate::nn::part::Part;
+use crate::nn::fusible::Fusible;
 use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
@@ -22,8 +22,8 @@ macro_rules! activations {
                 record_output(self, function(input))
             }
 
-            fn part(&self) -> Part {
-                Part::of_activation(stringify!($name))
+            fn fusible(&self) -> Fusible {
+                Fusible::of_activation(stringify!($name))
             }
         }
     )*};

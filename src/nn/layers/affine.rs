@@ -17,8 +17,6 @@ pub(super) fn initial(fan_in: f64, shape: impl Into<Shape>) -> Tensor {
 pub(super) struct Affine {
     pub(super) weight: Parameter,
     pub(super) bias: Option<Parameter>,
-    /// The size of the bias.
-    pub(super) outputs: usize,
 }
 
 impl Affine {
@@ -27,7 +25,6 @@ impl Affine {
         Self {
             weight: Parameter::lazy_as(Spec::f32(sizes)),
             bias: Some(lazy_bias(outputs)),
-            outputs,
         }
     }
 
@@ -35,23 +32,23 @@ impl Affine {
         self.weight.is_initialized()
     }
 
-    /// Draws the parameters that have no values yet.
+    /// Draws the parameters that have no values yet: a weight of this shape, and a bias of this size.
     #[track_caller]
-    pub(super) fn init(&self, shape: &[usize], device: &Device) {
+    pub(super) fn init(&self, shape: &[usize], outputs: usize, device: &Device) {
         let fan_in = shape[1..].iter().map(|size| *size as f64).product();
         self.weight.init(device, || initial(fan_in, shape));
         if let Some(bias) = &self.bias {
-            bias.init(device, || initial(fan_in, self.outputs));
+            bias.init(device, || initial(fan_in, outputs));
         }
     }
 
     /// Removes the bias, or adds one with random values.
     #[track_caller]
-    pub(super) fn set_bias(&mut self, bias: bool) {
+    pub(super) fn set_bias(&mut self, bias: bool, outputs: usize) {
         if bias != self.bias.is_some() {
-            self.bias = bias.then(|| lazy_bias(self.outputs));
+            self.bias = bias.then(|| lazy_bias(outputs));
             if self.is_initialized() {
-                self.init(self.weight.shape().dims(), &self.weight.device());
+                self.init(self.weight.shape().dims(), outputs, &self.weight.device());
             }
         }
     }

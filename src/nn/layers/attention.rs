@@ -1,14 +1,17 @@
 //! Multi-head attention.
 
+mod inputs;
 mod projections;
 
-use crate::error::{OrRaise, explain, raise};
+pub(super) use inputs::AttentionInputs;
+
+use crate::error::{explain, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
 use crate::nn::summary::{record_output, record_part};
 use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
-use crate::ops::{self, AttentionMask, Heads};
-use crate::tensor::{Raw, Tensor, zeros};
+use crate::ops::AttentionMask;
+use crate::tensor::{Tensor, zeros};
 
 /// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
 /// features, and the outputs of all heads are projected together.
@@ -90,22 +93,21 @@ impl MultiheadAttention {
         }
     }
 
-    /// Sets the probability with which each weight of the attention is dropped in training mode; 0 by
-    /// default.
-    ///
-    /// # Panics
-    /// If `p` is not between 0 and 1.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let attention = MultiheadAttention::new(8, 2).dropout(0.1);
-    /// assert!(attention.describe().contains("dropout=0.1"));
-    /// ```
-    #[track_caller]
-    pub fn dropout(mut self, p: f64) -> Self {
-        self.set_dropout(p);
-        self
+    setters! {
+        /// Sets the probability with which each weight of the attention is dropped in training mode; 0 by
+        /// default.
+        ///
+        /// # Panics
+        /// If `p` is not between 0 and 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = MultiheadAttention::new(8, 2).dropout(0.1);
+        /// assert!(attention.describe().contains("dropout=0.1"));
+        /// ```
+        #[track_caller]
+        pub fn dropout(self, p: f64): self.set_dropout(p);
     }
 
     #[track_caller]
@@ -114,36 +116,34 @@ impl MultiheadAttention {
         self.dropout = p;
     }
 
-    /// Sets whether the layer takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`;
-    /// `false` by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-    /// let (q, k) = (randn((4, 3, 8)), randn((4, 5, 8)));
-    /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
-    /// ```
-    pub fn batch_first(mut self, batch_first: bool) -> Self {
-        self.set_batch_first(batch_first);
-        self
+    setters! {
+        /// Sets whether the layer takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`;
+        /// `false` by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
+        /// let (q, k) = (randn((4, 3, 8)), randn((4, 5, 8)));
+        /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
+        /// ```
+        pub fn batch_first(self, batch_first: bool): self.set_batch_first(batch_first);
     }
 
     pub(super) fn set_batch_first(&mut self, batch_first: bool) {
         self.batch_first = batch_first;
     }
 
-    /// Sets whether the projections have biases, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(MultiheadAttention::new(8, 2).bias(false).num_parameters(), 4 * 8 * 8);
-    /// ```
-    #[track_caller]
-    pub fn bias(mut self, bias: bool) -> Self {
-        self.set_bias(bias);
-        self
+    setters! {
+        /// Sets whether the projections have biases, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(MultiheadAttention::new(8, 2).bias(false).num_parameters(), 4 * 8 * 8);
+        /// ```
+        #[track_caller]
+        pub fn bias(self, bias: bool): self.set_bias(bias);
     }
 
     /// Removes the biases, or adds biases of zeros.
@@ -176,20 +176,19 @@ impl MultiheadAttention {
         self
     }
 
-    /// Sets whether a key and a value of zeros follow the keys and values of the inputs; `false` by default. Every
-    /// query may attend to them.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let attention = MultiheadAttention::new(8, 2).add_zero_attn(true);
-    /// let x = randn((3, 1, 8)); // (steps, batch, features)
-    /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
-    /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
-    /// ```
-    pub fn add_zero_attn(mut self, add_zero_attn: bool) -> Self {
-        self.zero_attn = add_zero_attn;
-        self
+    setters! {
+        /// Sets whether a key and a value of zeros follow the keys and values of the inputs; `false` by default. Every
+        /// query may attend to them.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = MultiheadAttention::new(8, 2).add_zero_attn(true);
+        /// let x = randn((3, 1, 8)); // (steps, batch, features)
+        /// let (_, weights) = attention.forward_with_weights(&x, &x, &x, &AttentionMask::none());
+        /// assert_eq!(weights.dims(), [1, 2, 3, 4]);
+        /// ```
+        pub fn add_zero_attn(self, add_zero_attn: bool): self.zero_attn = add_zero_attn;
     }
 
     fn embed_dim(&self) -> Option<usize> {
@@ -233,22 +232,14 @@ impl MultiheadAttention {
                 .squeeze(self.batch_dim());
         }
         let inputs = self.without_hidden([query, key, value], mask);
-        let (projections, mask, keys) = &self.with_past(inputs.each_ref(), mask);
-        if self.probability() == 0.0 {
+        let inputs = self.attention_inputs(inputs.each_ref(), mask);
+        if self.probability() == 0.0
+            && let Some(y) = inputs.by_kernel()
+        {
             // The faster kernel, which does not return the weights.
-            let inputs: Vec<&Raw> = projections.iter().map(Tensor::raw).collect();
-            let heads = Heads {
-                count: self.num_heads,
-                batch_first: self.batch_first,
-                keys: *keys,
-            };
-            let y = ops::attention_of_heads(&inputs, &heads, mask);
-            if let Some(y) = y.or_raise() {
-                record_part(self);
-                return record_output(self, self.out_proj.forward(&y.into()));
-            }
+            return self.output(&y);
         }
-        self.attend(&self.counted(projections, *keys), mask).0
+        self.attend(&inputs).0
     }
 
     /// Returns the output for each query, and the attention weights of each head:
@@ -279,8 +270,7 @@ impl MultiheadAttention {
             return (y.squeeze(self.batch_dim()), weights.squeeze(0));
         }
         let inputs = self.without_hidden([query, key, value], mask);
-        let (projections, mask, keys) = self.with_past(inputs.each_ref(), mask);
-        self.attend(&self.counted(&projections, keys), &mask)
+        self.attend(&self.attention_inputs(inputs.each_ref(), mask))
     }
 
     /// Returns the probability with which weights are dropped in the current mode.
@@ -292,19 +282,15 @@ impl MultiheadAttention {
     }
 
     #[track_caller]
-    fn attend(&self, projections: &[Tensor], mask: &AttentionMask) -> (Tensor, Tensor) {
-        let heads = self.heads(projections); // (batch, heads, steps, features)
-        let p = self.probability();
-        let inputs = heads.each_ref().map(Tensor::raw);
-        let (y, weights) = ops::attention(&self.name(), inputs, mask, p).or_raise();
-        let y = Tensor::from(y);
-        let y = match self.batch_first {
-            true => y.transpose(1, 2),        // (batch, steps, heads, features)
-            false => y.permute([2, 0, 1, 3]), // (steps, batch, heads, features)
-        };
+    fn attend(&self, inputs: &AttentionInputs) -> (Tensor, Tensor) {
+        let (y, weights) = inputs.by_weights(&self.name(), self.probability());
+        (self.output(&y), weights)
+    }
+
+    #[track_caller]
+    fn output(&self, heads: &Tensor) -> Tensor {
         record_part(self);
-        let y = self.out_proj.forward(&y.flatten_from(2));
-        (record_output(self, y), weights.into())
+        record_output(self, self.out_proj.forward(heads))
     }
 }
 

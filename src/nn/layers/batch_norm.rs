@@ -3,7 +3,7 @@
 mod norm;
 
 use crate::error::raise;
-use crate::nn::part::Part;
+use crate::nn::fusible::Fusible;
 use crate::nn::{Layer, Parameters, check};
 use crate::tensor::{Tensor, default_device};
 use candle_core::Device;
@@ -73,57 +73,47 @@ macro_rules! batch_norm {
                 self
             }
 
-            /// Sets the momentum, the weight of each training batch in the running statistics:
-            /// `running = (1 - momentum) · running + momentum · batch`; 0.1 by default. `None` means the mean of all
-            /// batches.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(8).momentum(0.01);")]
-            /// assert_eq!(norm.num_parameters(), 16);
-            /// ```
-            pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
-                self.norm.momentum = momentum.into();
-                self
-            }
+            setters! {
+                /// Sets the momentum, the weight of each training batch in the running statistics:
+                /// `running = (1 - momentum) · running + momentum · batch`; 0.1 by default. `None` means the mean of all
+                /// batches.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let norm = ", stringify!($name), "::new(8).momentum(0.01);")]
+                /// assert_eq!(norm.num_parameters(), 16);
+                /// ```
+                pub fn momentum(self, momentum: impl Into<Option<f64>>): self.norm.momentum = momentum.into();
 
-            /// Sets whether there is a learned scale and shift, as by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).affine(false).num_parameters(), 0);")]
-            /// ```
-            pub fn affine(mut self, affine: bool) -> Self {
-                self.norm.set_affine(affine, affine);
-                self
-            }
+                /// Sets whether there is a learned scale and shift, as by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).affine(false).num_parameters(), 0);")]
+                /// ```
+                pub fn affine(self, affine: bool): self.norm.set_affine(affine, affine);
 
-            /// Sets whether there is a learned shift, as by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).bias(false).num_parameters(), 8);")]
-            /// ```
-            pub fn bias(mut self, bias: bool) -> Self {
-                self.norm.set_affine(self.norm.has_weight(), bias);
-                self
-            }
+                /// Sets whether there is a learned shift, as by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("assert_eq!(", stringify!($name), "::new(8).bias(false).num_parameters(), 8);")]
+                /// ```
+                pub fn bias(self, bias: bool): self.norm.set_affine(self.norm.has_weight(), bias);
 
-            /// Sets whether training batches update running statistics, which evaluation uses, as by default; without
-            /// them, evaluation uses the statistics of its batch, too.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(8).track_running_stats(false);")]
-            /// assert_eq!(norm.state_dict().len(), 2);
-            /// ```
-            pub fn track_running_stats(mut self, track: bool) -> Self {
-                self.norm.set_tracking(track);
-                self
+                /// Sets whether training batches update running statistics, which evaluation uses, as by default; without
+                /// them, evaluation uses the statistics of its batch, too.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let norm = ", stringify!($name), "::new(8).track_running_stats(false);")]
+                /// assert_eq!(norm.state_dict().len(), 2);
+                /// ```
+                pub fn track_running_stats(self, track: bool): self.norm.set_tracking(track);
             }
 
             #[track_caller]
@@ -146,8 +136,8 @@ macro_rules! batch_norm {
                 self.norm.forward(self, input)
             }
 
-            fn part(&self) -> Part {
-                self.norm.part()
+            fn fusible(&self) -> Fusible {
+                self.norm.fusible()
             }
         }
     };

@@ -1,46 +1,45 @@
 //! Layers next to each other: a shortcut around some, and several for the same input.
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::watched;
-use crate::nn::{IntoLayer, Layer, Parameters};
+use crate::nn::{IntoLayer, Layer};
 use crate::ops::check;
 use crate::tensor::Tensor;
 
-/// Layers with a shortcut around them: `x + body(x)`, or `shortcut(x) + body(x)`.
-///
-/// From He et al., 2015, and d2l's chapter *Residual Networks (ResNet)*.
-///
-/// # Shapes
-/// The same as for the body. Its output must have the shape of its input, or of the shortcut's output.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let body = seq![Conv2d::new(8, 8, 3).padding(1), ReLU, Conv2d::new(8, 8, 3).padding(1)];
-/// let net = seq![Residual::new(body), ReLU];
-/// assert_eq!(net.forward(&zeros((1, 8, 5, 5))).dims(), [1, 8, 5, 5]);
-/// ```
-#[derive(Parameters)]
-pub struct Residual {
-    body: Box<dyn Layer>,
-    shortcut: Option<Box<dyn Layer>>,
-}
-
-impl Residual {
-    /// Creates a shortcut around a layer, such as a [`seq!`](crate::seq) of several.
+layer! {
+    /// Layers with a shortcut around them: `x + body(x)`, or `shortcut(x) + body(x)`.
+    ///
+    /// From He et al., 2015, and d2l's chapter *Residual Networks (ResNet)*.
+    ///
+    /// # Shapes
+    /// The same as for the body. Its output must have the shape of its input, or of the shortcut's output.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Residual::new(ReLU).forward(&tensor(&[-1.0, 2.0]));
-    /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 4.0]);
+    /// let body = seq![Conv2d::new(8, 8, 3).padding(1), ReLU, Conv2d::new(8, 8, 3).padding(1)];
+    /// let net = seq![Residual::new(body), ReLU];
+    /// assert_eq!(net.forward(&zeros((1, 8, 5, 5))).dims(), [1, 8, 5, 5]);
     /// ```
-    pub fn new(body: impl IntoLayer) -> Self {
-        Self {
-            body: body.into_layer(),
-            shortcut: None,
+    pub struct Residual(body: impl IntoLayer) {
+        body: Box<dyn Layer> = body.into_layer(),
+        shortcut: Option<Box<dyn Layer>> = None,
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let y = watched(&*self.body, input);
+        let x = match &self.shortcut {
+            Some(shortcut) => watched(&**shortcut, input),
+            None => input.clone(),
+        };
+        if x.dims() != y.dims() {
+            let (y, x) = (y.dims(), x.dims());
+            let expected = format!(
+                "Its body returns {y:?}, its shortcut {x:?}: set a layer with .shortcut(…)"
+            );
+            raise(check::wrong_shape(&"Residual", input.raw(), expected).into())
         }
+        x + y
     }
 
     /// Sets the layer through which the shortcut passes, such as a convolution where the body changes the shape.
@@ -58,65 +57,46 @@ impl Residual {
     }
 }
 
-impl Layer for Residual {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        let y = watched(&*self.body, input);
-        let x = match &self.shortcut {
-            Some(shortcut) => watched(&**shortcut, input),
-            None => input.clone(),
-        };
-        if x.dims() != y.dims() {
-            let (y, x) = (y.dims(), x.dims());
-            let expected = format!(
-                "Its body returns {y:?}, its shortcut {x:?}: set a layer with .shortcut(…)"
-            );
-            raise(check::wrong_shape(&"Residual", input.raw(), expected).into())
-        }
-        x + y
-    }
-}
-
-/// Several layers for the same input, whose outputs are concatenated, along the channels unless
-/// [`dim`](Self::dim) is set.
-///
-/// From d2l's chapter *Multi-Branch Networks (GoogLeNet)*.
-///
-/// # Shapes
-/// The same as for the branches. Their outputs may differ only in the size of that dimension.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = seq![
-///     Parallel::new().branch(Conv2d::new(3, 4, 1)).branch(seq![Conv2d::new(3, 8, 3).padding(1), ReLU]),
-///     Flatten,
-/// ];
-/// assert_eq!(net.forward(&zeros((2, 3, 5, 5))).dims(), [2, 12 * 25]);
-/// ```
-#[derive(Parameters)]
-pub struct Parallel {
-    #[parameters(flatten)]
-    branches: Vec<Box<dyn Layer>>,
-    #[parameters(skip)]
-    dim: i64,
-}
-
-impl Parallel {
-    /// Creates a layer without branches.
+layer! {
+    /// Several layers for the same input, whose outputs are concatenated, along the channels unless
+    /// [`dim`](Self::dim) is set.
+    ///
+    /// From d2l's chapter *Multi-Branch Networks (GoogLeNet)*.
+    ///
+    /// # Shapes
+    /// The same as for the branches. Their outputs may differ only in the size of that dimension.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Parallel::new().branch(Identity).branch(ReLU).forward(&tensor(&[[-1.0]]));
-    /// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 0.0]]);
+    /// let net = seq![
+    ///     Parallel::new().branch(Conv2d::new(3, 4, 1)).branch(seq![Conv2d::new(3, 8, 3).padding(1), ReLU]),
+    ///     Flatten,
+    /// ];
+    /// assert_eq!(net.forward(&zeros((2, 3, 5, 5))).dims(), [2, 12 * 25]);
     /// ```
-    pub fn new() -> Self {
-        Self {
-            branches: vec![],
-            dim: 1,
+    #[describe()]
+    pub struct Parallel {
+        #[parameters(flatten)]
+        branches: Vec<Box<dyn Layer>> = vec![],
+        /// Sets the dimension along which the outputs are concatenated; 1 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = Parallel::new().branch(Identity).branch(ReLU).dim(0).forward(&tensor(&[-1.0]));
+        /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 0.0]);
+        /// ```
+        set dim: i64 = 1,
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        if self.branches.is_empty() {
+            let expected = "It has no branches: add one with .branch(…)";
+            raise(check::wrong_shape(&"Parallel", input.raw(), expected).into())
         }
+        let branches = self.branches.iter();
+        let outputs: Vec<Tensor> = branches.map(|branch| watched(&**branch, input)).collect();
+        Tensor::cat(&outputs, self.dim)
     }
 
     /// Adds a layer.
@@ -130,39 +110,6 @@ impl Parallel {
     pub fn branch(mut self, layer: impl IntoLayer) -> Self {
         self.branches.push(layer.into_layer());
         self
-    }
-
-    /// Sets the dimension along which the outputs are concatenated; 1 by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = Parallel::new().branch(Identity).branch(ReLU).dim(0).forward(&tensor(&[-1.0]));
-    /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 0.0]);
-    /// ```
-    pub fn dim(mut self, dim: i64) -> Self {
-        self.dim = dim;
-        self
-    }
-}
-
-impl Default for Parallel {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Layer for Parallel {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        if self.branches.is_empty() {
-            let expected = "It has no branches: add one with .branch(…)";
-            raise(check::wrong_shape(&"Parallel", input.raw(), expected).into())
-        }
-        let branches = self.branches.iter();
-        let outputs: Vec<Tensor> = branches.map(|branch| watched(&**branch, input)).collect();
-        Tensor::cat(&outputs, self.dim)
     }
 }
 

@@ -85,17 +85,16 @@ macro_rules! cell {
                 Self { parameters $(, $field: $value)? }
             }
 
-            /// Sets whether the cell has biases, as by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(3, 4).bias(false).parameters().len(), 2);")]
-            /// ```
-            #[track_caller]
-            pub fn bias(mut self, bias: bool) -> Self {
-                self.parameters.set_bias(bias);
-                self
+            setters! {
+                /// Sets whether the cell has biases, as by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("assert_eq!(", stringify!($name), "::new(3, 4).bias(false).parameters().len(), 2);")]
+                /// ```
+                #[track_caller]
+                pub fn bias(self, bias: bool): self.parameters.set_bias(bias);
             }
         }
     };
@@ -123,17 +122,16 @@ pub struct RNNCell {
 cell!(RNNCell, 1, nonlinearity: crate::nn::Tanh.into());
 
 impl RNNCell {
-    /// Sets the activation function: `Tanh`, as by default, or `ReLU`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let h = RNNCell::new(3, 4).nonlinearity(ReLU).forward(&ones((2, 3)), None);
-    /// assert!(h.min_all().item() >= 0.0);
-    /// ```
-    pub fn nonlinearity(mut self, nonlinearity: impl Into<Nonlinearity>) -> Self {
-        self.nonlinearity = nonlinearity.into();
-        self
+    setters! {
+        /// Sets the activation function: `Tanh`, as by default, or `ReLU`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let h = RNNCell::new(3, 4).nonlinearity(ReLU).forward(&ones((2, 3)), None);
+        /// assert!(h.min_all().item() >= 0.0);
+        /// ```
+        pub fn nonlinearity(self, nonlinearity: impl Into<Nonlinearity>): self.nonlinearity = nonlinearity.into();
     }
 
     /// Returns the new state, `(batch, hidden_size)`, for the input of one step, `(batch, input_size)`, and the state

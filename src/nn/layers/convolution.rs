@@ -1,8 +1,8 @@
 //! What all convolutions share: their parameters, with PyTorch's names, and their settings.
 
 use crate::error::{OrRaise, explain, raise};
+use crate::nn::fusible::{Fusible, Kind};
 use crate::nn::layers::affine::Affine;
-use crate::nn::part::{Kind, Part};
 use crate::nn::summary::output_of;
 use crate::nn::{Parameters, check};
 use crate::ops::{self, Conv2dSpec, PaddingMode, Pair};
@@ -14,7 +14,7 @@ use candle_core::Device;
 #[derive(Parameters)]
 #[describe(
     self.in_channels(),
-    self.affine.outputs,
+    self.out_channels,
     kernel_size = self.size(self.kernel),
     stride = self.size(self.spec.stride),
     padding = self.spec.same.then_some("same"),
@@ -32,6 +32,7 @@ pub(super) struct Convolution {
     transposed: bool,
     #[parameters(flatten)]
     affine: Affine,
+    out_channels: usize,
     kernel: Pair,
     #[parameters(skip)]
     pub(super) spec: Conv2dSpec,
@@ -48,6 +49,7 @@ impl Convolution {
             of_images: name.ends_with("2d"),
             transposed: name.contains("Transpose"),
             affine: Affine::lazy(&[], out_channels),
+            out_channels,
             kernel,
             spec: Conv2dSpec::new(),
             output_padding: 0.into(),
@@ -89,7 +91,7 @@ impl Convolution {
     /// Draws the parameters of a lazy layer.
     #[track_caller]
     fn init(&self, in_channels: usize, device: &Device) {
-        let (out_channels, groups) = (self.affine.outputs, self.spec.groups);
+        let (out_channels, groups) = (self.out_channels, self.spec.groups);
         let least = self.kernel.least();
         check_channels(self.name, in_channels, out_channels, least, groups);
         let channels = match self.transposed {
@@ -97,7 +99,7 @@ impl Convolution {
             false => [out_channels, in_channels / groups],
         };
         let shape = self.weight_sizes(channels, |size| size);
-        self.affine.init(&shape, device);
+        self.affine.init(&shape, out_channels, device);
     }
 
     /// Changes the number of groups, and draws the parameters again, unless they wait for the first input.
@@ -107,14 +109,14 @@ impl Convolution {
             .in_channels()
             .map(|channels| (channels, self.affine.weight.device()));
         self.spec.groups = groups;
-        let (out_channels, has_bias) = (self.affine.outputs, self.affine.bias.is_some());
+        let (out_channels, has_bias) = (self.out_channels, self.affine.bias.is_some());
         let channels = match self.transposed {
             // With 0 groups, which `init` refuses, the size does not matter.
             true => [None, out_channels.checked_div(groups)],
             false => [Some(out_channels), None],
         };
         self.affine = Affine::lazy(&self.weight_sizes(channels, Some), out_channels);
-        self.affine.set_bias(has_bias);
+        self.affine.set_bias(has_bias, out_channels);
         if let Some((channels, device)) = known {
             self.init(channels, &device);
         }
@@ -122,7 +124,7 @@ impl Convolution {
 
     #[track_caller]
     pub(super) fn set_bias(&mut self, bias: bool) {
-        self.affine.set_bias(bias);
+        self.affine.set_bias(bias, self.out_channels);
     }
 
     /// Returns the number of input channels; `None` before the first input.
@@ -164,12 +166,12 @@ impl Convolution {
     }
 
     /// Returns what is computed, if it is a plain convolution of images.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn fusible(&self) -> Fusible {
         if !self.of_images || self.transposed || !self.is_initialized() {
-            return Part::default();
+            return Fusible::default();
         }
         let (weight, bias) = self.affine.tensors();
-        Part(Some(Kind::Convolution {
+        Fusible(Some(Kind::Convolution {
             weight,
             bias,
             spec: self.spec,
@@ -267,75 +269,62 @@ macro_rules! convolution {
                 Self { conv }
             }
 
-            /// Splits the channels into groups that are convolved separately; one group by default. The
-            /// weights are initialised again, since there are fewer.
-            ///
-            /// # Panics
-            /// If `groups` does not divide both numbers of channels; a lazy layer panics at its first input.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(4, 4, 3).groups(4);")]
-            #[doc = concat!("assert_eq!(layer.num_parameters(), 4 * ", $elements, " + 4);")]
-            /// ```
-            #[track_caller]
-            pub fn groups(mut self, groups: usize) -> Self {
-                self.conv.set_groups(groups);
-                self
-            }
+            setters! {
+                /// Splits the channels into groups that are convolved separately; one group by default. The
+                /// weights are initialised again, since there are fewer.
+                ///
+                /// # Panics
+                /// If `groups` does not divide both numbers of channels; a lazy layer panics at its first input.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(4, 4, 3).groups(4);")]
+                #[doc = concat!("assert_eq!(layer.num_parameters(), 4 * ", $elements, " + 4);")]
+                /// ```
+                #[track_caller]
+                pub fn groups(self, groups: usize): self.conv.set_groups(groups);
 
-            /// Sets the stride, by which the kernel moves from one element to the next; 1 by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).stride(2);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $strided, ");")]
-            /// ```
-            pub fn stride(mut self, stride: $($size)+) -> Self {
-                self.conv.spec.stride = $extent(stride);
-                self
-            }
+                /// Sets the stride, by which the kernel moves from one element to the next; 1 by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).stride(2);")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $strided, ");")]
+                /// ```
+                pub fn stride(self, stride: $($size)+): self.conv.spec.stride = $extent(stride);
 
-            /// Sets the padding on each side: elements that are added to the input of a convolution, or removed
-            /// from the output of a transposed one; 0 by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).padding(1);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $padded, ");")]
-            /// ```
-            pub fn padding(mut self, padding: $($size)+) -> Self {
-                self.conv.spec = self.conv.spec.padding($margin(padding));
-                self
-            }
+                /// Sets the padding on each side: elements that are added to the input of a convolution, or removed
+                /// from the output of a transposed one; 0 by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).padding(1);")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $padded, ");")]
+                /// ```
+                pub fn padding(self, padding: $($size)+): self.conv.spec = self.conv.spec.padding($margin(padding));
 
-            /// Sets the distance between neighbouring elements of the kernel; 1 by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $dilated, ");")]
-            /// ```
-            pub fn dilation(mut self, dilation: $($size)+) -> Self {
-                self.conv.spec.dilation = $extent(dilation);
-                self
-            }
+                /// Sets the distance between neighbouring elements of the kernel; 1 by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2);")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $dilated, ");")]
+                /// ```
+                pub fn dilation(self, dilation: $($size)+): self.conv.spec.dilation = $extent(dilation);
 
-            /// Sets whether the layer has a bias, as by default. Before a batch normalisation it has no effect.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(1, 1, 3).bias(false).parameters().len(), 1);")]
-            /// ```
-            #[track_caller]
-            pub fn bias(mut self, bias: bool) -> Self {
-                self.conv.set_bias(bias);
-                self
+                /// Sets whether the layer has a bias, as by default. Before a batch normalisation it has no effect.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("assert_eq!(", stringify!($name), "::new(1, 1, 3).bias(false).parameters().len(), 1);")]
+                /// ```
+                #[track_caller]
+                pub fn bias(self, bias: bool): self.conv.set_bias(bias);
             }
         }
 
@@ -346,8 +335,8 @@ macro_rules! convolution {
                 self.conv.forward(self, input)
             }
 
-            fn part(&self) -> $crate::nn::part::Part {
-                self.conv.part()
+            fn fusible(&self) -> $crate::nn::fusible::Fusible {
+                self.conv.fusible()
             }
         }
     };
@@ -373,17 +362,16 @@ macro_rules! padding_mode {
                 self
             }
 
-            /// Sets the values of the padding; zeros by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).padding(1).padding_mode(PaddingMode::Circular);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
-            /// ```
-            pub fn padding_mode(mut self, padding_mode: PaddingMode) -> Self {
-                self.conv.padding_mode = padding_mode;
-                self
+            setters! {
+                /// Sets the values of the padding; zeros by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).padding(1).padding_mode(PaddingMode::Circular);")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
+                /// ```
+                pub fn padding_mode(self, padding_mode: PaddingMode): self.conv.padding_mode = padding_mode;
             }
         }
     };
@@ -394,18 +382,18 @@ pub(super) use padding_mode;
 macro_rules! output_padding {
     ($name:ident, ($($size:tt)+), $margin:path, $x:literal, $y:literal) => {
         impl $name {
-            /// Sets the size that is added to the end of the output; 0 by default. A convolution with a
-            /// stride maps several input sizes to the same output size; this chooses among them.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).stride(2).padding(1).output_padding(1);")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
-            /// ```
-            pub fn output_padding(mut self, output_padding: $($size)+) -> Self {
-                self.conv.output_padding = $margin(output_padding);
-                self
+            setters! {
+                /// Sets the size that is added to the end of the output; 0 by default. A convolution with a
+                /// stride maps several input sizes to the same output size; this chooses among them.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).stride(2).padding(1).output_padding(1);")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
+                /// ```
+                pub fn output_padding(self, output_padding: $($size)+):
+                    self.conv.output_padding = $margin(output_padding);
             }
         }
     };

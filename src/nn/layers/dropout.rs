@@ -1,57 +1,39 @@
 //! Dropout.
 
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Mode, Parameters, check};
+use crate::nn::{Mode, check};
 use crate::ops;
 use crate::tensor::Tensor;
 
-/// Sets each element to 0 with probability `p` in training mode, and scales the others by
-/// `1 / (1 - p)`, so that the expected value stays the same. In evaluation mode it returns its input.
-///
-/// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
-///
-/// # Shapes
-/// Any shape; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let mut dropout = Dropout::new(0.5);
-/// let x = ones(1000);
-/// let kept = dropout.forward(&x).to_vec1::<f32>().iter().filter(|x| **x == 2.0).count();
-/// assert!((400..600).contains(&kept));
-/// dropout.eval();
-/// assert_eq!(dropout.forward(&x).to_vec1::<f32>(), [1.0; 1000]);
-/// ```
-#[derive(Clone, Parameters)]
-pub struct Dropout {
-    p: f64,
-    mode: Mode,
-}
-
-impl Dropout {
-    /// Creates a layer that drops elements with probability `p`.
+layer! {
+    /// Sets each element to 0 with probability `p` in training mode, and scales the others by
+    /// `1 / (1 - p)`, so that the expected value stays the same. In evaluation mode it returns its input.
     ///
-    /// # Panics
-    /// If `p` is not between 0 and 1.
+    /// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
+    ///
+    /// # Shapes
+    /// Any shape; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert!(attempt(|| Dropout::new(50.0)).is_err());
+    /// let mut dropout = Dropout::new(0.5);
+    /// let x = ones(1000);
+    /// let kept = dropout.forward(&x).to_vec1::<f32>().iter().filter(|x| **x == 2.0).count();
+    /// assert!((400..600).contains(&kept));
+    /// dropout.eval();
+    /// assert_eq!(dropout.forward(&x).to_vec1::<f32>(), [1.0; 1000]);
     /// ```
-    #[track_caller]
-    pub fn new(p: f64) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if `p` is not between 0 and 1.
+    #[derive(Clone)]
+    pub struct Dropout(p: f64) {
         check::probability("Dropout", "p", p);
-        let mode = Mode::new();
-        Self { p, mode }
+        p: f64,
+        mode = Mode::new(),
     }
-}
-
-impl Layer for Dropout {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let output = match self.mode.is_training() {
             true => ops::dropout(input, self.p),
@@ -64,6 +46,7 @@ impl Layer for Dropout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::Parameter;
     use crate::tensor::uniform;
 

@@ -1,53 +1,43 @@
 //! The embedding of tokens.
 
 use crate::error::{self, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::output_of;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Parameter, check};
 use crate::ops;
 use crate::tensor::{Tensor, randn};
 
-/// A table with a learned vector for each token, initialised with normal random values.
-///
-/// `weight` has the shape `(num_embeddings, embedding_dim)`. From d2l's chapter *Word Embedding*.
-///
-/// # Shapes
-/// Integers `(…)` to `(…, embedding_dim)`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = Embedding::new(100, 8);
-/// let y = layer.forward(&tensor(&[[1, 5, 99]])); // (1, 3, 8)
-/// assert_eq!(y.dims(), [1, 3, 8]);
-/// ```
-#[derive(Parameters)]
-#[describe(self.weight.size(0), self.weight.size(1))]
-pub struct Embedding {
-    weight: Parameter,
-}
-
-impl Embedding {
-    /// Creates a table for this many tokens, with vectors of this length, on the default device.
+layer! {
+    /// A table with a learned vector for each token, initialised with normal random values.
     ///
-    /// # Panics
-    /// If one of the sizes is 0.
+    /// `weight` has the shape `(num_embeddings, embedding_dim)`. From d2l's chapter *Word Embedding*.
+    ///
+    /// # Shapes
+    /// Integers `(…)` to `(…, embedding_dim)`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Embedding::new(10, 3).num_parameters(), 30);
+    /// let layer = Embedding::new(100, 8);
+    /// let y = layer.forward(&tensor(&[[1, 5, 99]])); // (1, 3, 8)
+    /// assert_eq!(y.dims(), [1, 3, 8]);
     /// ```
-    #[track_caller]
-    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Self {
-        let sizes = [
-            ("num_embeddings", num_embeddings),
-            ("embedding_dim", embedding_dim),
-        ];
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if one of the sizes is 0.
+    #[describe(self.weight.size(0), self.weight.size(1))]
+    pub struct Embedding(num_embeddings: usize, embedding_dim: usize) {
+        let sizes = [("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim)];
         check::positive("Embedding", &sizes);
-        let weight = randn((num_embeddings, embedding_dim));
-        let weight = Parameter::new(&weight);
-        Self { weight }
+        weight = Parameter::new(&randn((num_embeddings, embedding_dim))),
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let (name, tokens) = (check::name(self), input.raw());
+        let rows = match self.weight.quantized() {
+            Some(values) => values.embedding_as(&name, tokens),
+            None => ops::embedding_as(&name, tokens, self.weight.tensor().raw()), // (tokens, length)
+        };
+        output_of(self, rows) // (…, length)
     }
 
     /// Creates a layer with this parameter itself as its table, `(num_embeddings, embedding_dim)`: what is shared with
@@ -77,23 +67,11 @@ impl Embedding {
     }
 }
 
-impl Layer for Embedding {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        let (name, tokens) = (check::name(self), input.raw());
-        let rows = match self.weight.quantized() {
-            Some(values) => values.embedding_as(&name, tokens),
-            None => ops::embedding_as(&name, tokens, self.weight.tensor().raw()), // (tokens, length)
-        };
-        output_of(self, rows) // (…, length)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::{tensor, zeros};
 

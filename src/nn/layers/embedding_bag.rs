@@ -1,95 +1,46 @@
 //! The embedding of bags of tokens.
 
 use crate::error::{self, OrRaise, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Parameter, check};
 use crate::ops;
 use crate::tensor::{Tensor, randn};
 
-/// An [`Embedding`](crate::nn::Embedding) of bags of tokens: the mean of the vectors of a bag, or their sum or maximum.
-///
-/// `weight` has the shape `(num_embeddings, embedding_dim)`.
-///
-/// # Shapes
-/// Integers `(bags, tokens)` to `(bags, embedding_dim)`. Bags of different sizes are passed one after the other to
-/// [`forward_offsets`](Self::forward_offsets).
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = EmbeddingBag::new(100, 8);
-/// let y = layer.forward(&tensor(&[[1, 5, 99], [2, 2, 2]])); // (2, 8)
-/// assert_eq!(y.dims(), [2, 8]);
-/// ```
-#[derive(Parameters)]
-#[describe(self.weight.size(0), self.weight.size(1), mode = self.mode.name())]
-pub struct EmbeddingBag {
-    weight: Parameter,
-    #[parameters(skip)]
-    mode: BagMode,
-}
-
-/// What becomes of the vectors of a bag in an [`EmbeddingBag`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = EmbeddingBag::new(10, 3).mode(BagMode::Max);
-/// assert_eq!(layer.describe(), "EmbeddingBag(10, 3, mode=\"max\")");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BagMode {
-    /// Their mean.
-    #[default]
-    Mean,
-    /// Their sum.
-    Sum,
-    /// The largest value of each feature.
-    Max,
-}
-
-impl BagMode {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Sum => "sum",
-            Self::Max => "max",
-        }
-    }
-
-    /// Reduces the vectors of bags, `(…, tokens, length)`, to one vector for each bag: zeros for an empty bag.
-    fn reduce(self, vectors: &Tensor) -> Tensor {
-        match self {
-            Self::Mean if vectors.dim(-2) > 0 => vectors.mean(-2),
-            Self::Max if vectors.dim(-2) > 0 => vectors.max(-2),
-            _ => vectors.sum(-2),
-        }
-    }
-}
-
-impl EmbeddingBag {
-    /// Creates a table for this many tokens, with vectors of this length, on the default device.
+layer! {
+    /// An [`Embedding`](crate::nn::Embedding) of bags of tokens: the mean of the vectors of a bag, or their sum or maximum.
     ///
-    /// # Panics
-    /// If one of the sizes is 0.
+    /// `weight` has the shape `(num_embeddings, embedding_dim)`.
+    ///
+    /// # Shapes
+    /// Integers `(bags, tokens)` to `(bags, embedding_dim)`. Bags of different sizes are passed one after the other to
+    /// [`forward_offsets`](Self::forward_offsets).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(EmbeddingBag::new(10, 3).num_parameters(), 30);
+    /// let layer = EmbeddingBag::new(100, 8);
+    /// let y = layer.forward(&tensor(&[[1, 5, 99], [2, 2, 2]])); // (2, 8)
+    /// assert_eq!(y.dims(), [2, 8]);
     /// ```
-    #[track_caller]
-    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Self {
-        let sizes = [
-            ("num_embeddings", num_embeddings),
-            ("embedding_dim", embedding_dim),
-        ];
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if one of the sizes is 0.
+    #[describe(self.weight.size(0), self.weight.size(1), mode = self.mode.name())]
+    pub struct EmbeddingBag(num_embeddings: usize, embedding_dim: usize) {
+        let sizes = [("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim)];
         check::positive("EmbeddingBag", &sizes);
-        Self {
-            weight: Parameter::new(&randn((num_embeddings, embedding_dim))),
-            mode: BagMode::Mean,
+        weight = Parameter::new(&randn((num_embeddings, embedding_dim))),
+        #[parameters(skip)]
+        mode: BagMode = BagMode::Mean,
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        if input.rank() != 2 {
+            let expected =
+                "Expected bags of equal size, (bags, tokens); or call forward_offsets(…)";
+            raise(check::refused(self, input, expected))
         }
+        record_output(self, self.mode.reduce(&self.vectors(input)))
     }
 
     /// Sets what becomes of the vectors of a bag; the mean by default.
@@ -151,22 +102,48 @@ impl EmbeddingBag {
     }
 }
 
-impl Layer for EmbeddingBag {
-    boxed_here!();
+/// What becomes of the vectors of a bag in an [`EmbeddingBag`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = EmbeddingBag::new(10, 3).mode(BagMode::Max);
+/// assert_eq!(layer.describe(), "EmbeddingBag(10, 3, mode=\"max\")");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BagMode {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their sum.
+    Sum,
+    /// The largest value of each feature.
+    Max,
+}
 
-    fn forward(&self, input: &Tensor) -> Tensor {
-        if input.rank() != 2 {
-            let expected =
-                "Expected bags of equal size, (bags, tokens); or call forward_offsets(…)";
-            raise(check::refused(self, input, expected))
+impl BagMode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Sum => "sum",
+            Self::Max => "max",
         }
-        record_output(self, self.mode.reduce(&self.vectors(input)))
+    }
+
+    /// Reduces the vectors of bags, `(…, tokens, length)`, to one vector for each bag: zeros for an empty bag.
+    fn reduce(self, vectors: &Tensor) -> Tensor {
+        match self {
+            Self::Mean if vectors.dim(-2) > 0 => vectors.mean(-2),
+            Self::Max if vectors.dim(-2) > 0 => vectors.max(-2),
+            _ => vectors.sum(-2),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::ParametersExt;
     use crate::nn::tests::message_of;
     use crate::tensor::{tensor, zeros};

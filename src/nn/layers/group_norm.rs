@@ -70,16 +70,15 @@ impl GroupNorm {
         }
     }
 
-    /// Sets the value that is added to the variance; 1e-5 by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(GroupNorm::new(1, 2).eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.eps = eps;
-        self
+    setters! {
+        /// Sets the value that is added to the variance; 1e-5 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(GroupNorm::new(1, 2).eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
+        /// ```
+        pub fn eps(self, eps: f64): self.eps = eps;
     }
 
     /// Sets whether the channels have a learned scale and shift, as by default.

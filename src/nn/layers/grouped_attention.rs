@@ -2,11 +2,12 @@
 
 use crate::error::{OrRaise, explain, raise};
 use crate::nn::layer::boxed_here;
+use crate::nn::layers::attention::AttentionInputs;
 use crate::nn::layers::{Linear, RotaryEmbedding};
 use crate::nn::summary::{record_output, record_part};
 use crate::nn::{Layer, Parameters, ParametersExt, check};
-use crate::ops::{self, Angles, AttentionMask, Heads};
-use crate::tensor::{Tensor, remember};
+use crate::ops::{self, Angles, AttentionMask};
+use crate::tensor::Tensor;
 
 /// Causal self-attention in which several heads of queries share a head of keys and values, as in Llama, Mistral and
 /// Qwen: each step attends to itself and the earlier ones.
@@ -121,30 +122,26 @@ impl GroupedQueryAttention {
         }
     }
 
-    /// Turns queries and keys by their positions.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let attention = GroupedQueryAttention::new(8, 2, 1).rope(RotaryEmbedding::new(4).base(5e5));
-    /// assert_eq!(attention.forward(&zeros((1, 3, 8))).dims(), [1, 3, 8]);
-    /// ```
-    pub fn rope(mut self, rope: RotaryEmbedding) -> Self {
-        self.rope = Some(rope);
-        self
-    }
+    setters! {
+        /// Turns queries and keys by their positions.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = GroupedQueryAttention::new(8, 2, 1).rope(RotaryEmbedding::new(4).base(5e5));
+        /// assert_eq!(attention.forward(&zeros((1, 3, 8))).dims(), [1, 3, 8]);
+        /// ```
+        pub fn rope(self, rope: RotaryEmbedding): self.rope = Some(rope);
 
-    /// Lets each step attend only to the last `size` steps up to itself.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let attention = GroupedQueryAttention::new(8, 2, 1).window(4);
-    /// assert!(attention.describe().contains("window=4"));
-    /// ```
-    pub fn window(mut self, size: usize) -> Self {
-        self.window = Some(size);
-        self
+        /// Lets each step attend only to the last `size` steps up to itself.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = GroupedQueryAttention::new(8, 2, 1).window(4);
+        /// assert!(attention.describe().contains("window=4"));
+        /// ```
+        pub fn window(self, size: usize): self.window = Some(size);
     }
 
     /// Sets whether the projections of queries, keys and values have biases, as in Qwen 2; `false` by default.
@@ -176,25 +173,17 @@ impl GroupedQueryAttention {
         Tensor::from(y).reshape((batch, steps, width))
     }
 
-    /// Computes the attention from the weights of all pairs, where there is no kernel.
+    /// Returns the queries, keys and values of an input.
     #[track_caller]
-    fn attend(&self, [q, k, v]: [Tensor; 3], mask: &AttentionMask) -> Tensor {
-        let heads = |x: &Tensor, count: usize| {
-            let (batch, steps, _) = x.dims3();
-            x.reshape((batch, steps, count, self.head_dim))
-                .transpose(1, 2)
-        };
-        let repeated = |x: &Tensor| {
-            let x = heads(x, self.num_kv_heads); // (batch, kv heads, steps, features)
-            let (batch, _, steps, features) = x.dims4();
-            let group = self.num_heads / self.num_kv_heads;
-            let shape = (batch, self.num_kv_heads, group, steps, features);
-            x.unsqueeze(2).broadcast_as(shape).flatten(1, 2)
-        };
-        let inputs = [heads(&q, self.num_heads), repeated(&k), repeated(&v)];
-        let inputs = inputs.each_ref().map(Tensor::raw);
-        let (y, _) = ops::attention(&check::name(self), inputs, mask, 0.0).or_raise();
-        Tensor::from(y).transpose(1, 2).flatten_from(2)
+    fn inputs(&self, x: &Tensor, mask: AttentionMask) -> AttentionInputs {
+        let parts = [&self.q_proj, &self.k_proj, &self.v_proj];
+        let [mut q, mut k, v] = parts.map(|part| part.forward(x)); // (batch, steps, heads · features)
+        if let Some(rope) = &self.rope {
+            let angles = rope.angles(x.dim(1));
+            q = self.turned(q, &angles);
+            k = self.turned(k, &angles);
+        }
+        AttentionInputs::new(vec![q, k, v], mask, self.num_heads, true)
     }
 }
 
@@ -202,37 +191,16 @@ impl Layer for GroupedQueryAttention {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (_, steps, _) = check::sequences(self, input);
-        let parts = [&self.q_proj, &self.k_proj, &self.v_proj];
-        let [mut q, mut k, mut v] = parts.map(|part| part.forward(input)); // (batch, steps, heads · features)
-        if let Some(rope) = &self.rope {
-            let angles = rope.angles(steps);
-            q = self.turned(q, &angles);
-            k = self.turned(k, &angles);
-        }
-        let mut mask = match self.window {
+        check::sequences(self, input);
+        let mask = match self.window {
             Some(size) => AttentionMask::window(size),
             None => AttentionMask::causal(),
         };
         let address = self.k_proj.parameter("weight").address();
-        let mut keys = None;
-        if let Some(past) = remember(address, 1, [k.raw(), v.raw()]).or_raise() {
-            [k, v] = past.buffers.map(Tensor::from);
-            mask = mask.after(past.past);
-            keys = Some(past.len);
-        }
-        let heads = Heads {
-            count: self.num_heads,
-            batch_first: true,
-            keys,
-        };
-        let y = ops::attention_of_heads(&[q.raw(), k.raw(), v.raw()], &heads, &mask);
-        let y = match y.or_raise() {
-            Some(y) => y.into(),
-            None => {
-                let counted = |x: Tensor| keys.map_or(x.clone(), |keys| x.narrow(1, 0, keys));
-                self.attend([q, counted(k), counted(v)], &mask)
-            }
+        let inputs = self.inputs(input, mask).with_past(address);
+        let y = match inputs.by_kernel() {
+            Some(y) => y,
+            None => inputs.by_weights(&check::name(self), 0.0).0,
         };
         record_part(self);
         record_output(self, self.o_proj.forward(&y))
@@ -263,10 +231,9 @@ mod tests {
         for window in [None, Some(3)] {
             let mut attention = GroupedQueryAttention::new(8, 4, 2);
             attention.window = window;
-            let parts = [&attention.q_proj, &attention.k_proj, &attention.v_proj];
             let x = randn((2, 7, 8));
             let mask = window.map_or(AttentionMask::causal(), AttentionMask::window);
-            let y = attention.attend(parts.map(|part| part.forward(&x)), &mask);
+            let (y, _) = attention.inputs(&x, mask).by_weights(&"attention", 0.0);
             let difference = attention.o_proj.forward(&y) - attention.forward(&x);
             assert!(difference.abs().max_all().item() < 1e-6);
         }

@@ -79,17 +79,16 @@ macro_rules! instance_norm {
                 self
             }
 
-            /// Sets the value that is added to the variance; 1e-5 by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(4).eps(0.001);")]
-            #[doc = concat!("assert_eq!(norm.describe(), \"", stringify!($name), "(4, eps=0.001, affine=false)\");")]
-            /// ```
-            pub fn eps(mut self, eps: f64) -> Self {
-                self.eps = eps;
-                self
+            setters! {
+                /// Sets the value that is added to the variance; 1e-5 by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let norm = ", stringify!($name), "::new(4).eps(0.001);")]
+                #[doc = concat!("assert_eq!(norm.describe(), \"", stringify!($name), "(4, eps=0.001, affine=false)\");")]
+                /// ```
+                pub fn eps(self, eps: f64): self.eps = eps;
             }
         }
 

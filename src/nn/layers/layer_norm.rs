@@ -63,29 +63,25 @@ impl LayerNorm {
         }
     }
 
-    /// Sets the value that is added to the variance; 1e-5 by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let norm = LayerNorm::new(2).eps(0.0);
-    /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0])).to_vec1::<f32>(), [-1.0, 1.0]);
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.eps = eps;
-        self
-    }
+    setters! {
+        /// Sets the value that is added to the variance; 1e-5 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let norm = LayerNorm::new(2).eps(0.0);
+        /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0])).to_vec1::<f32>(), [-1.0, 1.0]);
+        /// ```
+        pub fn eps(self, eps: f64): self.eps = eps;
 
-    /// Sets whether the layer has a bias, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(LayerNorm::new(8).bias(false).num_parameters(), 8);
-    /// ```
-    pub fn bias(mut self, bias: bool) -> Self {
-        self.set_bias(bias);
-        self
+        /// Sets whether the layer has a bias, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(LayerNorm::new(8).bias(false).num_parameters(), 8);
+        /// ```
+        pub fn bias(self, bias: bool): self.set_bias(bias);
     }
 
     /// Removes the bias, or adds one of zeros.

@@ -28,7 +28,7 @@ use candle_core::Device;
 #[parameters(name = if self.affine.is_initialized() { "Linear" } else { "LazyLinear" })]
 #[describe(
     in_features = self.affine.weight.size(1),
-    out_features = self.affine.outputs,
+    out_features = self.outputs(),
     bias = self.affine.bias.is_some()
 )]
 pub struct Linear {
@@ -59,23 +59,22 @@ impl Linear {
         layer
     }
 
-    /// Sets whether the layer has a bias, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(3, 2).bias(false).num_parameters(), 6);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn bias(mut self, bias: bool) -> Self {
-        self.set_bias(bias);
-        self
+    setters! {
+        /// Sets whether the layer has a bias, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Linear::new(3, 2).bias(false).num_parameters(), 6);
+        /// ```
+        #[inline]
+        #[track_caller]
+        pub fn bias(self, bias: bool): self.set_bias(bias);
     }
 
     #[track_caller]
     pub(super) fn set_bias(&mut self, bias: bool) {
-        self.affine.set_bias(bias);
+        self.affine.set_bias(bias, self.outputs());
     }
 
     /// Creates a layer with copies of this weight, `(out_features, in_features)`, and this bias,
@@ -120,12 +119,7 @@ impl Linear {
     }
 
     fn of(weight: Parameter, bias: Option<Parameter>) -> Self {
-        let outputs = weight.size(0).unwrap_or_default();
-        let affine = Affine {
-            weight,
-            bias,
-            outputs,
-        };
+        let affine = Affine { weight, bias };
         Self { affine }
     }
 
@@ -139,10 +133,14 @@ impl Linear {
     /// Initialises the parameters of a lazy layer.
     #[track_caller]
     fn init(&self, inputs: usize, device: &Device) {
-        let outputs = self.affine.outputs;
+        let outputs = self.outputs();
         let sizes = [("in_features", inputs), ("out_features", outputs)];
         check::positive("Linear", &sizes);
-        self.affine.init(&[outputs, inputs], device);
+        self.affine.init(&[outputs, inputs], outputs, device);
+    }
+
+    fn outputs(&self) -> usize {
+        self.affine.weight.size(0).unwrap_or_default()
     }
 
     /// Creates a layer without bias that shares its weight with another one.
@@ -178,7 +176,7 @@ impl Layer for Linear {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (Affine { weight, bias, .. }, features) = (&self.affine, input.dims().last());
+        let (Affine { weight, bias }, features) = (&self.affine, input.dims().last());
         match (weight.size(1), features) {
             (None, None) => {
                 let wanted = "It needs at least one dimension: (…, features)";
@@ -188,7 +186,7 @@ impl Layer for Linear {
             (Some(inputs), _) if features == Some(&inputs) => {}
             // The operation would refuse it, too, but does not know of the lazy layer.
             (Some(inputs), _) => {
-                let outputs = self.affine.outputs;
+                let outputs = self.outputs();
                 let wanted = format!(
                     "Its last dimension must be {inputs}; \
                      or build the layer for it: LazyLinear::new({outputs})"

@@ -35,23 +35,22 @@ pub struct LSTM {
 recurrent_settings!(LSTM, Cell::Lstm);
 
 impl LSTM {
-    /// Sets a size below `hidden_size` to which a weight maps the output `h` of each step; 0, as by default, means none.
-    /// The weights are initialised again. From Sak et al., 2014.
-    ///
-    /// # Panics
-    /// If `proj_size` is not below `hidden_size`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let lstm = LSTM::new(3, 8).proj_size(4);
-    /// let (y, (h, c)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4), (1, 2, 8)
-    /// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 8][..]));
-    /// ```
-    #[track_caller]
-    pub fn proj_size(self, proj_size: usize) -> Self {
-        let layers = self.layers.proj_size(proj_size);
-        Self { layers }
+    setters! {
+        /// Sets a size below `hidden_size` to which a weight maps the output `h` of each step; 0, as by default, means none.
+        /// The weights are initialised again. From Sak et al., 2014.
+        ///
+        /// # Panics
+        /// If `proj_size` is not below `hidden_size`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let lstm = LSTM::new(3, 8).proj_size(4);
+        /// let (y, (h, c)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4), (1, 2, 8)
+        /// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 8][..]));
+        /// ```
+        #[track_caller]
+        pub fn proj_size(self, proj_size: usize): self.layers.set_proj_size(proj_size);
     }
 
     /// Returns the outputs of all steps, and the state `(h, c)` after the last step. `state` is the initial

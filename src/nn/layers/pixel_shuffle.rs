@@ -1,51 +1,34 @@
 //! Channels as pixels, and pixels as channels.
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
+use crate::nn::check;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
 
-/// Arranges the values of `factor²` channels as the pixels of a larger image, of which each becomes a square of `factor`
-/// by `factor` pixels. From Shi et al., 2016.
-///
-/// # Shapes
-/// `(batch, channels · factor², height, width)` to `(batch, channels, height · factor, width · factor)`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[1.0, 2.0, 3.0, 4.0]).reshape((1, 4, 1, 1));
-/// let y = PixelShuffle::new(2).forward(&x); // (1, 1, 2, 2)
-/// assert_eq!(y.i((0, 0)).to_vec2::<f32>(), [[1.0, 2.0], [3.0, 4.0]]);
-/// ```
-#[derive(Clone, Copy, Parameters)]
-#[describe(upscale_factor = self.factor)]
-pub struct PixelShuffle {
-    factor: usize,
-}
-
-impl PixelShuffle {
-    /// Creates a layer whose output has this many times the height and width.
+layer! {
+    /// Arranges the values of `factor²` channels as the pixels of a larger image, of which each becomes a square of `factor`
+    /// by `factor` pixels. From Shi et al., 2016.
     ///
-    /// # Panics
-    /// If `factor` is 0.
+    /// # Shapes
+    /// `(batch, channels · factor², height, width)` to `(batch, channels, height · factor, width · factor)`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(PixelShuffle::new(3).describe(), "PixelShuffle(upscale_factor=3)");
+    /// let x = tensor(&[1.0, 2.0, 3.0, 4.0]).reshape((1, 4, 1, 1));
+    /// let y = PixelShuffle::new(2).forward(&x); // (1, 1, 2, 2)
+    /// assert_eq!(y.i((0, 0)).to_vec2::<f32>(), [[1.0, 2.0], [3.0, 4.0]]);
     /// ```
-    #[track_caller]
-    pub fn new(factor: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if `factor` is 0.
+    #[derive(Clone, Copy)]
+    #[describe(upscale_factor = self.factor)]
+    pub struct PixelShuffle(factor: usize) {
         check::positive("PixelShuffle", &[("factor", factor)]);
-        Self { factor }
+        factor: usize,
     }
-}
-
-impl Layer for PixelShuffle {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let (batch, channels, height, width) = check::image(self, input);
         let r = self.factor;
@@ -63,46 +46,28 @@ impl Layer for PixelShuffle {
     }
 }
 
-/// Arranges squares of `factor` by `factor` pixels as the values of `factor²` channels: undoes [`PixelShuffle`].
-///
-/// # Shapes
-/// `(batch, channels, height · factor, width · factor)` to `(batch, channels · factor², height, width)`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = randn((2, 3, 4, 6));
-/// let net = seq![PixelUnshuffle::new(2), PixelShuffle::new(2)];
-/// assert_eq!(net.forward(&x).to_vec::<f32>(), x.to_vec::<f32>());
-/// ```
-#[derive(Clone, Copy, Parameters)]
-#[describe(downscale_factor = self.factor)]
-pub struct PixelUnshuffle {
-    factor: usize,
-}
-
-impl PixelUnshuffle {
-    /// Creates a layer whose output has this fraction of the height and width.
+layer! {
+    /// Arranges squares of `factor` by `factor` pixels as the values of `factor²` channels: undoes [`PixelShuffle`].
     ///
-    /// # Panics
-    /// If `factor` is 0.
+    /// # Shapes
+    /// `(batch, channels, height · factor, width · factor)` to `(batch, channels · factor², height, width)`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = PixelUnshuffle::new(2).forward(&zeros((1, 3, 4, 4)));
-    /// assert_eq!(y.dims(), [1, 12, 2, 2]);
+    /// let x = randn((2, 3, 4, 6));
+    /// let net = seq![PixelUnshuffle::new(2), PixelShuffle::new(2)];
+    /// assert_eq!(net.forward(&x).to_vec::<f32>(), x.to_vec::<f32>());
     /// ```
-    #[track_caller]
-    pub fn new(factor: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if `factor` is 0.
+    #[derive(Clone, Copy)]
+    #[describe(downscale_factor = self.factor)]
+    pub struct PixelUnshuffle(factor: usize) {
         check::positive("PixelUnshuffle", &[("factor", factor)]);
-        Self { factor }
+        factor: usize,
     }
-}
-
-impl Layer for PixelUnshuffle {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let (batch, channels, height, width) = check::image(self, input);
         let r = self.factor;
@@ -120,6 +85,7 @@ impl Layer for PixelUnshuffle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -1,87 +1,62 @@
 //! Pooling over patches.
 
+use crate::layer;
+use crate::nn::check;
 use crate::nn::summary::output_of;
-use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pair, Pool2dSpec};
 use crate::tensor::Tensor;
 
 macro_rules! pooling {
     ($(#[$doc:meta])* $name:ident, $pool:path) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Parameters)]
-        #[describe(
-            kernel_size = self.spec.kernel,
-            stride = self.spec.stride,
-            padding = self.spec.padding
-        )]
-        pub struct $name {
-            #[parameters(skip)]
-            spec: Pool2dSpec,
-        }
-
-        impl $name {
-            /// Creates a layer with a kernel of this size, `2` or `(2, 3)`, and an equal stride, so that
-            /// patches do not overlap.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(2);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8))).dims(), [1, 1, 2, 4]);
-            /// ```
-            pub fn new(kernel: impl Into<Pair>) -> Self {
-                let spec = Pool2dSpec::new(kernel);
-                Self { spec }
+        layer! {
+            $(#[$doc])*
+            #[derive(Clone, Copy)]
+            #[describe(
+                kernel_size = self.spec.kernel,
+                stride = self.spec.stride,
+                padding = self.spec.padding
+            )]
+            pub struct $name(kernel: impl Into<Pair>) {
+                #[parameters(skip)]
+                spec: Pool2dSpec = Pool2dSpec::new(kernel),
             }
-
-            /// Sets the stride, by which the kernel moves from one output to the next.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
-            /// ```
-            pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
-                self.spec = self.spec.stride(stride);
-                self
-            }
-
-            /// Sets the padding on each side; at most half of the kernel.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 5, 5]);
-            /// ```
-            pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
-                self.spec = self.spec.padding(padding);
-                self
-            }
-        }
-
-        impl $name {
-            /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the
-            /// image; `false` by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode(true);")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
-            /// ```
-            pub fn ceil_mode(mut self, ceil_mode: bool) -> Self {
-                self.spec = self.spec.ceil_mode(ceil_mode);
-                self
-            }
-        }
-
-        impl Layer for $name {
-            $crate::nn::layer::boxed_here!();
-
             fn forward(&self, input: &Tensor) -> Tensor {
                 output_of(self, $pool(&check::name(self), input.raw(), self.spec))
+            }
+        }
+
+        impl $name {
+            setters! {
+                /// Sets the stride, by which the kernel moves from one output to the next.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
+                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
+                /// ```
+                pub fn stride(self, stride: impl Into<Pair>): self.spec = self.spec.stride(stride);
+
+                /// Sets the padding on each side; at most half of the kernel.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
+                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 5, 5]);
+                /// ```
+                pub fn padding(self, padding: impl Into<Pair>): self.spec = self.spec.padding(padding);
+
+                /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the
+                /// image; `false` by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode(true);")]
+                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
+                /// ```
+                pub fn ceil_mode(self, ceil_mode: bool): self.spec = self.spec.ceil_mode(ceil_mode);
             }
         }
     };
@@ -123,45 +98,41 @@ pooling!(
 );
 
 impl MaxPool2d {
-    /// Sets the distance between the elements of a patch; 1 by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = MaxPool2d::new(2).stride(1).dilation(2);
-    /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
-    /// ```
-    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
-        self.spec = self.spec.dilation(dilation);
-        self
+    setters! {
+        /// Sets the distance between the elements of a patch; 1 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = MaxPool2d::new(2).stride(1).dilation(2);
+        /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
+        /// ```
+        pub fn dilation(self, dilation: impl Into<Pair>): self.spec = self.spec.dilation(dilation);
     }
 }
 
 impl AvgPool2d {
-    /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = AvgPool2d::new(2).padding(1).count_include_pad(false);
-    /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [1.0; 4]);
-    /// ```
-    pub fn count_include_pad(mut self, count_include_pad: bool) -> Self {
-        self.spec = self.spec.count_include_pad(count_include_pad);
-        self
-    }
+    setters! {
+        /// Sets whether the padding counts as zeros in a mean, as by default, or not at all.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = AvgPool2d::new(2).padding(1).count_include_pad(false);
+        /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [1.0; 4]);
+        /// ```
+        pub fn count_include_pad(self, count_include_pad: bool):
+            self.spec = self.spec.count_include_pad(count_include_pad);
 
-    /// Sets the number by which the sum of a patch is divided, in place of the number of its elements.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = AvgPool2d::new(2).divisor_override(1);
-    /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [4.0]);
-    /// ```
-    pub fn divisor_override(mut self, divisor: usize) -> Self {
-        self.spec = self.spec.divisor_override(divisor);
-        self
+        /// Sets the number by which the sum of a patch is divided, in place of the number of its elements.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = AvgPool2d::new(2).divisor_override(1);
+        /// assert_eq!(layer.forward(&ones((1, 2, 2))).to_vec::<f32>(), [4.0]);
+        /// ```
+        pub fn divisor_override(self, divisor: usize): self.spec = self.spec.divisor_override(divisor);
     }
 }
 
@@ -169,6 +140,7 @@ impl AvgPool2d {
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -2,9 +2,9 @@
 
 use super::adaptive_max_pool::maxima;
 use crate::error::{OrRaise, explain, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameters, check};
+use crate::nn::{Parameters, check};
 use crate::ops::{self, Pool2dSpec};
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -52,32 +52,25 @@ fn least_length(layer: &dyn Parameters, spec: Pool2dSpec) -> usize {
 
 macro_rules! pooling {
     ($(#[$doc:meta])* $name:ident, $pool:path) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Parameters)]
-        #[describe(
-            kernel_size = self.spec.kernel.width,
-            stride = self.spec.stride.width,
-            padding = self.spec.padding.width
-        )]
-        pub struct $name {
-            #[parameters(skip)]
-            spec: Pool2dSpec,
+        layer! {
+            $(#[$doc])*
+            #[derive(Clone, Copy)]
+            #[describe(
+                kernel_size = self.spec.kernel.width,
+                stride = self.spec.stride.width,
+                padding = self.spec.padding.width
+            )]
+            pub struct $name(kernel: usize) {
+                #[parameters(skip)]
+                spec: Pool2dSpec = Pool2dSpec::new((1, kernel)),
+            }
+            fn forward(&self, input: &Tensor) -> Tensor {
+                let least = least_length(self, self.spec);
+                as_rows(self, input, least, |x| $pool(&check::name(self), x.raw(), self.spec))
+            }
         }
 
         impl $name {
-            /// Creates a layer with a kernel of this size and an equal stride, so that patches do not overlap.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(2).padding(1);")]
-            /// assert_eq!(layer.forward(&zeros((2, 1, 8))).dims(), [2, 1, 4]);
-            /// ```
-            pub fn new(kernel: usize) -> Self {
-                let spec = Pool2dSpec::new((1, kernel));
-                Self { spec }
-            }
-
             setters! {
                 /// Sets the stride, by which the kernel moves from one output to the next.
                 pub fn stride(self, stride: usize): self.spec = self.spec.stride((1, stride));
@@ -88,15 +81,6 @@ macro_rules! pooling {
                 /// Sets whether the length of the output is rounded up, so that a patch may reach over the end of the
                 /// sequence; `false` by default.
                 pub fn ceil_mode(self, ceil_mode: bool): self.spec = self.spec.ceil_mode(ceil_mode);
-            }
-        }
-
-        impl Layer for $name {
-            boxed_here!();
-
-            fn forward(&self, input: &Tensor) -> Tensor {
-                let least = least_length(self, self.spec);
-                as_rows(self, input, least, |x| $pool(&check::name(self), x.raw(), self.spec))
             }
         }
     };
@@ -152,31 +136,20 @@ impl AvgPool1d {
 
 macro_rules! adaptive {
     ($(#[$doc:meta])* $name:ident, |$layer:ident, $x:ident| $pooled:expr) => {
-        $(#[$doc])*
-        ///
-        /// # Shapes
-        /// `(batch, channels, length)` to `(batch, channels, size)`; the batch may be missing.
-        #[derive(Clone, Copy, Parameters)]
-        #[describe(output_size = self.size)]
-        pub struct $name {
-            size: usize,
-        }
-
-        impl $name {
-            /// Creates a layer whose output has this length.
+        layer! {
+            $(#[$doc])*
+            ///
+            /// # Shapes
+            /// `(batch, channels, length)` to `(batch, channels, size)`; the batch may be missing.
             ///
             /// # Panics
-            /// If `size` is 0.
-            #[track_caller]
-            pub fn new(size: usize) -> Self {
+            /// [`new`](Self::new) panics if `size` is 0.
+            #[derive(Clone, Copy)]
+            #[describe(output_size = self.size)]
+            pub struct $name(size: usize) {
                 check::positive(stringify!($name), &[("size", size)]);
-                Self { size }
+                size: usize,
             }
-        }
-
-        impl Layer for $name {
-            boxed_here!();
-
             fn forward(&self, input: &Tensor) -> Tensor {
                 let $layer = self;
                 as_rows(self, input, 1, |$x| $pooled)
@@ -216,6 +189,7 @@ adaptive!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -1,66 +1,45 @@
 //! The position of each step, added to its features.
 
 use crate::error::{OrRaise, explain, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{Tensor, normal, past_steps};
 use candle_core::Device;
 
-/// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
-///
-/// Feature `2 i` of step `t` gets `sin(t / 10000^(2 i / features))`, feature `2 i + 1` the cosine. The layer
-/// has no parameters, and sequences may have any length. From Vaswani et al., 2017, and d2l's chapter
-/// *Self-Attention and Positional Encoding*.
-///
-/// # Shapes
-/// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`; the
-/// output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = zeros((1, 2, 4));
-/// let y = PositionalEncoding::new().batch_first(true).forward(&x); // (1, 2, 4)
-/// assert_eq!(y.i((0, 0)).to_vec1::<f32>(), [0.0, 1.0, 0.0, 1.0]);
-/// assert!((y.i((0, 1, 0)).item() - 1f64.sin()).abs() < 1e-7);
-/// ```
-#[derive(Clone, Copy, Default, Parameters)]
-pub struct PositionalEncoding {
-    batch_first: bool,
-}
-
-impl PositionalEncoding {
-    /// Creates the layer.
+layer! {
+    /// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
+    ///
+    /// Feature `2 i` of step `t` gets `sin(t / 10000^(2 i / features))`, feature `2 i + 1` the cosine. The layer
+    /// has no parameters, and sequences may have any length. From Vaswani et al., 2017, and d2l's chapter
+    /// *Self-Attention and Positional Encoding*.
+    ///
+    /// # Shapes
+    /// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`; the
+    /// output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(PositionalEncoding::new().num_parameters(), 0);
+    /// let x = zeros((1, 2, 4));
+    /// let y = PositionalEncoding::new().batch_first(true).forward(&x); // (1, 2, 4)
+    /// assert_eq!(y.i((0, 0)).to_vec1::<f32>(), [0.0, 1.0, 0.0, 1.0]);
+    /// assert!((y.i((0, 1, 0)).item() - 1f64.sin()).abs() < 1e-7);
     /// ```
-    pub fn new() -> Self {
-        Self::default()
+    #[derive(Clone, Copy)]
+    pub struct PositionalEncoding {
+        /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
+        /// default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let y = PositionalEncoding::new().batch_first(true).forward(&zeros((2, 5, 4)));
+        /// assert_eq!(y.i(0).to_vec2::<f32>(), y.i(1).to_vec2::<f32>());
+        /// ```
+        set batch_first: bool = false,
     }
-
-    /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
-    /// default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = PositionalEncoding::new().batch_first(true).forward(&zeros((2, 5, 4)));
-    /// assert_eq!(y.i(0).to_vec2::<f32>(), y.i(1).to_vec2::<f32>());
-    /// ```
-    pub fn batch_first(mut self, batch_first: bool) -> Self {
-        self.batch_first = batch_first;
-        self
-    }
-}
-
-impl Layer for PositionalEncoding {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let (steps, features) = steps_of(self, input, self.batch_first);
         ops::check::floating(&check::name(self), input.raw()).or_raise();
@@ -80,70 +59,43 @@ impl Layer for PositionalEncoding {
     }
 }
 
-/// Adds a learned vector to the features of each step, as in GPT.
-///
-/// `weight` has the shape `(max_len, features)`, initialised with normal random values of standard
-/// deviation 0.02.
-///
-/// # Shapes
-/// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`, with
-/// at most `max_len` steps; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let layer = LearnedPositionalEncoding::new(100, 8).batch_first(true);
-/// let y = layer.forward(&zeros((4, 10, 8))); // (4, 10, 8)
-/// let weight = layer.parameter("weight").tensor(); // (100, 8)
-/// assert_eq!(y.i((0, 9)).to_vec1::<f32>(), weight.i(9).to_vec1::<f32>());
-/// ```
-#[derive(Parameters)]
-#[describe(self.weight.size(0), self.weight.size(1), batch_first = self.batch_first)]
-pub struct LearnedPositionalEncoding {
-    weight: Parameter,
-    batch_first: bool,
-}
-
-impl LearnedPositionalEncoding {
-    /// Creates a layer for this many steps and features, on the default device.
+layer! {
+    /// Adds a learned vector to the features of each step, as in GPT.
+    ///
+    /// `weight` has the shape `(max_len, features)`, initialised with normal random values of standard
+    /// deviation 0.02.
+    ///
+    /// # Shapes
+    /// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`, with
+    /// at most `max_len` steps; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LearnedPositionalEncoding::new(100, 8).batch_first(true);
+    /// let y = layer.forward(&zeros((4, 10, 8))); // (4, 10, 8)
+    /// let weight = layer.parameter("weight").tensor(); // (100, 8)
+    /// assert_eq!(y.i((0, 9)).to_vec1::<f32>(), weight.i(9).to_vec1::<f32>());
+    /// ```
     ///
     /// # Panics
-    /// If one of them is 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(LearnedPositionalEncoding::new(100, 8).num_parameters(), 800);
-    /// ```
-    #[track_caller]
-    pub fn new(max_len: usize, features: usize) -> Self {
+    /// [`new`](Self::new) panics if one of the sizes is 0.
+    #[describe(self.weight.size(0), self.weight.size(1), batch_first = self.batch_first)]
+    pub struct LearnedPositionalEncoding(max_len: usize, features: usize) {
         let sizes = [("max_len", max_len), ("features", features)];
         check::positive("LearnedPositionalEncoding", &sizes);
-        let weight = normal(0.0, 0.02, (max_len, features));
-        Self {
-            weight: Parameter::new(&weight),
-            batch_first: false,
-        }
+        weight = Parameter::new(&normal(0.0, 0.02, (max_len, features))),
+        /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
+        /// default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first(true);
+        /// let y = layer.forward(&zeros((9, 5, 4))); // (9, 5, 4), with 5 steps
+        /// ```
+        set batch_first: bool = false,
     }
-
-    /// Sets whether the layer takes `(batch, steps, features)` instead of `(steps, batch, features)`; `false` by
-    /// default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = LearnedPositionalEncoding::new(5, 4).batch_first(true);
-    /// let y = layer.forward(&zeros((9, 5, 4))); // (9, 5, 4), with 5 steps
-    /// ```
-    pub fn batch_first(mut self, batch_first: bool) -> Self {
-        self.batch_first = batch_first;
-        self
-    }
-}
-
-impl Layer for LearnedPositionalEncoding {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (max_len, features)
         let (max_len, expected) = weight.dims2();
@@ -199,6 +151,7 @@ fn add(x: &Tensor, table: &Tensor, batch_first: bool) -> Tensor {
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -1,55 +1,36 @@
 //! The rectified linear unit whose slope is learned.
 
 use crate::error::{OrRaise, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Parameter, check};
 use crate::ops;
 use crate::tensor::{Tensor, full};
 
-/// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
-/// From He et al., 2015.
-///
-/// `weight` has the shape `(num_parameters,)`: one slope for all, or one for each channel. As in PyTorch, its
-/// initial value is 0.25.
-///
-/// # Shapes
-/// Any shape, or with several slopes `(batch, num_parameters, …)`; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let y = PReLU::new(1).forward(&tensor(&[-2.0, 3.0]));
-/// assert_eq!(y.to_vec1::<f32>(), [-0.5, 3.0]);
-/// ```
-#[derive(Parameters)]
-#[describe(num_parameters = self.weight.size(0))]
-pub struct PReLU {
-    weight: Parameter,
-}
-
-impl PReLU {
-    /// Creates the layer with this many slopes, on the default device.
+layer! {
+    /// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
+    /// From He et al., 2015.
     ///
-    /// # Panics
-    /// If `num_parameters` is 0.
+    /// `weight` has the shape `(num_parameters,)`: one slope for all, or one for each channel. As in PyTorch, its
+    /// initial value is 0.25.
+    ///
+    /// # Shapes
+    /// Any shape, or with several slopes `(batch, num_parameters, …)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(PReLU::new(6).num_parameters(), 6);
+    /// let y = PReLU::new(1).forward(&tensor(&[-2.0, 3.0]));
+    /// assert_eq!(y.to_vec1::<f32>(), [-0.5, 3.0]);
     /// ```
-    #[track_caller]
-    pub fn new(num_parameters: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if `num_parameters` is 0.
+    #[describe(num_parameters = self.weight.size(0))]
+    pub struct PReLU(num_parameters: usize) {
         check::positive("PReLU", &[("num_parameters", num_parameters)]);
-        let weight = Parameter::new(&full(num_parameters, 0.25));
-        Self { weight }
+        weight = Parameter::new(&full(num_parameters, 0.25)),
     }
-}
-
-impl Layer for PReLU {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let weight = self.weight.tensor(); // (num_parameters,)
         let count = weight.elem_count();

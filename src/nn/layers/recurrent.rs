@@ -56,7 +56,7 @@ impl Recurrent {
     ) -> Self {
         let sizes = [("input_size", input_size), ("hidden_size", hidden_size)];
         check::positive(name, &sizes);
-        Self {
+        let mut layers = Self {
             name,
             cell,
             input_size,
@@ -72,59 +72,58 @@ impl Recurrent {
                 directions: 1,
             },
             mode: Mode::new(),
-        }
-        .initialized()
+        };
+        layers.init();
+        layers
     }
 
     #[track_caller]
-    pub(super) fn num_layers(mut self, num_layers: usize) -> Self {
+    pub(super) fn set_num_layers(&mut self, num_layers: usize) {
         check::positive(self.name, &[("num_layers", num_layers)]);
         self.num_layers = num_layers;
-        self.initialized()
+        self.init();
     }
 
     #[track_caller]
-    pub(super) fn proj_size(mut self, proj_size: usize) -> Self {
+    pub(super) fn set_proj_size(&mut self, proj_size: usize) {
         if proj_size >= self.hidden_size {
             let expected = format!("a proj_size below the hidden_size {}", self.hidden_size);
             let advice = "0 means that the output is not projected";
             raise(argument(self.name, expected, proj_size, advice))
         }
         self.proj_size = (proj_size > 0).then_some(proj_size);
-        self.initialized()
+        self.init();
     }
 
     #[track_caller]
-    pub(super) fn bidirectional(mut self, bidirectional: bool) -> Self {
+    pub(super) fn set_bidirectional(&mut self, bidirectional: bool) {
         self.bidirectional = bidirectional;
-        self.initialized()
+        self.init();
     }
 
     #[track_caller]
-    pub(super) fn bias(mut self, bias: bool) -> Self {
+    pub(super) fn set_bias(&mut self, bias: bool) {
         let is_added = bias && !self.bias;
         self.bias = bias;
         if is_added {
-            return self.initialized();
+            self.init();
         }
         if !bias {
             for weights in &mut self.weights.all {
                 (weights.bias_ih, weights.bias_hh) = (None, None);
             }
         }
-        self
     }
 
     #[track_caller]
-    pub(super) fn dropout(mut self, p: f64) -> Self {
+    pub(super) fn set_dropout(&mut self, p: f64) {
         check::probability(self.name, "dropout", p);
         self.dropout = p;
-        self
     }
 
     /// Creates all parameters again for the current settings, with random values.
     #[track_caller]
-    fn initialized(mut self) -> Self {
+    fn init(&mut self) {
         let count = self.cell.gates();
         let rows = count.saturating_mul(self.hidden_size);
         let widest = self.hidden_size.saturating_mul(2).max(self.input_size);
@@ -144,7 +143,6 @@ impl Recurrent {
                 .collect(),
             directions: self.directions(),
         };
-        self
     }
 
     fn directions(&self) -> usize {

@@ -1,60 +1,35 @@
 //! Local response normalisation.
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
+use crate::nn::check;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameters, check};
 use crate::ops::{Pool2dSpec, avg_pool2d};
 use crate::tensor::Tensor;
 use candle_core::DType;
 
-/// Divides each element by the mean of the squares of neighbouring channels at the same position:
-/// `x / (k + alpha · mean)^beta`. From Krizhevsky, Sutskever and Hinton, 2012.
-///
-/// # Shapes
-/// `(batch, channels, …)`; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let norm = LocalResponseNorm::new(1).alpha(1.0).beta(0.5).k(0.0);
-/// let y = norm.forward(&tensor(&[[[3.0, -4.0]]])).to_vec::<f32>(); // x / |x|
-/// assert!((y[0] - 1.0).abs() < 1e-6 && (y[1] + 1.0).abs() < 1e-6);
-/// ```
-#[derive(Clone, Copy, Parameters)]
-#[describe(self.size, alpha = self.alpha, beta = self.beta, k = self.k)]
-pub struct LocalResponseNorm {
-    size: usize,
-    alpha: f64,
-    beta: f64,
-    k: f64,
-}
-
-impl LocalResponseNorm {
-    /// Creates a layer that takes the mean over this many channels, with PyTorch's defaults: `alpha` 1e-4, `beta` 0.75
-    /// and `k` 1.
+layer! {
+    /// Divides each element by the mean of the squares of neighbouring channels at the same position:
+    /// `x / (k + alpha · mean)^beta`. From Krizhevsky, Sutskever and Hinton, 2012.
     ///
-    /// # Panics
-    /// If `size` is 0.
+    /// # Shapes
+    /// `(batch, channels, …)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let norm = LocalResponseNorm::new(5);
-    /// assert_eq!(norm.describe(), "LocalResponseNorm(5, alpha=0.0001, beta=0.75, k=1.0)");
+    /// let norm = LocalResponseNorm::new(1).alpha(1.0).beta(0.5).k(0.0);
+    /// let y = norm.forward(&tensor(&[[[3.0, -4.0]]])).to_vec::<f32>(); // x / |x|
+    /// assert!((y[0] - 1.0).abs() < 1e-6 && (y[1] + 1.0).abs() < 1e-6);
     /// ```
-    #[track_caller]
-    pub fn new(size: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if `size` is 0, the number of channels whose mean is taken.
+    #[derive(Clone, Copy)]
+    #[describe(self.size, alpha = self.alpha, beta = self.beta, k = self.k)]
+    pub struct LocalResponseNorm(size: usize) {
         check::positive("LocalResponseNorm", &[("size", size)]);
-        Self {
-            size,
-            alpha: 1e-4,
-            beta: 0.75,
-            k: 1.0,
-        }
-    }
-
-    setters! {
+        size: usize,
         /// Sets the factor of the mean.
         ///
         /// ```
@@ -62,8 +37,7 @@ impl LocalResponseNorm {
         ///
         /// assert_eq!(LocalResponseNorm::new(1).alpha(0.0).forward(&ones((1, 1, 1))).item(), 1.0);
         /// ```
-        pub fn alpha(self, alpha: f64): self.alpha = alpha;
-
+        set alpha: f64 = 1e-4,
         /// Sets the exponent of the divisor.
         ///
         /// ```
@@ -71,8 +45,7 @@ impl LocalResponseNorm {
         ///
         /// assert_eq!(LocalResponseNorm::new(1).beta(0.0).forward(&ones((1, 1, 1))).item(), 1.0);
         /// ```
-        pub fn beta(self, beta: f64): self.beta = beta;
-
+        set beta: f64 = 0.75,
         /// Sets the value that is added to the mean.
         ///
         /// ```
@@ -81,22 +54,8 @@ impl LocalResponseNorm {
         /// let norm = LocalResponseNorm::new(1).alpha(0.0).beta(1.0).k(2.0);
         /// assert!((norm.forward(&ones((1, 1, 1))).item() - 0.5).abs() < 1e-6);
         /// ```
-        pub fn k(self, k: f64): self.k = k;
+        set k: f64 = 1.0,
     }
-
-    /// Returns the mean of the squares of the neighbouring channels.
-    fn means(&self, x: &Tensor) -> Tensor {
-        let (batch, channels) = (x.dim(0), x.dim(1));
-        let squares = x.sqr().reshape((batch, 1, channels, ())); // (batch, 1, channels, positions)
-        let (before, after) = (self.size / 2, (self.size - 1) / 2);
-        let padded = squares.pad_with_zeros(2, before, after);
-        avg_pool2d(&padded, Pool2dSpec::new((self.size, 1)).stride(1)).reshape(x.dims())
-    }
-}
-
-impl Layer for LocalResponseNorm {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         if input.rank() < 2 {
             let expected = "Expected an input (batch, channels, …)";
@@ -113,11 +72,21 @@ impl Layer for LocalResponseNorm {
         let divisor = (self.means(&x) * self.alpha + self.k).pow(self.beta);
         record_output(self, (x / divisor).to_dtype(input.dtype()))
     }
+
+    /// Returns the mean of the squares of the neighbouring channels.
+    fn means(&self, x: &Tensor) -> Tensor {
+        let (batch, channels) = (x.dim(0), x.dim(1));
+        let squares = x.sqr().reshape((batch, 1, channels, ())); // (batch, 1, channels, positions)
+        let (before, after) = (self.size / 2, (self.size - 1) / 2);
+        let padded = squares.pad_with_zeros(2, before, after);
+        avg_pool2d(&padded, Pool2dSpec::new((self.size, 1)).stride(1)).reshape(x.dims())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::{randn, zeros};
 

@@ -58,17 +58,16 @@ impl RMSNorm {
         Self { weight, shape, eps }
     }
 
-    /// Sets the value that is added to the mean square; by default the machine epsilon of the type in which
-    /// it computes, which is `f32` for inputs of 16 bits.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(RMSNorm::new(8).eps(1e-6).describe(), "RMSNorm(8, eps=1e-6)");
-    /// ```
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.eps = Some(eps);
-        self
+    setters! {
+        /// Sets the value that is added to the mean square; by default the machine epsilon of the type in which
+        /// it computes, which is `f32` for inputs of 16 bits.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(RMSNorm::new(8).eps(1e-6).describe(), "RMSNorm(8, eps=1e-6)");
+        /// ```
+        pub fn eps(self, eps: f64): self.eps = Some(eps);
     }
 
     /// Sets whether the features have a learned scale, as by default.

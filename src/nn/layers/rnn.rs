@@ -65,17 +65,16 @@ impl Nonlinearity {
 }
 
 impl RNN {
-    /// Sets the activation function of each step: `Tanh`, as by default, or `ReLU`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let rnn = RNN::new(3, 4).nonlinearity(ReLU);
-    /// assert_eq!(rnn.describe(), "RNN(3, 4, nonlinearity=\"relu\")");
-    /// ```
-    pub fn nonlinearity(mut self, nonlinearity: impl Into<Nonlinearity>) -> Self {
-        self.layers.cell = nonlinearity.into().0;
-        self
+    setters! {
+        /// Sets the activation function of each step: `Tanh`, as by default, or `ReLU`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let rnn = RNN::new(3, 4).nonlinearity(ReLU);
+        /// assert_eq!(rnn.describe(), "RNN(3, 4, nonlinearity=\"relu\")");
+        /// ```
+        pub fn nonlinearity(self, nonlinearity: impl Into<Nonlinearity>): self.layers.cell = nonlinearity.into().0;
     }
 }
 

@@ -72,6 +72,13 @@ impl Sequential {
         self.layers.push(layer.into_layer());
     }
 
+    /// Compiled here, and not in each cell.
+    #[inline(never)]
+    fn of(next: &mut dyn FnMut() -> Option<Box<dyn Layer>>) -> Self {
+        let layers = std::iter::from_fn(next).collect();
+        Self { layers }
+    }
+
     /// Returns the number of layers.
     ///
     /// ```
@@ -109,6 +116,21 @@ impl Layer for Sequential {
             rest = &rest[count..];
         }
         value
+    }
+}
+
+/// Collects layers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let blocks: Sequential = (0..3).map(|i| Linear::new(8 + i, 9 + i)).collect();
+/// assert_eq!(blocks.forward(&zeros((1, 8))).dims(), [1, 11]);
+/// ```
+impl<L: IntoLayer> FromIterator<L> for Sequential {
+    fn from_iter<I: IntoIterator<Item = L>>(layers: I) -> Self {
+        let mut layers = layers.into_iter();
+        Self::of(&mut || layers.next().map(IntoLayer::into_layer))
     }
 }
 

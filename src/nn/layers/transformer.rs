@@ -109,22 +109,21 @@ pub(super) use residual;
 macro_rules! transformer_settings {
     ($name:ident) => {
         impl $name {
-            /// Sets the number of hidden units of the feed-forward network; 2048 by default. Its weights
-            /// are initialised again.
-            ///
-            /// # Panics
-            /// If `dim_feedforward` is 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).dim_feedforward(32);")]
-            /// assert_eq!(layer.parameter("linear1.weight").size(0), Some(32));
-            /// ```
-            #[track_caller]
-            pub fn dim_feedforward(mut self, dim_feedforward: usize) -> Self {
-                self.feed_forward.hidden(dim_feedforward);
-                self
+            setters! {
+                /// Sets the number of hidden units of the feed-forward network; 2048 by default. Its weights
+                /// are initialised again.
+                ///
+                /// # Panics
+                /// If `dim_feedforward` is 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).dim_feedforward(32);")]
+                /// assert_eq!(layer.parameter("linear1.weight").size(0), Some(32));
+                /// ```
+                #[track_caller]
+                pub fn dim_feedforward(self, dim_feedforward: usize): self.feed_forward.hidden(dim_feedforward);
             }
 
             /// Sets the probability of all dropouts; 0.1 by default.
@@ -144,31 +143,28 @@ macro_rules! transformer_settings {
                 self
             }
 
-            /// Sets the activation function of the feed-forward network: `ReLU`, as by default, or `GELU`.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).activation(GELU);")]
-            /// assert!(layer.describe().contains("activation=\"gelu\""));
-            /// ```
-            pub fn activation(mut self, activation: impl Into<Activation>) -> Self {
-                self.feed_forward.set_activation(activation.into());
-                self
-            }
+            setters! {
+                /// Sets the activation function of the feed-forward network: `ReLU`, as by default, or `GELU`.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).activation(GELU);")]
+                /// assert!(layer.describe().contains("activation=\"gelu\""));
+                /// ```
+                pub fn activation(self, activation: impl Into<Activation>):
+                    self.feed_forward.set_activation(activation.into());
 
-            /// Sets whether the input of each part is normalised (pre-norm) instead of the sum of the part's input
-            /// and output (post-norm, the default). Deep transformers are easier to train this way.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).norm_first(true);")]
-            /// assert!(layer.describe().contains("norm_first=true"));
-            /// ```
-            pub fn norm_first(mut self, norm_first: bool) -> Self {
-                self.norm_first = norm_first;
-                self
+                /// Sets whether the input of each part is normalised (pre-norm) instead of the sum of the part's input
+                /// and output (post-norm, the default). Deep transformers are easier to train this way.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(8, 2).norm_first(true);")]
+                /// assert!(layer.describe().contains("norm_first=true"));
+                /// ```
+                pub fn norm_first(self, norm_first: bool): self.norm_first = norm_first;
             }
 
             /// Sets whether all parts have biases, as by default.
@@ -217,19 +213,18 @@ macro_rules! transformer_stack {
                 }
             }
 
-            /// Adds a normalisation of the output, which layers with
-            #[doc = concat!("[`norm_first`](", stringify!($layer), "::norm_first) need.")]
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = || ", stringify!($layer), "::new(8, 2).norm_first(true);")]
-            #[doc = concat!("let stack = ", stringify!($name), "::new(2, layer).norm(LayerNorm::new(8));")]
-            /// assert_eq!(stack.parameter("norm.weight").size(0), Some(8));
-            /// ```
-            pub fn norm(mut self, norm: LayerNorm) -> Self {
-                *self.norm = Some(norm);
-                self
+            setters! {
+                /// Adds a normalisation of the output, which layers with
+                #[doc = concat!("[`norm_first`](", stringify!($layer), "::norm_first) need.")]
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = || ", stringify!($layer), "::new(8, 2).norm_first(true);")]
+                #[doc = concat!("let stack = ", stringify!($name), "::new(2, layer).norm(LayerNorm::new(8));")]
+                /// assert_eq!(stack.parameter("norm.weight").size(0), Some(8));
+                /// ```
+                pub fn norm(self, norm: LayerNorm): *self.norm = Some(norm);
             }
 
             #[track_caller]

@@ -66,18 +66,17 @@ impl TransformerEncoderLayer {
         }
     }
 
-    /// Sets whether the layer takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`;
-    /// `false` by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = TransformerEncoderLayer::new(8, 2).batch_first(true);
-    /// assert!(layer.describe().contains("batch_first=true"));
-    /// ```
-    pub fn batch_first(mut self, batch_first: bool) -> Self {
-        self.self_attn.set_batch_first(batch_first);
-        self
+    setters! {
+        /// Sets whether the layer takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`;
+        /// `false` by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = TransformerEncoderLayer::new(8, 2).batch_first(true);
+        /// assert!(layer.describe().contains("batch_first=true"));
+        /// ```
+        pub fn batch_first(self, batch_first: bool): self.self_attn.set_batch_first(batch_first);
     }
 
     #[track_caller]

@@ -87,35 +87,31 @@ impl Upsample {
         }
     }
 
-    /// Sets how an output pixel is computed: from the nearest input pixel, as by default, or by interpolation
-    /// between neighbouring ones.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = tensor(&[[[[1.0, 2.0]]]]); // (1, 1, 1, 2)
-    /// let y = Upsample::new(2.0).mode(Interpolation::Bilinear).forward(&x); // (1, 1, 2, 4)
-    /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 1.25, 1.75, 2.0]);
-    /// ```
-    pub fn mode(mut self, mode: Interpolation) -> Self {
-        self.mode = mode;
-        self
-    }
+    setters! {
+        /// Sets how an output pixel is computed: from the nearest input pixel, as by default, or by interpolation
+        /// between neighbouring ones.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[[[[1.0, 2.0]]]]); // (1, 1, 1, 2)
+        /// let y = Upsample::new(2.0).mode(Interpolation::Bilinear).forward(&x); // (1, 1, 2, 4)
+        /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 1.25, 1.75, 2.0]);
+        /// ```
+        pub fn mode(self, mode: Interpolation): self.mode = mode;
 
-    /// Sets whether an interpolation aligns the centres of the corner pixels of input and output instead of the
-    /// outer edges; `false` by default. The forward pass panics if the mode does not interpolate.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = tensor(&[[[[1.0, 4.0]]]]); // (1, 1, 1, 2)
-    /// let layer = Upsample::new(2.0).mode(Interpolation::Bilinear).align_corners(true);
-    /// let y = layer.forward(&x); // (1, 1, 2, 4)
-    /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 2.0, 3.0, 4.0]);
-    /// ```
-    pub fn align_corners(mut self, align_corners: bool) -> Self {
-        self.align_corners = align_corners;
-        self
+        /// Sets whether an interpolation aligns the centres of the corner pixels of input and output instead of the
+        /// outer edges; `false` by default. The forward pass panics if the mode does not interpolate.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let x = tensor(&[[[[1.0, 4.0]]]]); // (1, 1, 1, 2)
+        /// let layer = Upsample::new(2.0).mode(Interpolation::Bilinear).align_corners(true);
+        /// let y = layer.forward(&x); // (1, 1, 2, 4)
+        /// assert_eq!(y.i((0, 0, 0)).to_vec1::<f32>(), [1.0, 2.0, 3.0, 4.0]);
+        /// ```
+        pub fn align_corners(self, align_corners: bool): self.align_corners = align_corners;
     }
 }
 

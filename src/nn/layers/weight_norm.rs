@@ -3,7 +3,7 @@
 use crate::error::{argument, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::{Buffer, IntoLayer, Layer, Mode, Parameter, Parameters, ParametersExt};
-use crate::tensor::{Tensor, no_grad, randn, with_device};
+use crate::tensor::{Tensor, no_grad, randn, with_device, with_substitute};
 
 /// A layer whose weight is `g · v / |v|`, with a length `g` and a direction `v` for each output, both of which are learned.
 /// From Salimans and Kingma, 2016.
@@ -76,8 +76,8 @@ impl Layer for WeightNorm {
     fn forward(&self, input: &Tensor) -> Tensor {
         let v = self.weight_v.tensor();
         let weight = &v * (self.weight_g.tensor() / lengths(&v));
-        self.weight_v
-            .replaced_by(&weight, || self.layer.forward(input))
+        let address = self.weight_v.address();
+        with_substitute(address, &weight, || self.layer.forward(input))
     }
 }
 
@@ -182,8 +182,8 @@ impl Layer for SpectralNorm {
         let stretch =
             (self.weight_u.tensor() * product(&matrix, &self.weight_v.tensor())).sum_all();
         let weight = weight / stretch;
-        self.weight_orig
-            .replaced_by(&weight, || self.layer.forward(input))
+        let address = self.weight_orig.address();
+        with_substitute(address, &weight, || self.layer.forward(input))
     }
 }
 

@@ -1,55 +1,37 @@
 //! The projections of queries, keys and values.
 
-use super::MultiheadAttention;
+use super::{AttentionInputs, MultiheadAttention};
 use crate::error::{OrRaise, raise};
 use crate::nn::Parameter;
 use crate::ops::{self, AttentionMask};
-use crate::tensor::{Raw, Tensor, has_cache, refuse_cache, remember};
+use crate::tensor::{Raw, Tensor, has_cache, refuse_cache};
 use candle_core::Result;
 
 impl MultiheadAttention {
     /// Returns the projections and the mask as [`with_further_keys`](Self::with_further_keys) does. If the model
-    /// continues a sequence, the keys and values are the memory of a cache, with the returned number of valid steps.
+    /// continues a sequence, the keys and values are those of all steps.
     #[track_caller]
-    pub(super) fn with_past(
+    pub(super) fn attention_inputs(
         &self,
         inputs: [&Tensor; 3],
         mask: &AttentionMask,
-    ) -> (Vec<Tensor>, AttentionMask, Option<usize>) {
+    ) -> AttentionInputs {
         // The keys of another sequence, such as the output of an encoder, are the same for each step.
         let attends_to_itself = inputs[1..]
             .iter()
             .all(|x| x.raw().id() == inputs[0].raw().id());
-        let continues = has_cache() && attends_to_itself;
         let further = self.bias_k.is_some() || self.zero_attn;
+        let is_only_causal = !further && mask.is_only_causal();
         let (projections, mask) = self.with_further_keys(inputs, mask);
-        if !continues {
-            return (projections, mask, None);
+        let inputs = AttentionInputs::new(projections, mask, self.num_heads, self.batch_first);
+        if !has_cache() || !attends_to_itself {
+            return inputs;
         }
-        if further || !mask.is_only_causal() {
+        if !is_only_causal {
             refuse_cache(&|| format!("{}: its mask is not only causal", self.name()));
-            return (projections, mask, None);
+            return inputs;
         }
-        let parts = projections[0].chunk(3, -1);
-        let [queries, keys, values] = [&parts[0], &parts[1], &parts[2]];
-        let address = self.in_proj_weight.address();
-        let new = [keys.raw(), values.raw()];
-        let past = remember(address, 1 - self.batch_dim(), new).or_raise();
-        let past = past.expect("there is a cache");
-        let [keys, values] = past.buffers.map(Tensor::from);
-        let projections = vec![queries.contiguous(), keys, values];
-        (projections, mask.after(past.past), Some(past.len))
-    }
-
-    /// Returns the projections without the memory for further keys.
-    pub(super) fn counted(&self, projections: &[Tensor], keys: Option<usize>) -> Vec<Tensor> {
-        let mut counted = projections.to_vec();
-        if let Some(keys) = keys {
-            for x in &mut counted[1..] {
-                *x = x.narrow(1 - self.batch_dim(), 0, keys);
-            }
-        }
-        counted
+        inputs.with_past(self.in_proj_weight.address())
     }
 
     /// Returns the projections with the further keys and values of `bias_kv` and `zero_attn`, and a mask that shows
@@ -146,25 +128,6 @@ impl MultiheadAttention {
         let y = other(key, query, &x);
         let z = other(value, key, &y);
         Some([x, y, z])
-    }
-
-    /// Splits the projections of query, key and value into heads.
-    pub(super) fn heads(&self, projections: &[Tensor]) -> [Tensor; 3] {
-        let features = self.embed_dim().unwrap_or_default() / self.num_heads;
-        let heads = |y: &Tensor| {
-            let (a, b, all) = y.dims3();
-            let y = y.reshape((a, b, all / features, features));
-            // (batch, heads, steps, features)
-            match self.batch_first {
-                true => y.transpose(1, 2),
-                false => y.permute([1, 2, 0, 3]),
-            }
-        };
-        if let [all] = projections {
-            let all = heads(all);
-            return [0, 1, 2].map(|i| all.narrow(1, i * self.num_heads, self.num_heads));
-        }
-        [0, 1, 2].map(|i| heads(&projections[i]))
     }
 
     /// Returns the projections of query, key and value. Inputs that are the same tensor are projected

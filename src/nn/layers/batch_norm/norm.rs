@@ -1,8 +1,8 @@
 //! The parameters, buffers and settings of a batch normalisation.
 
 use crate::error::OrRaise;
+use crate::nn::fusible::{Fusible, Kind};
 use crate::nn::layers::layer_norm::value_or;
-use crate::nn::part::{Kind, Part};
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, record_output};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, check};
@@ -139,17 +139,17 @@ impl Norm {
     }
 
     /// Returns what is computed in evaluation mode, if no input is needed for it.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn fusible(&self) -> Fusible {
         let (Some(weight), Some(bias)) = (&self.weight, &self.bias) else {
-            return Part::default();
+            return Fusible::default();
         };
         let (Some(mean), Some(var)) = (&self.running_mean, &self.running_var) else {
-            return Part::default();
+            return Fusible::default();
         };
         if self.mode.is_training() || !self.is_initialized() {
-            return Part::default();
+            return Fusible::default();
         }
-        Part(Some(Kind::Norm {
+        Fusible(Some(Kind::Norm {
             weight: weight.tensor(),
             bias: bias.tensor(),
             mean: mean.tensor(),

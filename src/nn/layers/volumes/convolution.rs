@@ -26,7 +26,7 @@ use crate::tensor::{Tensor, default_device};
 #[derive(Parameters)]
 #[describe(
     self.in_channels(),
-    self.affine.outputs,
+    self.out_channels(),
     kernel_size = self.kernel,
     stride = self.stride,
     padding = self.padding,
@@ -65,9 +65,9 @@ impl Conv3d {
         let least = depth.min(image.least());
         check_channels("Conv3d", inputs, outputs, least, groups);
         let mut affine = Affine::lazy(&[], outputs);
-        affine.set_bias(biased);
+        affine.set_bias(biased, outputs);
         let shape = [outputs, inputs / groups, depth, image.height, image.width];
-        affine.init(&shape, &default_device());
+        affine.init(&shape, outputs, &default_device());
         let one = Triple::from(1);
         Self {
             affine,
@@ -148,10 +148,14 @@ impl Conv3d {
         self.affine.weight.size(1).unwrap_or(0) * self.groups
     }
 
+    fn out_channels(&self) -> usize {
+        self.affine.weight.size(0).unwrap_or(0)
+    }
+
     /// Returns new parameters for other settings.
     #[track_caller]
     fn parameters(&self, groups: usize, biased: bool) -> Affine {
-        let (inputs, outputs) = (self.in_channels(), self.affine.outputs);
+        let (inputs, outputs) = (self.in_channels(), self.out_channels());
         Self::of(inputs, outputs, self.kernel, groups, biased).affine
     }
 

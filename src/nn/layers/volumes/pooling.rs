@@ -2,50 +2,23 @@
 
 use super::{Slices, Triple, batch, taken};
 use crate::error::OrRaise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
+use crate::nn::check;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pool2dSpec};
 use crate::tensor::Tensor;
 
 macro_rules! pooling {
     ($(#[$doc:meta])* $name:ident, $pool:path, $largest:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Parameters)]
-        #[describe(kernel_size = self.kernel, stride = self.stride, padding = self.padding)]
-        pub struct $name {
-            kernel: Triple,
-            stride: Triple,
-            padding: Triple,
-        }
-
-        impl $name {
-            /// Creates a layer with a kernel of this size, `2` or `(1, 2, 2)`, and an equal stride, so that blocks do not
-            /// overlap.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new((1, 2, 2));")]
-            /// assert_eq!(layer.forward(&zeros((1, 1, 3, 4, 6))).dims(), [1, 1, 3, 2, 3]);
-            /// ```
-            pub fn new(kernel: impl Into<Triple>) -> Self {
-                let kernel = kernel.into();
-                Self { kernel, stride: kernel, padding: 0.into() }
+        layer! {
+            $(#[$doc])*
+            #[derive(Clone, Copy)]
+            #[describe(kernel_size = self.kernel, stride = self.stride, padding = self.padding)]
+            pub struct $name(kernel: impl Into<Triple>) {
+                kernel: Triple = kernel.into(),
+                stride: Triple = kernel,
+                padding: Triple = 0.into(),
             }
-
-            setters! {
-                /// Sets the stride, by which the kernel moves from one output to the next.
-                pub fn stride(self, stride: impl Into<Triple>): self.stride = stride.into();
-
-                /// Sets the padding on each side; at most half of the kernel.
-                pub fn padding(self, padding: impl Into<Triple>): self.padding = padding.into();
-            }
-        }
-
-        impl Layer for $name {
-            boxed_here!();
-
             fn forward(&self, input: &Tensor) -> Tensor {
                 let x = batch(self, input);
                 let spec = Pool2dSpec::new(self.kernel.image).stride(self.stride.image).padding(self.padding.image);
@@ -56,6 +29,16 @@ macro_rules! pooling {
                 let y = self.along_depth(&pooled, $largest);
                 let is_batch = input.rank() == 5;
                 record_output(self, if is_batch { y } else { y.squeeze(0) })
+            }
+        }
+
+        impl $name {
+            setters! {
+                /// Sets the stride, by which the kernel moves from one output to the next.
+                pub fn stride(self, stride: impl Into<Triple>): self.stride = stride.into();
+
+                /// Sets the padding on each side; at most half of the kernel.
+                pub fn padding(self, padding: impl Into<Triple>): self.padding = padding.into();
             }
         }
 

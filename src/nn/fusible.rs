@@ -3,10 +3,10 @@
 use crate::ops::{Conv2dSpec, PaddingMode};
 use crate::tensor::Tensor;
 
-/// See [`Layer::part`](crate::nn::Layer::part).
+/// See [`Layer::fusible`](crate::nn::Layer::fusible).
 #[doc(hidden)]
 #[derive(Default)]
-pub struct Part(pub(super) Option<Kind>);
+pub struct Fusible(pub(super) Option<Kind>);
 
 pub(super) enum Kind {
     Convolution {
@@ -26,9 +26,9 @@ pub(super) enum Kind {
     Relu,
 }
 
-impl Part {
+impl Fusible {
     /// Returns the part of an activation function by its name.
-    pub(super) fn of_activation(name: &str) -> Part {
-        Part((name == "ReLU").then_some(Kind::Relu))
+    pub(super) fn of_activation(name: &str) -> Fusible {
+        Fusible((name == "ReLU").then_some(Kind::Relu))
     }
 }
