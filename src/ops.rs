@@ -47,6 +47,7 @@ mod conv2d;
 mod dispatch;
 mod draws;
 mod dropout;
+mod element_rule;
 mod elementwise;
 mod embedding;
 mod engine;
@@ -68,6 +69,7 @@ mod pair;
 mod patches;
 mod pool;
 pub(crate) mod profile;
+mod quantity;
 mod quantized;
 mod ranking;
 mod reduce;
@@ -86,7 +88,6 @@ mod views;
 pub use activation::{
     elu, gelu, gelu_tanh, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh,
 };
-pub(crate) use activation::{relu_as, sigmoid_as, tanh_as};
 pub(crate) use arithmetic::{Arithmetic, arithmetic, arithmetic_number, compare, compare_number};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{Heads, attention, attention_of_heads, valid_steps};
@@ -129,10 +130,7 @@ pub use matmul::matmul;
 pub(crate) use matmul::matmul_as;
 pub use matrices::einsum;
 pub use one_hot::one_hot;
-pub(crate) use optimizer_step::{
-    AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel,
-    step_in_place,
-};
+pub(crate) use optimizer_step::{Formula, StepRule, has_step_kernel, step_in_place};
 pub use pad::PaddingMode;
 pub(crate) use pad::padded;
 pub use pair::Pair;
@@ -141,6 +139,7 @@ pub use pool::{
     OutputSize, Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices,
 };
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
+pub(crate) use quantity::Quantity;
 pub(crate) use quantized::{Quantized, linear_quantized};
 pub(crate) use reduce::sum_as;
 pub use reduce::{

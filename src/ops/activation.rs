@@ -1,14 +1,10 @@
 //! Activation functions, which are applied to each element.
 
-mod functions;
-
 use super::elementwise::{apply, define_functions};
+use super::quantity::Quantity;
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
-use functions::{
-    Elu, Gelu, GeluTanh, Hardswish, LeakyRelu, Mish, Relu, Sigmoid, Silu, Softplus, Tanh,
-};
 use std::fmt::Display;
 
 define_functions! {
@@ -20,7 +16,11 @@ define_functions! {
     /// let y = relu(&tensor(&[-2.0, 3.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 3.0]);
     /// ```
-    relu relu_as(): Relu, relu_with_candle;
+    relu relu_as() = Relu {
+        Output CHEAP;
+        x => Q::select(x.le(0.0), 0.0, x);
+        g, y => Q::select(y.le(0.0), 0.0, g)
+    }
 
     /// Returns `1 / (1 + exp(-x))`, from 0 to 1.
     ///
@@ -29,7 +29,12 @@ define_functions! {
     ///
     /// assert_eq!(sigmoid(&tensor(0.0)).item(), 0.5);
     /// ```
-    sigmoid sigmoid_as(): Sigmoid, Raw::sigmoid;
+    sigmoid sigmoid_as() = Sigmoid {
+        Output SIGMOID;
+        x => x.sigmoid();
+        g, y => g * (y * y.complement());
+        candle x => candle_nn::ops::sigmoid(x)
+    }
 
     /// Returns the hyperbolic tangent, from -1 to 1.
     ///
@@ -38,7 +43,12 @@ define_functions! {
     ///
     /// assert_eq!(tanh(&tensor(0.0)).item(), 0.0);
     /// ```
-    tanh tanh_as(): Tanh, Raw::tanh;
+    tanh tanh_as() = Tanh {
+        Output;
+        x => x.tanh();
+        g, y => g * (y * y).complement();
+        candle x => x.tanh()
+    }
 
     /// Returns `x` times the probability that a standard normal variable is less than `x`. From Hendrycks
     /// and Gimpel, 2016.
@@ -49,7 +59,10 @@ define_functions! {
     /// let y = gelu(&tensor(&[0.0, 10.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
-    gelu gelu_as(): Gelu, gelu_with_candle;
+    gelu gelu_as() = Gelu {
+        both { let (cdf, density) = x.normal(); }
+        x => x * cdf; cdf + x * density()
+    }
 
     /// Returns [`gelu`] with a hyperbolic tangent in place of the normal distribution, as GPT-2 computes it; they differ by
     /// less than 0.001. PyTorch calls it `approximate="tanh"`.
@@ -60,7 +73,15 @@ define_functions! {
     /// let y = gelu_tanh(&tensor(&[0.0, 10.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 10.0]);
     /// ```
-    gelu_tanh gelu_tanh_as(): GeluTanh, gelu_tanh_with_candle;
+    gelu_tanh gelu_tanh_as() = GeluTanh {
+        both {
+            // Outside of this range the sigmoid function is 0 or 1. `(1 + tanh(z)) / 2` is the sigmoid function of `2 z`.
+            let near = limited(limited(x, 20.0), -20.0);
+            let cubic = near * 0.044715 * near;
+            let s = (near * SLOPE * (cubic + 1.0)).sigmoid();
+        }
+        x => x * s; s + near * (s * s.complement()) * ((cubic * 3.0 + 1.0) * SLOPE)
+    }
 
     /// Returns `x · sigmoid(x)`, also called Swish.
     ///
@@ -69,7 +90,10 @@ define_functions! {
     ///
     /// assert_eq!(silu(&tensor(0.0)).item(), 0.0);
     /// ```
-    silu silu_as(): Silu, |x| x * x.sigmoid()?;
+    silu silu_as() = Silu {
+        both { let s = x.sigmoid(); }
+        x => x * s; s * (x * s.complement() + 1.0)
+    }
 
     /// Returns `x` times a line that rises from 0 at -3 to 1 at 3: [`silu`] without an exponential. From Howard et al.,
     /// 2019.
@@ -80,7 +104,17 @@ define_functions! {
     /// let y = hardswish(&tensor(&[-4.0, 0.0, 4.0])); // (3,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 0.0, 4.0]);
     /// ```
-    hardswish hardswish_as(): Hardswish, hardswish_with_candle;
+    hardswish hardswish_as() = Hardswish {
+        Input CHEAP;
+        x => {
+            let between = x * (x * (1.0 / 6.0) + 0.5);
+            Q::select(x.ge(3.0), x, Q::select(x.le(-3.0), 0.0, between))
+        };
+        g, x => {
+            let between = x * (1.0 / 3.0) + 0.5;
+            g * Q::select(x.ge(3.0), 1.0, Q::select(x.le(-3.0), 0.0, between))
+        }
+    }
 
     /// Returns `x · tanh(softplus(x))`. From Misra, 2019.
     ///
@@ -90,7 +124,20 @@ define_functions! {
     /// let y = mish(&tensor(&[0.0, 30.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [0.0, 30.0]);
     /// ```
-    mish mish_as(): Mish, mish_with_candle;
+    mish mish_as() = Mish {
+        both {
+            // `tanh(log(1 + e))` is `n / (n + 2)` for `n = (1 + e)² - 1`. Beyond 20 it is 1, and the exponential would overflow.
+            let e = limited(x, 20.0).exp();
+            let n = e * (e + 2.0);
+            let tanh = n / (n + 2.0);
+        }
+        x => x * tanh;
+        {
+            let rest = Q::from(2.0) / (n + 2.0); // 1 - tanh
+            // Times a large `x`, what is left of the slope would not be small.
+            tanh + x * Q::select(x.gt(20.0), 0.0, rest * (tanh + 1.0) * x.sigmoid())
+        }
+    }
 
     /// Returns `log(1 + exp(beta · x)) / beta`, a smooth [`relu`]; and `x` where `beta · x` is above `threshold`, as there
     /// the two are equal. 1 and 20 are common.
@@ -101,9 +148,19 @@ define_functions! {
     /// let y = softplus(&tensor(&[0.0, 30.0]), 1.0, 20.0).to_vec1::<f32>(); // (2,)
     /// assert_eq!(y, [2f32.ln(), 30.0]);
     /// ```
-    softplus softplus_as(beta: f64, threshold: f64): Softplus { beta, threshold }, move |x| {
-        softplus_with_candle(x, beta, threshold)
-    };
+    softplus softplus_as(beta: f64, threshold: f64) = Softplus {
+        Input;
+        x => {
+            let z = x * beta;
+            let positive = Q::select(z.le(0.0), 0.0, z);
+            let smooth = (positive + (-z.abs()).exp().ln_1p()) / beta;
+            Q::select(z.gt(threshold), x, smooth)
+        };
+        g, x => {
+            let z = x * beta;
+            g * Q::select(z.gt(threshold), 1.0, z.sigmoid())
+        }
+    }
 
     /// Returns `x` where it is positive, and `negative_slope · x` elsewhere; 0.01 is a common slope.
     ///
@@ -113,9 +170,11 @@ define_functions! {
     /// let y = leaky_relu(&tensor(&[-2.0, 3.0]), 0.5); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
-    leaky_relu leaky_relu_as(negative_slope: f64): LeakyRelu(negative_slope), move |x| {
-        (x.gt(0.0)?).where_cond(x, &(x * negative_slope)?)
-    };
+    leaky_relu leaky_relu_as(negative_slope: f64) = LeakyRelu {
+        Input CHEAP;
+        x => Q::select(x.gt(0.0), x, x * negative_slope);
+        g, x => Q::select(x.gt(0.0), g, g * negative_slope)
+    }
 
     /// Returns `x` where it is positive, and `alpha · (exp(x) - 1)` elsewhere; 1 is a common `alpha`. From
     /// Clevert et al., 2015.
@@ -126,51 +185,26 @@ define_functions! {
     /// let y = elu(&tensor(&[-100.0, 3.0]), 1.0); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [-1.0, 3.0]);
     /// ```
-    elu elu_as(alpha: f64): Elu(alpha), move |x| {
-        // The exponential of a large `x` would be infinite, and its gradient NaN.
-        let negative = x.broadcast_minimum(&x.zeros_like()?)?;
-        (x.gt(0.0)?).where_cond(x, &((negative.exp()? - 1.0)? * alpha)?)
+    elu elu_as(alpha: f64) = Elu {
+        Input;
+        x => Q::choose(x.gt(0.0), || x, || x.exp_m1() * alpha);
+        // NaN has the derivative 1, as in PyTorch.
+        g, x => g * Q::choose(x.le(0.0), || x.finite(0.0).exp() * alpha, || Q::from(1.0))
+    }
+}
+
+/// `√(8 / π)`.
+const SLOPE: f64 = 1.595_769_121_605_730_8;
+
+/// Returns the value, or a bound that it exceeds: above 0 the largest, below 0 the smallest value. NaN stays NaN.
+#[inline(always)]
+fn limited<Q: Quantity>(x: Q, bound: f64) -> Q {
+    let beyond = if bound > 0.0 {
+        x.gt(bound)
+    } else {
+        x.lt(bound)
     };
-}
-
-/// Returns `max(x, 0)`. Unlike with Candle's `x.relu()`, the gradient at 0 is 0, as in PyTorch, and NaN stays NaN.
-fn relu_with_candle(x: &Raw) -> Result<Raw> {
-    x.le(0.0)?.where_cond(&x.zeros_like()?, x)
-}
-
-/// Returns GELU by its definition. The gradient of Candle's `x.gelu_erf()` is exact to six digits only.
-fn gelu_with_candle(x: &Raw) -> Result<Raw> {
-    let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
-    x * (cdf * 0.5)?
-}
-
-fn gelu_tanh_with_candle(x: &Raw) -> Result<Raw> {
-    let inner = (x * ((x.sqr()? * GeluTanh::CUBIC)? + 1.0)?)?;
-    x * (inner * GeluTanh::SLOPE)?.sigmoid()?
-}
-
-fn hardswish_with_candle(x: &Raw) -> Result<Raw> {
-    let between = (x * ((x / 6.0)? + 0.5)?)?;
-    let lower = x.le(-3.0)?.where_cond(&x.zeros_like()?, &between)?;
-    x.ge(3.0)?.where_cond(x, &lower)
-}
-
-/// Returns Mish without the logarithm of `softplus`; beyond 20 it is `x`, and the exponential would overflow.
-fn mish_with_candle(x: &Raw) -> Result<Raw> {
-    let far = x.gt(20.0)?;
-    let e = far.where_cond(&x.zeros_like()?, x)?.exp()?;
-    let n = (&e * (&e + 2.0)?)?;
-    far.where_cond(x, &(x * (&n / (&n + 2.0)?)?)?)
-}
-
-fn softplus_with_candle(x: &Raw, beta: f64, threshold: f64) -> Result<Raw> {
-    let z = (x * beta)?;
-    let far = z.gt(threshold)?;
-    let z = far.where_cond(&x.zeros_like()?, &z)?;
-    let positive = relu_with_candle(&z)?;
-    let distance = ((&positive * 2.0)? - &z)?; // |z|
-    let smooth = (positive + (distance.neg()?.exp()? + 1.0)?.log()?)?;
-    far.where_cond(x, &(smooth / beta)?)
+    Q::select(beyond, bound, x)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod functions;
 mod map;
 
-pub(super) use map::{Composed, Function, Saved, apply};
+pub(super) use map::{Function, Saved, apply, by_operations, function};
 
 use super::arithmetic::integers;
 use super::engine::CpuView;
@@ -13,15 +13,18 @@ use super::engine::threads::map_chunks;
 use crate::error::OrRaise;
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::{DType, Result};
-use functions::{
-    Abs, Ceil, Clamp, Cos, Erf, Exp, FarCos, FarSin, Floor, Log, Norm, Recip, Round, Sign, Sin,
-    Sqr, Sqrt,
-};
+use functions::{Abs, Ceil, Clamp, Cos, FarCos, FarSin, Floor, Norm, Round, Sign, Sin, Sqr};
 use std::fmt::Display;
 
-/// Defines public functions of floating-point numbers, each with its form for callers within the crate.
+/// Defines public functions of floating-point numbers, each with its form for callers within the crate, from their
+/// [formulas](function!).
 macro_rules! define_functions {
-    ($($(#[$doc:meta])* $name:ident $name_as:ident($($arg:ident: $type:ty),*): $function:expr, $candle:expr;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $name_as:ident($($arg:ident: $type:ty),*) = $function:ident { $($formula:tt)* }
+    )*) => {
+        $crate::ops::elementwise::function! { $($function($($arg: $type),*) { $($formula)* })* }
+        $(
         $(#[$doc])*
         ///
         /// # Panics
@@ -34,9 +37,10 @@ macro_rules! define_functions {
 
         #[doc = concat!("Computes [`", stringify!($name), "`]; errors begin with the name of the caller.")]
         pub(crate) fn $name_as(caller: &dyn Display, x: &Raw $(, $arg: $type)*) -> Result<Raw> {
-            apply(caller, x, $function, $candle)
+            apply(caller, x, $function { $($arg),* })
         }
-    )*};
+        )*
+    };
 }
 pub(super) use define_functions;
 
@@ -51,7 +55,7 @@ define_functions! {
     /// let y = exp(&tensor(&[0.0, 1.0])); // (2,)
     /// assert_eq!(y.to_vec1::<f32>(), [1.0, std::f32::consts::E]);
     /// ```
-    exp exp_as(): Exp, Raw::exp;
+    exp exp_as() = Exp { Output; x => x.exp(); g, y => g * y; candle x => x.exp() }
 
     /// Returns the natural logarithm.
     ///
@@ -63,16 +67,21 @@ define_functions! {
     /// let y = log(&tensor(&[1.0, 0.0, -1.0])).to_vec1::<f32>();
     /// assert!(y[0] == 0.0 && y[1] == f32::NEG_INFINITY && y[2].is_nan());
     /// ```
-    log log_as(): Log, Raw::log;
+    log log_as() = Log { Input; x => x.ln(); g, x => g * (Q::from(1.0) / x); candle x => x.log() }
 
     /// Returns the square root of each element; NaN for negative ones.
-    sqrt sqrt_as(): Sqrt, Raw::sqrt;
+    sqrt sqrt_as() = Sqrt { Output CHEAP; x => x.sqrt(); g, y => g * (Q::from(0.5) / y); candle x => x.sqrt() }
 
     /// Returns `1 / x` for each element.
-    recip recip_as(): Recip, Raw::recip;
+    recip recip_as() = Recip { Output CHEAP; x => Q::from(1.0) / x; g, y => g * -(y * y); candle x => x.recip() }
 
     /// Returns the error function of each element.
-    erf erf_as(): Erf, Raw::erf;
+    erf erf_as() = Erf {
+        Input;
+        x => x.erf();
+        g, x => g * ((-(x * x)).exp() * std::f64::consts::FRAC_2_SQRT_PI);
+        candle x => x.erf()
+    }
 }
 
 functions! {
@@ -140,15 +149,15 @@ functions! {
 
 fn sin_of(x: &Raw) -> Result<Raw> {
     match is_far(x) {
-        true => apply(&"sin", x, FarSin, Raw::sin),
-        false => apply(&"sin", x, Sin, Raw::sin),
+        true => apply(&"sin", x, FarSin {}),
+        false => apply(&"sin", x, Sin {}),
     }
 }
 
 fn cos_of(x: &Raw) -> Result<Raw> {
     match is_far(x) {
-        true => apply(&"cos", x, FarCos, Raw::cos),
-        false => apply(&"cos", x, Cos, Raw::cos),
+        true => apply(&"cos", x, FarCos {}),
+        false => apply(&"cos", x, Cos {}),
     }
 }
 
@@ -179,62 +188,46 @@ fn is_far(x: &Raw) -> bool {
 fn abs_of(x: &Raw) -> Result<Raw> {
     match x.dtype().is_int() {
         true => integers::product(x, &sign_of(x)?)?.to_dtype(x.dtype()),
-        // The gradient of Candle's `abs` at 0 is 1.
-        false => apply(&"abs", x, Abs, |x| x * x.detach().sign()?),
+        false => apply(&"abs", x, Abs {}),
     }
 }
 
 pub(super) fn sqr_of(x: &Raw) -> Result<Raw> {
     match x.dtype().is_int() {
         true => integers::product(x, x),
-        false => apply(&"sqr", x, Sqr, Raw::sqr),
+        false => apply(&"sqr", x, Sqr {}),
     }
 }
 
 /// Returns the square root of sums of squares, with the gradient 0 at 0.
 pub(super) fn root_of_squares(caller: &dyn Display, x: &Raw) -> Result<Raw> {
-    apply(caller, x, Norm, |x| {
-        let zero = x.eq(0.0)?;
-        let root = zero.where_cond(&x.ones_like()?, x)?.sqrt()?;
-        zero.where_cond(&x.zeros_like()?, &root)
-    })
+    apply(caller, x, Norm {})
 }
 
 fn sign_of(x: &Raw) -> Result<Raw> {
     match x.dtype() {
         DType::I64 => x.gt(0i64)?.to_dtype(DType::I64)? - x.lt(0i64)?.to_dtype(DType::I64)?,
         dtype if dtype.is_int() => x.ne(0u32)?.to_dtype(dtype),
-        _ => apply(&"sign", x, Sign, Raw::sign),
+        _ => apply(&"sign", x, Sign {}),
     }
 }
 
 fn floor_of(x: &Raw) -> Result<Raw> {
-    rounded(&"floor", x, Floor, Raw::floor)
+    rounded(&"floor", x, Floor {})
 }
 
 fn ceil_of(x: &Raw) -> Result<Raw> {
-    rounded(&"ceil", x, Ceil, Raw::ceil)
+    rounded(&"ceil", x, Ceil {})
 }
 
 fn round_of(x: &Raw) -> Result<Raw> {
-    rounded(&"round", x, Round, round_with_candle)
+    rounded(&"round", x, Round {})
 }
 
-/// Rounds halves to the even integer; Candle's `round` goes away from 0.
-fn round_with_candle(x: &Raw) -> Result<Raw> {
-    let half = (x - x.floor()?)?.eq(0.5)?;
-    half.where_cond(&((x * 0.5)?.round()? * 2.0)?, &x.round()?)
-}
-
-fn rounded(
-    caller: &dyn Display,
-    x: &Raw,
-    function: impl Function,
-    with_candle: impl Composed,
-) -> Result<Raw> {
+fn rounded(caller: &dyn Display, x: &Raw, function: impl Function) -> Result<Raw> {
     match x.dtype().is_int() {
         true => Ok(x.clone()),
-        false => apply(caller, x, function, with_candle),
+        false => apply(caller, x, function),
     }
 }
 
@@ -246,17 +239,7 @@ fn clamp_of(x: &Raw, low: Number, high: Number) -> Result<Raw> {
         };
     }
     let (low, high) = (low.to_f64(), high.to_f64());
-    apply(&"clamp", x, Clamp(low, high), move |x| {
-        clamp_with_candle(x, low, high)
-    })
-}
-
-/// The gradients of Candle's `maximum` and `minimum` at the limits are ½, and they drop NaN.
-fn clamp_with_candle(x: &Raw, low: f64, high: f64) -> Result<Raw> {
-    let full = |value: f64| Raw::full(value, x.shape(), x.device())?.to_dtype(x.dtype());
-    let (low, high) = (full(low)?, full(high)?);
-    let at_least = x.le(&low)?.where_cond(&low, x)?;
-    at_least.ge(&high)?.where_cond(&high, &at_least)
+    apply(&"clamp", x, Clamp { low, high })
 }
 
 #[cfg(test)]

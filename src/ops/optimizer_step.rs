@@ -1,10 +1,8 @@
 //! The steps of optimisers: each updates a parameter and its state in place, in one pass.
 
-mod rules;
-#[cfg(test)]
-mod tests;
+mod formula;
 
-pub(crate) use rules::{AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule};
+pub(crate) use formula::{Formula, StepRule};
 
 use super::engine::autograd::has_kernel;
 use super::engine::shared_slice::SharedSlice;
@@ -14,6 +12,7 @@ use crate::tensor::{Raw, Tensor};
 #[cfg(feature = "cuda")]
 use candle_core::DType;
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result, bail};
+use formula::UpdateChunk;
 use std::cell::Cell;
 
 /// The elements of one task.
@@ -25,7 +24,7 @@ pub(crate) fn step_in_place(
     value: &Raw,
     gradient: &Raw,
     state: &[Raw],
-    rule: StepRule,
+    rule: &dyn StepRule,
 ) -> Result<()> {
     let changed: Vec<&Raw> = [value].into_iter().chain(state).collect();
     #[cfg(feature = "cuda")]
@@ -39,7 +38,12 @@ pub(crate) fn step_in_place(
 
 /// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
 /// the step changes must be contiguous and share its memory with none of the others.
-pub(crate) fn has_step_kernel(value: &Raw, gradient: &Raw, state: &[Raw], rule: StepRule) -> bool {
+pub(crate) fn has_step_kernel(
+    value: &Raw,
+    gradient: &Raw,
+    state: &[Raw],
+    rule: &dyn StepRule,
+) -> bool {
     let all: Vec<&Raw> = [gradient, value].into_iter().chain(state).collect();
     let shared = |a, b| Tensor::from_raw_ref(a).shares_storage_with(Tensor::from_raw_ref(b));
     let own_memory = |i: usize| all[..i].iter().all(|other| !shared(all[i], other));
@@ -50,18 +54,22 @@ pub(crate) fn has_step_kernel(value: &Raw, gradient: &Raw, state: &[Raw], rule: 
 
 /// Returns whether the tensors are on a GPU, and it has a kernel for the rule.
 #[cfg(feature = "cuda")]
-fn is_on_gpu(all: &[&Raw], rule: StepRule) -> bool {
+fn is_on_gpu(all: &[&Raw], rule: &dyn StepRule) -> bool {
     let suits = |tensor: &&Raw| tensor.device().is_cuda() && tensor.dtype() == DType::F32;
     all.iter().all(suits) && rule.on_gpu(all.len() - 2).is_some()
 }
 
 #[cfg(not(feature = "cuda"))]
-fn is_on_gpu(_: &[&Raw], _: StepRule) -> bool {
+fn is_on_gpu(_: &[&Raw], _: &dyn StepRule) -> bool {
     false
 }
 
 /// Takes the step in chunks, on all cores.
-fn in_chunks<T: Element>(changed: &[&Raw], gradient: &Raw, rule: StepRule) -> Result<()> {
+fn in_chunks<T: Element>(
+    changed: &[&Raw],
+    gradient: &Raw,
+    rule: &dyn UpdateChunk<T>,
+) -> Result<()> {
     let gradient = gradient.contiguous()?;
     let view = CpuView::of(&gradient)?;
     let gradient = view.as_slice::<T>()?;

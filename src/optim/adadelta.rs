@@ -1,13 +1,13 @@
 //! Adadelta.
 
 use super::optimizer;
-use super::rule::{Rule, Update};
-use crate::ops;
+use super::rule::{Rule, Step, Update, decayed, mean};
+use crate::ops::{Formula, Quantity, StepRule};
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct AdadeltaRule {
-    rho: f64,
-    eps: f64,
+    pub(super) rho: f64,
+    pub(super) eps: f64,
 }
 
 optimizer!(
@@ -67,12 +67,22 @@ impl Rule for AdadeltaRule {
         format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
     }
 
-    fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::Adadelta(ops::AdadeltaStep {
-            lr: update.lr,
-            rho: self.rho,
-            eps: self.eps,
-            weight_decay: update.weight_decay,
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        Box::new(Step {
+            rule: *self,
+            update,
         })
+    }
+}
+
+impl Formula for Step<AdadeltaRule> {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let Step { rule, update } = self;
+        let g = decayed(value, gradient, update.weight_decay);
+        state[0] = mean(state[0], g * g, rule.rho);
+        let delta = (state[1] + rule.eps).sqrt() / (state[0] + rule.eps).sqrt() * g;
+        state[1] = mean(state[1], delta * delta, rule.rho);
+        value - delta * update.lr
     }
 }

@@ -1,14 +1,14 @@
 //! Adagrad.
 
 use super::optimizer;
-use super::rule::{Rule, Update};
-use crate::ops;
+use super::rule::{Rule, Step, Update, decayed};
+use crate::ops::{Formula, Quantity, StepRule};
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct AdagradRule {
-    lr_decay: f64,
-    initial_accumulator_value: f64,
-    eps: f64,
+    pub(super) lr_decay: f64,
+    pub(super) initial_accumulator_value: f64,
+    pub(super) eps: f64,
 }
 
 optimizer!(
@@ -104,11 +104,20 @@ impl Rule for AdagradRule {
         )
     }
 
-    fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::Adagrad(ops::AdagradStep {
-            lr: self.lr(update),
-            eps: self.eps,
-            weight_decay: update.weight_decay,
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        Box::new(Step {
+            rule: *self,
+            update,
         })
+    }
+}
+
+impl Formula for Step<AdagradRule> {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let Step { rule, update } = self;
+        let g = decayed(value, gradient, update.weight_decay);
+        state[0] = state[0] + g * g;
+        value - g / (state[0].sqrt() + rule.eps) * rule.lr(update)
     }
 }

@@ -1,16 +1,16 @@
 //! Adam, and Adam with decoupled weight decay.
 
 use super::optimizer;
-use super::rule::{Rule, Update};
-use crate::ops;
+use super::rule::{Rule, Step, Update, decayed, mean};
+use crate::ops::{Formula, Quantity, StepRule};
 
 /// The rule of [`Adam`] and [`AdamW`], which differ in what weight decay acts on.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct AdamRule {
-    betas: (f64, f64),
-    eps: f64,
-    decoupled: bool,
-    amsgrad: bool,
+    pub(super) betas: (f64, f64),
+    pub(super) eps: f64,
+    pub(super) decoupled: bool,
+    pub(super) amsgrad: bool,
 }
 
 impl AdamRule {
@@ -47,14 +47,82 @@ impl Rule for AdamRule {
         format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}{amsgrad}")
     }
 
-    fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::Adam(ops::AdamStep {
-            step: update.step,
-            lr: update.lr,
-            betas: self.betas,
-            eps: self.eps,
-            weight_decay: update.weight_decay,
-            decoupled: self.decoupled,
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        Box::new(Step {
+            rule: *self,
+            update,
+        })
+    }
+}
+
+impl Step<AdamRule> {
+    /// Returns the factor of the value, for decoupled weight decay, and the other weight decay.
+    #[inline(always)]
+    fn decay(self) -> (f64, f64) {
+        let Update {
+            lr, weight_decay, ..
+        } = self.update;
+        match self.rule.decoupled {
+            true => (1.0 - lr * weight_decay, 0.0),
+            false => (1.0, weight_decay),
+        }
+    }
+
+    /// Returns the learning rate and the factor of the root, both corrected for the bias of the means.
+    #[inline(always)]
+    fn corrections(self) -> (f64, f64) {
+        let Step { rule, update } = self;
+        let weight = |beta: f64| 1.0 - beta.powf(update.step);
+        (
+            update.lr / weight(rule.betas.0),
+            1.0 / weight(rule.betas.1).sqrt(),
+        )
+    }
+}
+
+impl Formula for Step<AdamRule> {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let AdamRule { betas, eps, .. } = self.rule;
+        let (shrink, decay) = self.decay();
+        let (size, correction) = self.corrections();
+        let g = decayed(value, gradient, decay);
+        state[0] = mean(state[0], g, betas.0);
+        state[1] = mean(state[1], g * g, betas.1);
+        let spread = match state.len() {
+            2 => state[1],
+            _ => {
+                state[2] = state[2].larger(state[1]);
+                state[2]
+            }
+        };
+        let value = match shrink == 1.0 {
+            true => value,
+            false => value * shrink,
+        };
+        value - state[0] * size / (spread.sqrt() * correction + eps)
+    }
+
+    #[cfg(any(feature = "cuda", test))]
+    fn on_gpu(self, states: usize) -> Option<crate::device::optimizer_step::Step> {
+        let (beta1, beta2) = self.rule.betas;
+        let (shrink, decay) = self.decay();
+        let (size, correction) = self.corrections();
+        (states == 2).then(|| crate::device::optimizer_step::Step {
+            kernel: "adam_f32",
+            addresses: 3,
+            values: vec![
+                shrink,
+                decay,
+                size,
+                correction,
+                self.rule.eps,
+                beta1,
+                1.0 - beta1,
+                beta2,
+                1.0 - beta2,
+            ],
+            integer: None,
         })
     }
 }

@@ -48,7 +48,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    fn rule_for(&self, plan: &Plan) -> ops::StepRule {
+    fn rule_for(&self, plan: &Plan) -> Box<dyn ops::StepRule> {
         let decays = !self.decay_matrices_only || plan.value.rank() >= 2;
         self.rule.step(Update {
             lr: self.lr,
@@ -97,7 +97,7 @@ impl Group<dyn Rule> {
         };
         let (value, gradient, state) = plan.raw();
         let rule = self.rule_for(&plan);
-        if !ops::has_step_kernel(value, gradient, &state, rule) {
+        if !ops::has_step_kernel(value, gradient, &state, &*rule) {
             plan.new = Some(rule.of_tensors(&plan.value, &plan.gradient, &plan.state));
         }
         Ok(Some(plan))
@@ -264,7 +264,7 @@ impl Plan {
             None => {
                 let rule = group.rule_for(&self);
                 let (value, gradient, state) = self.raw();
-                ops::step_in_place(value, gradient, &state, rule)?;
+                ops::step_in_place(value, gradient, &state, &*rule)?;
                 if is_copy {
                     self.var.set(value.to_dtype(self.var.dtype())?.values())?;
                 }

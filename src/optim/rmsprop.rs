@@ -1,15 +1,15 @@
 //! RMSprop.
 
 use super::optimizer;
-use super::rule::{Rule, Update};
-use crate::ops;
+use super::rule::{Rule, Step, Update, decayed, mean};
+use crate::ops::{Formula, Quantity, StepRule};
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct RMSpropRule {
-    alpha: f64,
-    eps: f64,
-    momentum: f64,
-    centered: bool,
+    pub(super) alpha: f64,
+    pub(super) eps: f64,
+    pub(super) momentum: f64,
+    pub(super) centered: bool,
 }
 
 optimizer!(
@@ -109,14 +109,31 @@ impl Rule for RMSpropRule {
         )
     }
 
-    fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::RMSprop(ops::RMSpropStep {
-            lr: update.lr,
-            alpha: self.alpha,
-            eps: self.eps,
-            momentum: self.momentum,
-            centered: self.centered,
-            weight_decay: update.weight_decay,
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        Box::new(Step {
+            rule: *self,
+            update,
         })
+    }
+}
+
+impl Formula for Step<RMSpropRule> {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let Step { rule, update } = self;
+        let g = decayed(value, gradient, update.weight_decay);
+        state[0] = mean(state[0], g * g, rule.alpha);
+        let mut spread = state[0];
+        if rule.centered {
+            let last = state.len() - 1;
+            state[last] = mean(state[last], g, rule.alpha);
+            spread = spread - state[last] * state[last];
+        }
+        let mut direction = g / (spread.sqrt() + rule.eps);
+        if rule.momentum != 0.0 {
+            direction = state[1] * rule.momentum + direction;
+            state[1] = direction;
+        }
+        value - direction * update.lr
     }
 }

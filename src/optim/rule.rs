@@ -1,6 +1,6 @@
 //! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
-use crate::ops;
+use crate::ops::{Quantity, StepRule};
 
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
 pub(super) trait Rule: Send + 'static {
@@ -29,8 +29,8 @@ pub(super) trait Rule: Send + 'static {
     /// Formats the settings; `decay` is the weight decay.
     fn print(&self, lr: f64, decay: &str) -> String;
 
-    /// Returns the update rule of a step.
-    fn step(&self, update: Update) -> ops::StepRule;
+    /// Returns the formula of a step, which is implemented for [`Step`].
+    fn step(&self, update: Update) -> Box<dyn StepRule>;
 }
 
 /// What the settings of a group say about an update.
@@ -41,3 +41,28 @@ pub(super) struct Update {
     /// The number of this step of the parameter, from 1. A step without a gradient does not count.
     pub(super) step: f64,
 }
+
+/// A rule with the settings of one update: what the formula of an optimiser computes with.
+#[derive(Clone, Copy)]
+pub(super) struct Step<R> {
+    pub(super) rule: R,
+    pub(super) update: Update,
+}
+
+/// Returns the gradient with the weight decay.
+#[inline(always)]
+pub(super) fn decayed<Q: Quantity>(value: Q, gradient: Q, decay: f64) -> Q {
+    match decay == 0.0 {
+        true => gradient,
+        false => gradient + value * decay,
+    }
+}
+
+/// Returns the moving mean after a new term.
+#[inline(always)]
+pub(super) fn mean<Q: Quantity>(old: Q, new: Q, share: f64) -> Q {
+    old * share + new * (1.0 - share)
+}
+
+#[cfg(test)]
+mod tests;

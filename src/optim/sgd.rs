@@ -1,15 +1,15 @@
 //! Stochastic gradient descent.
 
-use super::rule::{Rule, Update};
+use super::rule::{Rule, Step, Update, decayed};
 use super::{Optimizer, optimizer};
 use crate::nn::Parameter;
-use crate::ops;
+use crate::ops::{Formula, Quantity, StepRule};
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct SgdRule {
-    momentum: f64,
-    dampening: f64,
-    nesterov: bool,
+    pub(super) momentum: f64,
+    pub(super) dampening: f64,
+    pub(super) nesterov: bool,
 }
 
 optimizer!(
@@ -115,13 +115,44 @@ impl Rule for SgdRule {
         )
     }
 
-    fn step(&self, update: Update) -> ops::StepRule {
-        ops::StepRule::Sgd(ops::SgdStep {
-            lr: update.lr,
-            momentum: self.momentum,
-            share: self.share(update.step),
-            nesterov: self.nesterov,
-            weight_decay: update.weight_decay,
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        Box::new(Step {
+            rule: *self,
+            update,
+        })
+    }
+}
+
+impl Formula for Step<SgdRule> {
+    #[inline(always)]
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+        let Step { rule, update } = self;
+        let g = decayed(value, gradient, update.weight_decay);
+        let Some(buffer) = state.first_mut() else {
+            return value - g * update.lr;
+        };
+        *buffer = *buffer * rule.momentum + g * rule.share(update.step);
+        let direction = match rule.nesterov {
+            true => g + *buffer * rule.momentum,
+            false => *buffer,
+        };
+        value - direction * update.lr
+    }
+
+    #[cfg(any(feature = "cuda", test))]
+    fn on_gpu(self, states: usize) -> Option<crate::device::optimizer_step::Step> {
+        let Step { rule, update } = self;
+        (states <= 1).then(|| crate::device::optimizer_step::Step {
+            kernel: "sgd_f32",
+            addresses: 2,
+            values: vec![
+                update.lr,
+                rule.momentum,
+                rule.share(update.step),
+                f64::from(u8::from(rule.nesterov)),
+                update.weight_decay,
+            ],
+            integer: Some(3),
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::nn::layers::affine::initial;
 use crate::nn::layers::gates::Gates;
 use crate::nn::layers::rnn::Nonlinearity;
 use crate::nn::{Parameter, Parameters, check};
-use crate::ops;
+use crate::ops::{self, Cell};
 use crate::tensor::{Tensor, with_device, zeros};
 
 impl Gates {
@@ -188,14 +188,10 @@ impl GRUCell {
     #[track_caller]
     pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Tensor {
         let [of_x, of_h] = self.parameters.inputs(self, x, h);
-        let (of_x, of_h) = (of_x.chunk(3, -1), of_h.chunk(3, -1));
-        let reset = (&of_x[0] + &of_h[0]).sigmoid();
-        let update = (&of_x[1] + &of_h[1]).sigmoid();
-        let new = (&of_x[2] + reset * &of_h[2]).tanh();
-        match h {
-            Some(h) => &new + update * (h - &new),
-            None => &new - update * &new,
-        }
+        let h = h
+            .cloned()
+            .unwrap_or_else(|| of_h.chunk(3, -1)[0].zeros_like());
+        Cell::Gru.step(&of_x, &of_h, &[h]).remove(0)
     }
 }
 
@@ -234,17 +230,16 @@ impl LSTMCell {
     #[track_caller]
     pub fn forward(&self, x: &Tensor, state: Option<&(Tensor, Tensor)>) -> (Tensor, Tensor) {
         let [of_x, of_h] = self.parameters.inputs(self, x, state.map(|(h, _)| h));
-        let gates = (of_x + of_h).chunk(4, -1);
-        let [input, forget, output] = [0, 1, 3].map(|i: usize| gates[i].sigmoid());
-        let mut c = input * gates[2].tanh();
-        if let Some((h, old)) = state {
-            if old.dims() != h.dims() {
-                let expected = "The states h and c must have the same shape";
-                raise(check::refused(self, old, expected))
-            }
-            c += forget * old;
+        let (h, c) = match state {
+            Some(state) => state.clone(),
+            None => [0, 1].map(|_| of_h.chunk(4, -1)[0].zeros_like()).into(),
+        };
+        if c.dims() != h.dims() {
+            let expected = "The states h and c must have the same shape";
+            raise(check::refused(self, &c, expected))
         }
-        (output * c.tanh(), c)
+        let mut state = Cell::Lstm.step(&of_x, &of_h, &[h, c]).into_iter();
+        state.next().zip(state.next()).expect("the states h and c")
     }
 }
 

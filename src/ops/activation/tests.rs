@@ -1,4 +1,6 @@
 use super::*;
+use crate::ops::elementwise::{Function, by_operations};
+use crate::ops::quantity::of_tensors;
 use crate::ops::tape::foreign;
 use crate::ops::testing::{Operation, compare, variable};
 use crate::tensor::{randn, tensor};
@@ -62,35 +64,83 @@ fn relu_at_zero_and_nan() {
 }
 
 #[test]
-fn the_kernels_agree_with_candle() {
-    type As = fn(&dyn Display, &Raw) -> Result<Raw>;
-    type WithCandle = fn(&Raw) -> Result<Raw>;
-    let softplus = |x: &Raw| softplus_with_candle(x, 2.0, 1.0);
-    let functions: [(&str, As, WithCandle); 9] = [
-        ("relu", relu_as, relu_with_candle),
-        ("sigmoid", sigmoid_as, |x| {
-            foreign(&[x], &mut |x| candle_nn::ops::sigmoid(&x[0]))
-        }),
-        ("tanh", tanh_as, Raw::tanh),
-        ("gelu", gelu_as, gelu_with_candle),
-        ("gelu_tanh", gelu_tanh_as, gelu_tanh_with_candle),
-        ("silu", silu_as, |x| foreign(&[x], &mut |x| x[0].silu())),
-        ("hardswish", hardswish_as, hardswish_with_candle),
-        ("mish", mish_as, mish_with_candle),
-        (
-            "softplus",
-            |_, x| softplus_as(&"softplus", x, 2.0, 1.0),
-            softplus,
-        ),
-    ];
-    for (name, kernel, candle) in functions {
-        compare(name, 20, |case| {
-            let shape = (case.between(1, 90), case.between(1, 800));
-            let inputs = vec![case.input(randn(shape))];
-            let kernel: Operation = Box::new(move |x| kernel(&name, &x[0]));
-            Some((inputs, kernel, Box::new(move |x| candle(&x[0]))))
-        });
+fn the_kernels_agree_with_operations() {
+    check("relu", Relu {});
+    check("tanh", Tanh {});
+    check("gelu", Gelu {});
+    check("gelu_tanh", GeluTanh {});
+    check("hardswish", Hardswish {});
+    check("mish", Mish {});
+    let (beta, threshold) = (2.0, 1.0);
+    check("softplus", Softplus { beta, threshold });
+    let negative_slope = 0.1;
+    check("leaky_relu", LeakyRelu { negative_slope });
+    check("elu", Elu { alpha: 0.7 });
+    compare_with("sigmoid", Sigmoid {}, |x| {
+        foreign(&[x], &mut |x| candle_nn::ops::sigmoid(&x[0]))
+    });
+    compare_with("silu", Silu {}, |x| foreign(&[x], &mut |x| x[0].silu()));
+}
+
+/// Compares the gradient with that of the operations that compute the value.
+fn check(name: &'static str, function: impl Function) {
+    compare_with(name, function, move |x| {
+        let x = Tensor::from_raw_ref(x);
+        Ok(of_tensors([x], |[x]| function.value(x)).into())
+    });
+}
+
+fn compare_with(
+    name: &'static str,
+    function: impl Function,
+    operation: impl Fn(&Raw) -> Result<Raw> + Copy + Send + Sync + 'static,
+) {
+    compare(name, 20, |case| {
+        let shape = (case.between(1, 90), case.between(1, 800));
+        let inputs = vec![case.input(randn(shape))];
+        let kernel: Operation = Box::new(move |x| apply(&name, &x[0], function));
+        Some((inputs, kernel, Box::new(move |x| operation(&x[0]))))
+    });
+}
+
+/// Other devices compute the same, and record the same rule.
+#[test]
+fn operations_have_the_gradients_of_the_formula() {
+    let x = variable(&tensor(&[
+        -40.0,
+        -3.5,
+        -1.0,
+        -0.0,
+        0.0,
+        2.0,
+        5.0,
+        40.0,
+        f64::NAN,
+    ]));
+    fn check(x: &Tensor, function: impl Function) {
+        let with = |y: Raw| {
+            let y = Tensor::from(y);
+            let gradient = y.sum_all().backward().of(x);
+            [y, gradient].map(|x| x.to_vec1::<f32>())
+        };
+        let kernel = with(apply(&"", x.raw(), function).expect("a tensor of floats"));
+        let operations = with(by_operations(x.raw(), function).expect("a tensor of floats"));
+        for (a, b) in kernel.iter().flatten().zip(operations.iter().flatten()) {
+            assert!((a - b).abs() < 1e-5 || a.is_nan() && b.is_nan(), "{a} {b}");
+        }
     }
+    check(&x, Relu {});
+    check(&x, Sigmoid {});
+    check(&x, Tanh {});
+    check(&x, Gelu {});
+    check(&x, GeluTanh {});
+    check(&x, Silu {});
+    check(&x, Hardswish {});
+    check(&x, Mish {});
+    let (beta, threshold, negative_slope) = (2.0, 20.0, 0.1);
+    check(&x, Softplus { beta, threshold });
+    check(&x, LeakyRelu { negative_slope });
+    check(&x, Elu { alpha: 0.7 });
 }
 
 /// The rules for second derivatives compute the same gradient as the kernels, also far from 0.

@@ -1,20 +1,18 @@
-//! The operations on two tensors with Candle's.
+//! Operations on two tensors of one shape and type that differ from Candle's.
 
-use super::types::Arithmetic;
 use crate::tensor::Raw;
 use candle_core::Result;
 
-/// Computes with two tensors of one shape and type.
-pub(super) fn with_candle(op: Arithmetic, a: &Raw, b: &Raw) -> Result<Raw> {
-    match op {
-        Arithmetic::Add => a.add(b),
-        Arithmetic::Sub => a.sub(b),
-        Arithmetic::Mul => a.mul(b),
-        Arithmetic::Div => a.div(b),
-        Arithmetic::Maximum => keep_nan(a, b, &a.maximum(b)?),
-        Arithmetic::Minimum => keep_nan(a, b, &a.minimum(b)?),
-        Arithmetic::Pow => pow_with_candle(a, b),
-    }
+pub(super) fn larger(a: &Raw, b: &Raw) -> Result<Raw> {
+    keep_nan(a, b, &a.maximum(b)?)
+}
+
+pub(super) fn smaller(a: &Raw, b: &Raw) -> Result<Raw> {
+    keep_nan(a, b, &a.minimum(b)?)
+}
+
+pub(super) fn remainder(a: &Raw, b: &Raw) -> Result<Raw> {
+    a - (b * (a / b)?.floor()?)?
 }
 
 /// Returns NaN where one operand is NaN: Candle's `maximum` and `minimum` drop it.
@@ -30,7 +28,7 @@ fn keep_nan(a: &Raw, b: &Raw, result: &Raw) -> Result<Raw> {
 }
 
 /// Returns powers also of negative bases, for which Candle's `pow` returns NaN.
-fn pow_with_candle(a: &Raw, b: &Raw) -> Result<Raw> {
+pub(super) fn pow(a: &Raw, b: &Raw) -> Result<Raw> {
     let (zero, one) = (a.zeros_like()?, a.ones_like()?);
     let size = (b * a.detach().sign()?.mul(a)?.log()?)?.exp()?;
     let size = b.eq(&zero)?.where_cond(&one, &size)?;

@@ -1,6 +1,5 @@
 //! Comparisons, whose results are 1 where they are true and else 0, as `u8`.
 
-use super::functions::{Eq, Ge, Gt, Le, Lt, Ne};
 use super::kernel::{Binary, values};
 use super::types::{scalar, wider};
 use crate::ops::broadcast::{Plan, broadcast_shape};
@@ -12,6 +11,43 @@ use crate::tensor::{Number, Raw};
 use candle_core::op::CmpOp;
 use candle_core::{DType, Device, Result};
 
+/// Defines the comparisons, whose values are 0 and 1.
+macro_rules! comparisons {
+    ($($name:ident $text:literal $sign:tt;)*) => {
+        $(
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        impl Binary for $name {
+            type Output<T: Element> = u8;
+            const CHEAP: bool = true;
+
+            #[inline(always)]
+            fn value<T: Element, const FUSED: bool>(self, a: T, b: T) -> u8 {
+                u8::from(a $sign b)
+            }
+        }
+        )*
+
+        fn comparison_name(op: CmpOp) -> &'static str {
+            match op { $(CmpOp::$name => $text),* }
+        }
+
+        fn on_cpu(op: CmpOp, a: &Raw, b: &Raw, shape: &[usize]) -> Result<Raw> {
+            match op { $(CmpOp::$name => dispatch_dtype!(a, compare_values(a, b, shape, $name))),* }
+        }
+    };
+}
+
+comparisons! {
+    Eq "eq" ==;
+    Ne "ne" !=;
+    Lt "lt" <;
+    Le "le" <=;
+    Gt "gt" >;
+    Ge "ge" >=;
+}
+
 /// Compares two tensors.
 pub(crate) fn compare(op: CmpOp, a: &Raw, b: &Raw) -> Result<Raw> {
     let name = comparison_name(op);
@@ -22,21 +58,7 @@ pub(crate) fn compare(op: CmpOp, a: &Raw, b: &Raw) -> Result<Raw> {
     if shape.contains(&0) || !has_kernel(&[a, b]) {
         return (a.broadcast_as(&shape[..])?).cmp(&b.broadcast_as(&shape[..])?, op);
     }
-    match op {
-        CmpOp::Eq => on_cpu(a, b, &shape, Eq),
-        CmpOp::Ne => on_cpu(a, b, &shape, Ne),
-        CmpOp::Lt => on_cpu(a, b, &shape, Lt),
-        CmpOp::Le => on_cpu(a, b, &shape, Le),
-        CmpOp::Gt => on_cpu(a, b, &shape, Gt),
-        CmpOp::Ge => on_cpu(a, b, &shape, Ge),
-    }
-}
-
-fn on_cpu<F>(a: &Raw, b: &Raw, shape: &[usize], function: F) -> Result<Raw>
-where
-    F: Binary<Output<f32> = u8, Output<f64> = u8>,
-{
-    dispatch_dtype!(a, compare_values(a, b, shape, function))
+    on_cpu(op, a, b, &shape)
 }
 
 fn compare_values<T: Element>(
@@ -59,15 +81,4 @@ pub(crate) fn compare_number(op: CmpOp, x: &Raw, number: Number) -> Result<Raw> 
         (false, Number::Float(_)) => DType::F64,
     };
     compare(op, &x.to_dtype(dtype)?, &scalar(number, dtype, x.device())?)
-}
-
-fn comparison_name(op: CmpOp) -> &'static str {
-    match op {
-        CmpOp::Eq => "eq",
-        CmpOp::Ne => "ne",
-        CmpOp::Lt => "lt",
-        CmpOp::Le => "le",
-        CmpOp::Gt => "gt",
-        CmpOp::Ge => "ge",
-    }
 }

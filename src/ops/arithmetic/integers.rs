@@ -1,7 +1,6 @@
 //! Exact arithmetic of integers.
 
-use super::candle::with_candle;
-use super::types::Arithmetic;
+use super::operators::Arithmetic;
 use crate::error;
 use crate::ops::check::too_large;
 use crate::tensor::Raw;
@@ -13,8 +12,8 @@ pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> R
         return Raw::zeros(shape, DType::I64, a.device());
     }
     let (a, b) = (a.broadcast_as(shape)?, b.broadcast_as(shape)?);
-    if !a.device().is_cpu() {
-        return with_candle(op, &a, &b);
+    if !a.device().is_cpu() && op != Arithmetic::Rem {
+        return op.with_candle(&a, &b);
     }
     let device = a.device();
     let elements = |x: &Raw| x.flatten_all()?.to_dtype(DType::I64)?.to_vec1::<i64>();
@@ -28,19 +27,19 @@ pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> R
         )
         .into());
     }
-    let combine = |(a, b): (&i64, &i64)| match op {
-        Arithmetic::Add => a.checked_add(*b),
-        Arithmetic::Sub => a.checked_sub(*b),
-        Arithmetic::Mul => a.checked_mul(*b),
-        Arithmetic::Pow => power(*a, *b),
-        Arithmetic::Maximum => Some(*a.max(b)),
-        Arithmetic::Minimum => Some(*a.min(b)),
-        Arithmetic::Div => None, // in floating-point numbers
-    };
+    if op == Arithmetic::Rem && right.contains(&0) {
+        return Err(error::argument(
+            op.name(),
+            "divisors other than 0",
+            0,
+            "Divide floating-point numbers, where the remainder is NaN: x.to_dtype(DType::F32)",
+        )
+        .into());
+    }
     let values = left
         .iter()
         .zip(&right)
-        .map(combine)
+        .map(|(a, b)| op.of_integers(*a, *b))
         .collect::<Option<Vec<_>>>();
     let values = values.ok_or_else(|| too_large(&op.name()))?;
     Raw::from_vec(values, shape, device)
@@ -58,12 +57,4 @@ pub(in crate::ops) fn clamp(x: &Raw, low: i64, high: i64) -> Result<Raw> {
     let x = x.to_dtype(DType::I64)?;
     let at_least = arithmetic(Arithmetic::Maximum, &x, &limit(low)?, x.dims())?;
     arithmetic(Arithmetic::Minimum, &at_least, &limit(high)?, x.dims())
-}
-
-fn power(base: i64, exponent: i64) -> Option<i64> {
-    match base {
-        0 | 1 if exponent > 0 => Some(base),
-        -1 => Some(1 - 2 * (exponent & 1)),
-        _ => base.checked_pow(u32::try_from(exponent).ok()?),
-    }
 }

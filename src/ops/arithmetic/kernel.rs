@@ -1,14 +1,19 @@
 //! The kernel for operations on two tensors, and its backward pass.
 
+use crate::error::attempt;
 use crate::ops::broadcast::{Piece, Plan, RUN};
-use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::element_rule::{ElementRule, Gradient};
+use crate::ops::engine::autograd::record;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::reduce::sums_along;
+use crate::ops::engine::{CpuView, vec_by_chunks};
+use crate::ops::quantity::{Lane, Quantity, of_tensors};
+use crate::ops::tape;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Device, Result, WithDType};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+
+/// The elements of one task.
+const CHUNK: usize = 1 << 14;
 
 /// A function of two values.
 pub(in crate::ops) trait Binary: Copy + Send + Sync + 'static {
@@ -19,18 +24,87 @@ pub(in crate::ops) trait Binary: Copy + Send + Sync + 'static {
     fn value<T: Element, const FUSED: bool>(self, a: T, b: T) -> Self::Output<T>;
 }
 
-/// A function of two values with its derivatives.
-pub(in crate::ops) trait Differentiable: Binary {
+/// The formulas of a function of two values and of its gradients, which [`binary!`] implements.
+pub(in crate::ops) trait Differentiable: Copy + Send + Sync + 'static {
+    /// Whether the value and the derivatives are computed by a few cheap instructions.
+    const CHEAP: bool = false;
+    /// Whether exponentials and logarithms use a fused multiply-add where the processor has one.
+    const FUSES: bool = true;
     /// For the derivatives by `a` and by `b`: whether they depend on `a` and on `b`.
-    const DEPENDS: [[bool; 2]; 2];
+    const DEPENDS: [[bool; 2]; 2] = [[true; 2]; 2];
     /// Whether the gradient of `a` and of `b` is that of the output.
-    const PASSES: [bool; 2];
+    const PASSES: [bool; 2] = [false; 2];
 
-    /// Returns the gradient of `a` or, if `SECOND`, of `b`. An operand on which it does not depend may be 0.
-    fn gradient<T: Element, const FUSED: bool, const SECOND: bool>(self, g: T, a: T, b: T) -> T;
+    fn value<Q: Quantity>(self, a: Q, b: Q) -> Q;
 
-    /// Does the same with recorded operations, for second derivatives.
-    fn recorded(self, second: bool, g: &Tensor, a: &Tensor, b: &Tensor) -> Tensor;
+    /// Returns the gradient of `a` or, if `SECOND`, of `b`. An operand on which it does not depend may be anything.
+    fn gradient<Q: Quantity, const SECOND: bool>(self, g: Q, a: Q, b: Q) -> Q;
+}
+
+/// Implements [`Differentiable`]: the constants, where `DEPENDS` and `PASSES` may be left out; the value; and the gradients
+/// of `a` and of `b` from the gradient `g`.
+macro_rules! binary {
+    ($($name:ident $(($($field:ident: $type:ty),*))? {
+        cheap $cheap:literal $(fuses $fuses:literal)? $(depends $depends:tt passes $passes:tt)?;
+        $g:ident, $a:ident, $b:ident => $value:expr; $of_a:expr; $of_b:expr
+    })*) => {$(
+        #[derive(Clone, Copy)]
+        pub(super) struct $name { $($(pub(super) $field: $type,)*)? }
+
+        #[allow(unused_variables, reason = "a formula need not use everything")]
+        impl $crate::ops::arithmetic::Differentiable for $name {
+            const CHEAP: bool = $cheap;
+            $(const FUSES: bool = $fuses;)?
+            $(
+            const DEPENDS: [[bool; 2]; 2] = $depends;
+            const PASSES: [bool; 2] = $passes;
+            )?
+
+            #[inline(always)]
+            fn value<Q: Quantity>(self, $a: Q, $b: Q) -> Q {
+                let Self { $($($field,)*)? } = self;
+                $value
+            }
+
+            #[inline(always)]
+            fn gradient<Q: Quantity, const SECOND: bool>(self, $g: Q, $a: Q, $b: Q) -> Q {
+                let Self { $($($field,)*)? } = self;
+                if SECOND { $of_b } else { $of_a }
+            }
+        }
+    )*};
+}
+pub(in crate::ops) use binary;
+
+impl<F: Differentiable> Binary for F {
+    type Output<T: Element> = T;
+    const CHEAP: bool = F::CHEAP;
+
+    #[inline(always)]
+    fn value<T: Element, const FUSED: bool>(self, a: T, b: T) -> T {
+        match F::FUSES {
+            true => Differentiable::value(self, Lane::<T, FUSED>(a), Lane(b)).0,
+            false => Differentiable::value(self, Lane::<T, false>(a), Lane(b)).0,
+        }
+    }
+}
+
+#[inline(always)]
+fn gradient<T: Element, F: Differentiable, const FUSED: bool, const SECOND: bool>(
+    function: F,
+    [g, a, b]: [T; 3],
+) -> T {
+    // Without methods of arrays, which would not be inlined.
+    match F::FUSES {
+        true => {
+            let (g, a, b) = (Lane::<T, FUSED>(g), Lane(a), Lane(b));
+            function.gradient::<_, SECOND>(g, a, b).0
+        }
+        false => {
+            let (g, a, b) = (Lane::<T, false>(g), Lane(a), Lane(b));
+            function.gradient::<_, SECOND>(g, a, b).0
+        }
+    }
 }
 
 /// Returns the values for two tensors that are not empty, and are broadcast to a shape.
@@ -53,144 +127,164 @@ pub(in crate::ops) fn values<T: Element, F: Binary>(
     })
 }
 
-/// Computes with two tensors that are not empty, and records the backward pass.
-pub(super) fn forward<T: Element>(
-    a: &Raw,
-    b: &Raw,
-    shape: &[usize],
-    function: impl Differentiable<Output<T> = T>,
-) -> Result<Raw> {
-    let (plan, inputs) = Plan::of(shape, [a, b])?;
-    let values = values::<T, _>(&plan, inputs.each_ref(), function)?;
-    record(&[a, b], values, shape, || {
-        Back::<T, _>::of([a, b], inputs, function)
+/// Returns whether all tensors have this shape and are in order, as most are: then the elements of each are those of the
+/// output, and no plan is needed.
+fn are_in_order(shape: &[usize], tensors: &[&Raw]) -> bool {
+    tensors
+        .iter()
+        .all(|x| x.dims() == shape && x.is_contiguous())
+}
+
+/// Returns the values for two tensors in order.
+fn values_in_order<T: Element, F: Binary>(
+    [a, b]: [&Raw; 2],
+    function: F,
+) -> Result<Vec<F::Output<T>>> {
+    let (a, b) = (CpuView::of(a)?, CpuView::of(b)?);
+    let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+    // SAFETY: `combine` initialises the whole slice.
+    Ok(unsafe {
+        vec_by_chunks(a.len(), CHUNK, |first, out| {
+            let range = first..first + out.len();
+            combine(&a[range.clone()], &b[range], out, function);
+        })
     })
 }
 
-struct Back<T, F> {
-    shapes: [Vec<usize>; 2],
-    /// The operands on which the derivatives depend.
-    saved: [Option<Raw>; 2],
+/// Computes with two tensors that are not empty, and records the backward pass.
+pub(in crate::ops) fn forward<T: Element>(
+    a: &Raw,
+    b: &Raw,
+    shape: &[usize],
+    function: impl Differentiable,
+) -> Result<Raw> {
+    let (values, inputs) = match are_in_order(shape, &[a, b]) {
+        true => (
+            values_in_order::<T, _>([a, b], function)?,
+            [a, b].map(Raw::detach),
+        ),
+        false => {
+            let (plan, inputs) = Plan::of(shape, [a, b])?;
+            (values::<T, _>(&plan, inputs.each_ref(), function)?, inputs)
+        }
+    };
+    record(&[a, b], values, shape, || {
+        rule([a, b], inputs, function, Some(gradient_of::<T, _>))
+    })
+}
+
+/// Computes with two tensors of one shape by operations, for other devices.
+pub(in crate::ops) fn by_operations(
+    a: &Raw,
+    b: &Raw,
+    function: impl Differentiable,
+) -> Result<Raw> {
+    let inputs = [a, b].map(Raw::detach);
+    let [x, y] = inputs.each_ref().map(Tensor::from_raw_ref);
+    let values = attempt(|| of_tensors([x, y], |[a, b]| Differentiable::value(function, a, b)))?;
+    let rule = || rule([a, b], inputs, function, None);
+    Ok(tape::record(values.into(), &[a, b], rule))
+}
+
+/// Computes the gradient of the first or the second operand from that of the output and the saved operands.
+type Kernel<F> = fn(F, &Raw, &[Option<Raw>; 2], usize) -> Result<Raw>;
+
+/// Returns the backward pass; without a kernel, the formulas compute the gradients.
+fn rule<F: Differentiable>(
+    operands: [&Raw; 2],
+    inputs: [Raw; 2],
     function: F,
-    element: PhantomData<T>,
-}
-
-impl<T: Element, F: Differentiable> Backward for Back<T, F> {
-    fn takes_views(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let mut gradients = [None, None, None];
-        if upstream.wanted[0] {
-            gradients[0] = Some(self.gradient_of::<false>(upstream.gradient)?);
-        }
-        if upstream.wanted[1] {
-            gradients[1] = Some(self.gradient_of::<true>(upstream.gradient)?);
-        }
-        Ok(gradients)
-    }
-
-    fn keeps(&self) -> [bool; 3] {
-        [self.saved[0].is_some(), self.saved[1].is_some(), false]
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let mut gradients = [None, None, None];
-        for i in (0..2).filter(|i| upstream.wanted[*i]) {
-            // An operand that is not saved is not used.
-            let operand = |k: usize| match self.saved[k] {
-                Some(_) => upstream.x(k),
-                None => Ok(upstream.g()),
+    kernel: Option<Kernel<F>>,
+) -> ElementRule {
+    let depends = |k: usize| (0..2).any(|i| operands[i].track_op() && F::DEPENDS[i][k]);
+    let keeps = [depends(0), depends(1), false];
+    let [a, b] = inputs;
+    let saved = [(a, depends(0)), (b, depends(1))].map(|(x, is_saved)| is_saved.then_some(x));
+    ElementRule {
+        keeps,
+        kernel: kernel.map(|kernel| -> Gradient {
+            Box::new(move |upstream, i| match F::PASSES[i] {
+                true => Ok(upstream.gradient.clone()),
+                false => kernel(function, upstream.gradient, &saved, i),
+            })
+        }),
+        ..ElementRule::new(&operands, move |upstream, i| {
+            // An operand that is not kept is not used.
+            let operand = |k: usize| {
+                if keeps[k] {
+                    upstream.x(k)
+                } else {
+                    Ok(upstream.g())
+                }
             };
-            let terms = self
-                .function
-                .recorded(i == 1, upstream.g(), operand(0)?, operand(1)?);
-            gradients[i] = Some(recorded_sum(&terms, &self.shapes[i]).into());
-        }
-        Ok(gradients)
+            let inputs = [upstream.g(), operand(0)?, operand(1)?];
+            let terms = attempt(|| {
+                of_tensors(inputs, |[g, a, b]| match i {
+                    0 => function.gradient::<_, false>(g, a, b),
+                    _ => function.gradient::<_, true>(g, a, b),
+                })
+            })?;
+            Ok(terms.into())
+        })
     }
 }
 
-impl<T: Element, F: Differentiable> Back<T, F> {
-    fn of(operands: [&Raw; 2], inputs: [Raw; 2], function: F) -> Self {
-        let [of_a, of_b] = F::DEPENDS;
-        let [a_wanted, b_wanted] = operands.map(Raw::track_op);
-        let mut saved = inputs.map(Some);
-        for i in 0..2 {
-            if !(a_wanted && of_a[i] || b_wanted && of_b[i]) {
-                saved[i] = None;
+fn gradient_of<T: Element, F: Differentiable>(
+    function: F,
+    gradient: &Raw,
+    saved: &[Option<Raw>; 2],
+    operand: usize,
+) -> Result<Raw> {
+    let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
+    let used = |i: usize| saved[i].as_ref().filter(|_| F::DEPENDS[operand][i]);
+    let [of_a, of_b] = [0, 1].map(|i| used(i).unwrap_or(&zero));
+    let shape = gradient.shape();
+    let terms = match are_in_order(shape.dims(), &[gradient, of_a, of_b]) {
+        true => {
+            let [g, a, b] = [gradient, of_a, of_b].map(CpuView::of);
+            let (g, a, b) = (g?, a?, b?);
+            let (g, a, b) = (g.as_slice::<T>()?, a.as_slice::<T>()?, b.as_slice::<T>()?);
+            // SAFETY: `differentiate` initialises the whole slice.
+            unsafe {
+                vec_by_chunks(g.len(), CHUNK, |first, out| {
+                    let range = first..first + out.len();
+                    let (g, a, b) = (&g[range.clone()], &a[range.clone()], &b[range]);
+                    differentiate(operand, [g, a, b], out, function);
+                })
             }
         }
-        let shapes = operands.map(|x| x.dims().to_vec());
-        Back {
-            shapes,
-            saved,
-            function,
-            element: PhantomData,
-        }
-    }
-
-    fn gradient_of<const SECOND: bool>(&self, gradient: &Raw) -> Result<Raw> {
-        if F::PASSES[SECOND as usize] {
-            let sums = recorded_sum(&gradient.clone().into(), &self.shapes[SECOND as usize]);
-            return Ok(sums.into());
-        }
-        let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
-        let depends = F::DEPENDS[SECOND as usize];
-        let operand = |i: usize| {
-            self.saved[i]
-                .as_ref()
-                .filter(|_| depends[i])
-                .unwrap_or(&zero)
-        };
-        let (plan, inputs) = Plan::of(gradient.dims(), [gradient, operand(0), operand(1)])?;
-        let views = [&inputs[0], &inputs[1], &inputs[2]].map(CpuView::of_strided);
-        let [g, a, b] = views;
-        let (g, a, b) = (g?, a?, b?);
-        let (g, a, b) = (g.as_slice::<T>()?, a.as_slice::<T>()?, b.as_slice::<T>()?);
-        // SAFETY: `differentiate` initialises the whole slice.
-        let terms = unsafe {
-            plan.fill(|mut walk, out| {
-                let (mut c, mut d, mut e) = (Piece::new(), Piece::new(), Piece::new());
-                while let Some(range) = walk.next() {
-                    let g = walk.each(0, g, &mut c);
-                    let (a, b) = (walk.part(1, a, &mut d), walk.part(2, b, &mut e));
-                    match SECOND {
-                        false => first_gradient(g, a, b, &mut out[range], self.function),
-                        true => second_gradient(g, a, b, &mut out[range], self.function),
+        false => {
+            let (plan, inputs) = Plan::of(gradient.dims(), [gradient, of_a, of_b])?;
+            let [g, a, b] = inputs.each_ref().map(CpuView::of_strided);
+            let (g, a, b) = (g?, a?, b?);
+            let (g, a, b) = (g.as_slice::<T>()?, a.as_slice::<T>()?, b.as_slice::<T>()?);
+            // SAFETY: `differentiate` initialises the whole slice.
+            unsafe {
+                plan.fill(|mut walk, out| {
+                    let (mut c, mut d, mut e) = (Piece::new(), Piece::new(), Piece::new());
+                    while let Some(range) = walk.next() {
+                        let g = walk.each(0, g, &mut c);
+                        let (a, b) = (walk.part(1, a, &mut d), walk.part(2, b, &mut e));
+                        differentiate(operand, [g, a, b], &mut out[range], function);
                     }
-                }
-            })
-        };
-        sum_to_shape(terms, gradient.dims(), &self.shapes[SECOND as usize])
-    }
-}
-
-/// Returns the gradient of an operand of this shape: the sums of terms along the dimensions in which it was
-/// broadcast.
-fn sum_to_shape<T: Element>(terms: Vec<T>, from: &[usize], shape: &[usize]) -> Result<Raw> {
-    let dims = summed_dims(from, shape);
-    let sums = match dims.is_empty() {
-        true => terms,
-        false => sums_along(&terms, from, &dims),
+                })
+            }
+        }
     };
-    Raw::from_vec(sums, shape, &Device::Cpu)
+    Raw::from_vec(terms, shape, &Device::Cpu)
 }
 
-/// Does what [`sum_to_shape`] does for a tensor, which may be a view and is recorded.
-pub(in crate::ops) fn recorded_sum(terms: &Tensor, shape: &[usize]) -> Tensor {
-    match summed_dims(terms.dims(), shape) {
-        dims if dims.is_empty() => terms.clone(),
-        dims => terms.sum(&dims[..]).reshape(shape),
+/// Computes a part of the gradient of an operand, and initialises the whole slice.
+fn differentiate<T: Element, F: Differentiable>(
+    operand: usize,
+    [g, a, b]: [&[T]; 3],
+    out: &mut [MaybeUninit<T>],
+    function: F,
+) {
+    match operand {
+        0 => first_gradient(g, a, b, out, function),
+        _ => second_gradient(g, a, b, out, function),
     }
-}
-
-/// Returns the dimensions in which an operand of this shape was broadcast.
-fn summed_dims(from: &[usize], shape: &[usize]) -> Vec<usize> {
-    let new = from.len() - shape.len();
-    let is_summed = |dim: &usize| *dim < new || shape[*dim - new] != from[*dim];
-    (0..from.len()).filter(is_summed).collect()
 }
 
 /// Combines each value with the one for its run.
@@ -254,25 +348,25 @@ macro_rules! gradient_loop {
                 match several {
                     [true, true] => {
                         for (((out, g), a), b) in out.iter_mut().zip(g).zip(a).zip(b) {
-                            out.write(function.gradient::<T, FUSED, $second>(*g, *a, *b));
+                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, *a, *b]));
                         }
                     }
                     [true, false] => {
                         let b = b[0];
                         for ((out, g), a) in out.iter_mut().zip(g).zip(a) {
-                            out.write(function.gradient::<T, FUSED, $second>(*g, *a, b));
+                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, *a, b]));
                         }
                     }
                     [false, true] => {
                         let a = a[0];
                         for ((out, g), b) in out.iter_mut().zip(g).zip(b) {
-                            out.write(function.gradient::<T, FUSED, $second>(*g, a, *b));
+                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, a, *b]));
                         }
                     }
                     [false, false] => {
                         let (a, b) = (a[0], b[0]);
                         for (out, g) in out.iter_mut().zip(g) {
-                            out.write(function.gradient::<T, FUSED, $second>(*g, a, b));
+                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, a, b]));
                         }
                     }
                 }

@@ -44,8 +44,7 @@ fn the_kernels_agree_with_candle() {
             let kernel = move |x: &[Raw]| arithmetic(op, &x[0], &x[1]);
             let candle = move |x: &[Raw]| {
                 let shape = broadcast_shape("", &x[0], &x[1])?;
-                with_candle(
-                    op,
+                op.with_candle(
                     &x[0].broadcast_as(&shape[..])?,
                     &x[1].broadcast_as(&shape[..])?,
                 )
@@ -101,8 +100,8 @@ fn the_kernels_with_numbers_agree_with_candle() {
                         let number =
                             Raw::full(number, x[0].shape(), &CPU)?.to_dtype(x[0].dtype())?;
                         match swapped {
-                            true => with_candle(op, &number, &x[0]),
-                            false => with_candle(op, &x[0], &number),
+                            true => op.with_candle(&number, &x[0]),
+                            false => op.with_candle(&x[0], &number),
                         }
                     };
                     Some((inputs, Box::new(kernel), Box::new(candle)))
@@ -290,4 +289,30 @@ fn a_scalar_does_not_widen_a_tensor() {
     assert_eq!((tensor(&[1, 2]) + tensor(0.5)).dtype(), DType::F32);
     assert_eq!(x.gt(1.0).where_cond(&half, tensor(0.5)).dtype(), DType::F16);
     assert_eq!((&x + double.unsqueeze(0)).dtype(), DType::F64);
+}
+
+#[test]
+fn the_sign_is_that_of_the_divisor() {
+    let (a, b) = ([7.0, -7.0, 7.0, -7.0, 6.0], [3.0, 3.0, -3.0, -3.0, 3.0]);
+    let (x, y) = (variable(&tensor(&a)), variable(&tensor(&b)));
+    let z = &x % &y;
+    assert_eq!(z.to_vec1::<f32>(), [1.0, 2.0, -2.0, -1.0, 0.0]);
+    let gradients = z.sum_all().backward();
+    assert_eq!(gradients.of(&x).to_vec1::<f32>(), [1.0; 5]);
+    assert_eq!(
+        gradients.of(&y).to_vec1::<f32>(),
+        [-2.0, 3.0, 3.0, -2.0, -2.0]
+    );
+    assert_eq!(
+        (tensor(&[7, -7]) % tensor(&[-3, -3])).to_vec1::<i64>(),
+        [-2, -1]
+    );
+    // Exact where the quotient has more digits than a float.
+    assert_eq!(
+        (tensor(&[1e30]) % 7.0).to_vec1::<f32>(),
+        [(1e30f32 as f64 % 7.0) as f32]
+    );
+    assert!((tensor(&[1.0]) % 0.0).isnan().item() == 1.0);
+    assert!(attempt(|| tensor(&[1]) % 0).is_err());
+    assert_eq!((zeros((0, 2)) % 2.0).dims(), [0, 2]);
 }

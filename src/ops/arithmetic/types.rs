@@ -1,42 +1,16 @@
 //! The type in which an operation computes, and the conversion of operands to it.
 
+use super::operators::Arithmetic;
 use crate::tensor::{Number, Operand, Raw};
 use candle_core::{DType, Device, Result};
-
-/// An operation on two values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Arithmetic {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Maximum,
-    Minimum,
-    Pow,
-}
-
-impl Arithmetic {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Sub => "-",
-            Self::Mul => "*",
-            Self::Div => "/",
-            Self::Maximum => "maximum",
-            Self::Minimum => "minimum",
-            Self::Pow => "pow",
-        }
-    }
-}
 
 /// Returns the type in which an operation computes with two tensors.
 pub(super) fn common_type(op: Arithmetic, a: &Raw, b: &Raw) -> DType {
     let dtype = type_of_both(a, b);
     match op {
+        Arithmetic::Maximum | Arithmetic::Minimum => dtype,
         Arithmetic::Div if dtype.is_int() => DType::F32,
-        Arithmetic::Add | Arithmetic::Sub | Arithmetic::Mul | Arithmetic::Pow if dtype.is_int() => {
-            DType::I64
-        }
+        _ if dtype.is_int() => DType::I64,
         _ => dtype,
     }
 }

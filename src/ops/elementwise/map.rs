@@ -1,17 +1,19 @@
 //! A function of each element: the loops on all cores, and the backward pass.
 
+use crate::error::attempt;
 use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
-use crate::ops::engine::autograd::{
-    Backward, Downstream, Held, Upstream, are_tracked, of_first, record,
-};
+use crate::ops::element_rule::{ElementRule, Gradient};
+use crate::ops::engine::autograd::{Upstream, are_tracked, record};
 use crate::ops::engine::shared_slice::vec_filled_by;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
+use crate::ops::quantity::{Lane, Quantity, of_tensors};
+use crate::ops::tape;
+use crate::tensor::{Candle, Raw, Tensor};
+use candle_core::{Device, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 
@@ -28,10 +30,9 @@ pub(in crate::ops) enum Saved {
     Output,
 }
 
-/// A function with its derivative.
+/// The formulas of a function and of its gradient, which [`function!`] implements.
 pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
-    /// From what the derivative is computed.
-    const SAVED: Saved = Saved::Output;
+    const SAVED: Saved;
     /// Whether the value is computed by a few cheap instructions.
     const CHEAP: bool = false;
     /// Whether the forward pass computes the derivative, too, because it shares most of the work.
@@ -39,245 +40,243 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
     /// Whether it is the sigmoid function, which losses of logits must not get.
     const SIGMOID: bool = false;
 
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T;
+    fn value<Q: Quantity>(self, x: Q) -> Q;
 
-    /// Returns the derivative, from the saved input or output.
-    fn derivative<T: Element, const FUSED: bool>(self, saved: T) -> T;
+    /// Returns the gradient of the input from that of the output and what is saved: the input, the output, or the gradient
+    /// again.
+    fn gradient<Q: Quantity>(self, gradient: Q, saved: Q) -> Q;
 
     /// Returns the value and the derivative.
     #[inline(always)]
-    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
-        (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
+    fn both<Q: Quantity>(self, x: Q) -> (Q, Q) {
+        (self.value(x), self.gradient(Q::from(1.0), x))
     }
 
-    /// Does what [`gradient`](Self::gradient) does with recorded operations, for second derivatives. For a function that
-    /// saves nothing, `saved` is the gradient; with `None`, what it is composed of is differentiated, from the saved input.
-    fn recorded(self, _gradient: &Tensor, _saved: &Tensor) -> Option<Tensor> {
+    /// Returns the value by one of Candle's operations, for other devices. A function needs it if the formula of its value
+    /// is only a method of [`Quantity`] or an operator.
+    fn with_candle(self, _x: &Candle) -> Option<Result<Candle>> {
         None
     }
-
-    /// Computes the gradient of the input from the gradient of the output.
-    #[inline(always)]
-    fn gradient<T: Element, const FUSED: bool>(self, gradient: T, saved: T) -> T {
-        gradient * self.derivative::<T, FUSED>(saved)
-    }
 }
 
-/// A function whose derivative the forward pass has computed and saved.
-#[derive(Clone, Copy)]
-struct Known;
+/// Implements [`Function`]: what is saved, and the constants that are true; the value; the gradient from that of the output
+/// and what is saved; and Candle's operation, if it is needed. After `both` and what they share, the value and the derivative
+/// are computed from the input.
+macro_rules! function {
+    ($($name:ident $(($($field:ident: $type:ty),*))? { $($formula:tt)* })*) => {$(
+        #[derive(Clone, Copy)]
+        pub(super) struct $name { $($(pub(super) $field: $type,)*)? }
 
-impl Function for Known {
-    const CHEAP: bool = true;
+        $crate::ops::elementwise::function!(@ $name { $($($field),*)? } $($formula)*);
+    )*};
+    (@ $name:ident $fields:tt both { $($shared:tt)* } $x:ident => $value:expr; $derivative:expr) => {
+        #[allow(unused_variables, reason = "the value does not need all that is shared")]
+        impl $crate::ops::elementwise::Function for $name {
+            const SAVED: $crate::ops::elementwise::Saved = $crate::ops::elementwise::Saved::Input;
+            const TOGETHER: bool = true;
 
-    #[inline(always)]
-    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
-        x
-    }
+            #[inline(always)]
+            fn value<Q: $crate::ops::quantity::Quantity>(self, $x: Q) -> Q {
+                $($shared)*
+                $value
+            }
 
-    #[inline(always)]
-    fn derivative<T: Element, const FUSED: bool>(self, derivative: T) -> T {
-        derivative
-    }
+            #[inline(always)]
+            fn gradient<Q: $crate::ops::quantity::Quantity>(self, g: Q, $x: Q) -> Q {
+                $($shared)*
+                g * ($derivative)
+            }
+
+            #[inline(always)]
+            fn both<Q: $crate::ops::quantity::Quantity>(self, $x: Q) -> (Q, Q) {
+                $($shared)*
+                ($value, $derivative)
+            }
+        }
+    };
+    (@ $name:ident $fields:tt $saved:ident $($constant:ident)*;
+        $x:ident => $value:expr;
+        $g:ident, $kept:ident => $gradient:expr
+        $(; candle $candle:ident => $with_candle:expr)?) => {
+        #[allow(unused_variables, reason = "a formula need not use every setting")]
+        impl $crate::ops::elementwise::Function for $name {
+            const SAVED: $crate::ops::elementwise::Saved = $crate::ops::elementwise::Saved::$saved;
+            $(const $constant: bool = true;)*
+
+            #[inline(always)]
+            fn value<Q: $crate::ops::quantity::Quantity>(self, $x: Q) -> Q {
+                let Self $fields = self;
+                $value
+            }
+
+            #[inline(always)]
+            fn gradient<Q: $crate::ops::quantity::Quantity>(self, $g: Q, $kept: Q) -> Q {
+                let Self $fields = self;
+                $gradient
+            }
+            $(
+
+            fn with_candle(self, $candle: &$crate::tensor::Candle) -> Option<candle_core::Result<$crate::tensor::Candle>> {
+                let Self $fields = self;
+                Some($with_candle)
+            })?
+        }
+    };
 }
+pub(in crate::ops) use function;
 
-/// A function of each element, computed by operations.
-pub(in crate::ops) trait Composed:
-    Fn(&Raw) -> Result<Raw> + Clone + Send + Sync + 'static
-{
+function! {
+    // A function whose derivative the forward pass has computed and saved.
+    Known { Input CHEAP; x => x; g, derivative => g * derivative }
 }
-
-impl<F: Fn(&Raw) -> Result<Raw> + Clone + Send + Sync + 'static> Composed for F {}
 
 /// Returns a function of each element of floating-point numbers.
-pub(in crate::ops) fn apply(
-    caller: &dyn Display,
-    x: &Raw,
-    function: impl Function,
-    with_candle: impl Composed,
-) -> Result<Raw> {
+pub(in crate::ops) fn apply(caller: &dyn Display, x: &Raw, function: impl Function) -> Result<Raw> {
     check::floating(caller, x)?;
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
-    let compose = with_candle.clone();
     dispatch::run(
         &[x],
-        |x| dispatch_dtype!(x[0], forward(x[0], function, Box::new(compose))),
-        |x| with_candle(x[0]),
+        |x| dispatch_dtype!(x[0], forward(x[0], function)),
+        |x| by_operations(x[0], function),
     )
 }
 
-fn forward<T: Element>(x: &Raw, function: impl Function, composed: Box<Compose>) -> Result<Raw> {
-    run(x, Loops::<T>::of(function), composed)
+/// Computes the value with Candle, for other devices.
+pub(in crate::ops) fn by_operations(x: &Raw, function: impl Function) -> Result<Raw> {
+    let values = match function.with_candle(x.values()) {
+        Some(values) => values?,
+        None => {
+            let x = Tensor::from(x.detach());
+            attempt(|| of_tensors([&x], |[x]| function.value(x)))?.into()
+        }
+    };
+    Ok(tape::record(values, &[x], || rule(function, x, None, None)))
 }
 
 type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
 type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
-type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
-type Compose = dyn Fn(&Raw) -> Result<Raw> + Send + Sync;
-type Rule = dyn Fn(&Tensor, &Tensor) -> Option<Tensor> + Send + Sync;
+type GradientLoop<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Sync;
+/// Returns the gradient of the input from that of the output and what is saved, as a constant.
+type Kernel = Box<dyn Fn(&Raw, &Raw) -> Result<Raw> + Send + Sync>;
 
-/// The loops of a function. Each loop initialises one element of each output for each element that it reads.
+/// Calls the loops of a function. Each loop initialises one element of each output for each element that it reads.
 /// All other code is compiled only once, not again for each function.
-struct Loops<T> {
-    /// From `x` to `y`.
-    value: Box<Value<T>>,
-    /// From `x` to `y` and the derivative, if the function computes both together.
-    both: Option<Box<Both<T>>>,
-    /// From the gradient of `y` and the saved input or output to the gradient of `x`.
-    gradient: Box<Gradient<T>>,
-    /// The same with recorded operations.
-    recorded: Box<Rule>,
-    saved: Saved,
-    is_sigmoid: bool,
-}
-
-impl<T: Element> Loops<T> {
-    fn of<F: Function>(function: F) -> Self {
-        let both = move || -> Box<Both<T>> {
-            Box::new(move |x, y, derivative| map_both(x, y, derivative, function))
-        };
-        Loops {
-            value: Box::new(move |x, y| map(x, y, function)),
-            both: F::TOGETHER.then(both),
-            gradient: gradient_of(function),
-            recorded: Box::new(move |gradient, saved| function.recorded(gradient, saved)),
-            saved: F::SAVED,
-            is_sigmoid: F::SIGMOID,
-        }
+fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
+    match is_together(function) && are_tracked(&[x]) {
+        true => together::<T>(
+            x,
+            &move |x, y, derivative| map_both(x, y, derivative, function),
+            &|derivative| rule(function, x, Some(kernel::<T>(Known {})), Some(derivative)),
+        ),
+        false => alone::<T>(x, &move |x, y| map(x, y, function), &|input| {
+            rule(function, x, Some(kernel::<T>(function)), Some(input))
+        }),
     }
 }
 
-fn gradient_of<T: Element>(function: impl Function) -> Box<Gradient<T>> {
-    Box::new(move |gradient, saved, out| map_gradient(gradient, saved, out, function))
+fn is_together<F: Function>(_: F) -> bool {
+    F::TOGETHER
 }
 
-fn run<T: Element>(x: &Raw, loops: Loops<T>, composed: Box<Compose>) -> Result<Raw> {
+fn alone<T: Element>(x: &Raw, value: &Value<T>, rule: &dyn Fn(Raw) -> ElementRule) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
-    if let Some(both) = &loops.both
-        && are_tracked(&[x])
-    {
-        let (y, derivative) = together(values, both);
-        drop(view);
-        let derivative = Raw::from_vec(derivative, x.shape(), x.device())?;
-        return record(&[x], y, x.shape(), || Back::<T> {
-            gradient: gradient_of(Known),
-            recorded: loops.recorded,
-            composed,
-            saved: Saved::Input,
-            is_sigmoid: loops.is_sigmoid,
-            input: Some(derivative),
-        });
-    }
     // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
     let y = unsafe {
         vec_by_chunks(values.len(), CHUNK, |first, y| {
-            (loops.value)(&values[first..first + y.len()], y);
+            value(&values[first..first + y.len()], y);
         })
     };
     drop(view);
-    record(&[x], y, x.shape(), || Back {
-        gradient: loops.gradient,
-        recorded: loops.recorded,
-        composed,
-        saved: loops.saved,
-        is_sigmoid: loops.is_sigmoid,
-        input: (loops.saved == Saved::Input).then_some(input),
-    })
+    record(&[x], y, x.shape(), || rule(input))
 }
 
-/// Returns the values and the derivatives.
-fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
+/// Computes the derivatives as well.
+fn together<T: Element>(x: &Raw, both: &Both<T>, rule: &dyn Fn(Raw) -> ElementRule) -> Result<Raw> {
+    let input = in_order(x)?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
     let mut y = Vec::new();
     // SAFETY: the chunks cover all indices and do not overlap; the loop initialises an element of both
     // slices, which have the same length, for each that it reads.
     let derivative = unsafe {
-        vec_filled_by(x.len(), |derivative| {
-            y = vec_by_chunks(x.len(), CHUNK, |first, y| {
+        vec_filled_by(values.len(), |derivative| {
+            y = vec_by_chunks(values.len(), CHUNK, |first, y| {
                 let derivative = derivative.part(first, y.len());
-                both(&x[first..first + y.len()], y, derivative);
+                both(&values[first..first + y.len()], y, derivative);
             });
         })
     };
-    (y, derivative)
+    let derivative = Raw::from_vec(derivative, x.shape(), x.device())?;
+    record(&[x], y, x.shape(), || rule(derivative))
 }
 
-struct Back<T> {
-    gradient: Box<Gradient<T>>,
-    recorded: Box<Rule>,
-    composed: Box<Compose>,
-    saved: Saved,
-    is_sigmoid: bool,
-    /// The saved input or derivative.
+fn kernel<T: Element>(function: impl Function) -> Kernel {
+    Box::new(move |g, saved| {
+        gradient_of::<T>(g, saved, &move |g, saved, out| {
+            map_gradient(g, saved, out, function)
+        })
+    })
+}
+
+fn gradient_of<T: Element>(g: &Raw, saved: &Raw, gradient: &GradientLoop<T>) -> Result<Raw> {
+    let shape = g.shape();
+    let (plan, [g, saved]) = Plan::of(g.dims(), [g, saved])?;
+    let (g, saved) = (CpuView::of_strided(&g)?, CpuView::of_strided(&saved)?);
+    let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);
+    // SAFETY: the slices have the same length, and the loop initialises one element for each that it
+    // reads.
+    let of_x = unsafe {
+        plan.fill(|mut walk, out| {
+            let (mut a, mut b) = (Piece::new(), Piece::new());
+            while let Some(range) = walk.next() {
+                let (g, saved) = (walk.each(0, g, &mut a), walk.each(1, saved, &mut b));
+                gradient(g, saved, &mut out[range]);
+            }
+        })
+    };
+    Raw::from_vec(of_x, shape, &Device::Cpu)
+}
+
+/// Returns the backward pass; without a kernel, the formula computes the gradient. `input` is the saved input or derivative.
+fn rule<F: Function>(
+    function: F,
+    x: &Raw,
+    kernel: Option<Kernel>,
     input: Option<Raw>,
+) -> ElementRule {
+    let input = input.filter(|_| F::SAVED == Saved::Input);
+    ElementRule {
+        // Of GELU and SiLU, the kernel keeps only the derivative, so this needs memory for the input.
+        keeps: [F::SAVED == Saved::Input, false, false],
+        needs_output: F::SAVED == Saved::Output,
+        is_sigmoid: F::SIGMOID,
+        held: input.clone(),
+        kernel: kernel.map(|kernel| with_saved(F::SAVED, input, kernel)),
+        ..ElementRule::new(&[x], move |upstream, _| {
+            let inputs = [upstream.g(), saved_of(F::SAVED, upstream)?];
+            let of_x = attempt(|| of_tensors(inputs, |[g, saved]| function.gradient(g, saved)))?;
+            Ok(of_x.into())
+        })
+    }
 }
 
-impl<T: Element> Backward for Back<T> {
-    fn hold(&self, held: &mut Held) {
-        self.input.iter().for_each(|x| held.tensor(x));
-    }
+fn with_saved(saved: Saved, input: Option<Raw>, kernel: Kernel) -> Gradient {
+    Box::new(move |upstream, _| match (saved, &input) {
+        (Saved::Identity, _) => Ok(upstream.gradient.clone()),
+        (_, Some(input)) => kernel(upstream.gradient, input),
+        (_, None) => kernel(upstream.gradient, saved_of(saved, upstream)?.raw()),
+    })
+}
 
-    fn is_sigmoid(&self) -> bool {
-        self.is_sigmoid
-    }
-
-    fn needs_output(&self) -> bool {
-        self.saved == Saved::Output
-    }
-
-    /// Of GELU and SiLU, the backward pass keeps only the derivative, so this needs memory for the input.
-    fn keeps(&self) -> [bool; 3] {
-        [self.saved == Saved::Input, false, false]
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let saved = match self.saved {
-            Saved::Input => upstream.x(0)?,
-            Saved::Output => upstream.output()?,
-            Saved::Identity | Saved::Nothing => upstream.g(),
-        };
-        match (self.recorded)(upstream.g(), saved) {
-            Some(of_x) => Ok([Some(of_x.into()), None, None]),
-            None => upstream.of_composed(&|x| self.composed(x)),
-        }
-    }
-
-    fn composed(&self, inputs: &[Raw]) -> Result<Raw> {
-        (self.composed)(&inputs[0])
-    }
-
-    fn takes_views(&self) -> bool {
-        true
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let gradient = upstream.gradient;
-        if self.saved == Saved::Identity {
-            return Ok([Some(gradient.clone()), None, None]);
-        }
-        let saved = match (&self.input, self.saved) {
-            (Some(input), _) => input,
-            (None, Saved::Output) => upstream.output()?.raw(),
-            (None, _) => gradient,
-        };
-        let (plan, [g, saved]) = Plan::of(gradient.dims(), [gradient, saved])?;
-        let (g, saved) = (CpuView::of_strided(&g)?, CpuView::of_strided(&saved)?);
-        let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);
-        // SAFETY: the slices have the same length, and the loop initialises one element for each that it
-        // reads.
-        let of_x = unsafe {
-            plan.fill(|mut walk, out| {
-                let (mut a, mut b) = (Piece::new(), Piece::new());
-                while let Some(range) = walk.next() {
-                    let (g, saved) = (walk.each(0, g, &mut a), walk.each(1, saved, &mut b));
-                    (self.gradient)(g, saved, &mut out[range]);
-                }
-            })
-        };
-        of_first(of_x, gradient.shape())
+fn saved_of<'a>(saved: Saved, upstream: &Upstream<'a>) -> Result<&'a Tensor> {
+    match saved {
+        Saved::Input => upstream.x(0),
+        Saved::Output => upstream.output(),
+        Saved::Identity | Saved::Nothing => Ok(upstream.g()),
     }
 }
 
@@ -285,7 +284,7 @@ multiversion! {
     cheap F::CHEAP;
     fn map<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
         for (y, x) in y.iter_mut().zip(x) {
-            y.write(function.value::<T, FUSED>(*x));
+            y.write(function.value(Lane::<T, FUSED>(*x)).0);
         }
     }
 }
@@ -293,9 +292,9 @@ multiversion! {
 multiversion! {
     fn map_both<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], derivative: &mut [MaybeUninit<T>], function: F) {
         for ((y, derivative), x) in y.iter_mut().zip(derivative).zip(x) {
-            let both = function.both::<T, FUSED>(*x);
-            y.write(both.0);
-            derivative.write(both.1);
+            let both = function.both(Lane::<T, FUSED>(*x));
+            y.write(both.0.0);
+            derivative.write(both.1.0);
         }
     }
 }
@@ -304,7 +303,7 @@ multiversion! {
     cheap F::CHEAP || F::SAVED == Saved::Output;
     fn map_gradient<T: Element, F: Function>(gradient: &[T], saved: &[T], out: &mut [MaybeUninit<T>], function: F) {
         for ((out, g), saved) in out.iter_mut().zip(gradient).zip(saved) {
-            out.write(function.gradient::<T, FUSED>(*g, *saved));
+            out.write(function.gradient(Lane::<T, FUSED>(*g), Lane(*saved)).0);
         }
     }
 }

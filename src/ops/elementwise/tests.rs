@@ -1,7 +1,10 @@
 use super::*;
 use crate::error::attempt;
+use crate::ops::elementwise::functions::round_with_candle;
+use crate::ops::quantity::of_tensors;
+use crate::ops::tape::foreign;
 use crate::ops::testing::{compare, variable};
-use crate::tensor::{randn, tensor};
+use crate::tensor::{Candle, randn, tensor};
 
 const NAN: f64 = f64::NAN;
 const INF: f64 = f64::INFINITY;
@@ -22,8 +25,9 @@ fn assert_same(got: &[f64], want: &[f64]) {
 #[test]
 fn the_kernels_agree_with_candle() {
     type Function = fn(&Raw) -> Result<Raw>;
-    let functions: [(&str, Function, Function); 10] = [
-        ("exp", |x| exp_as(&"exp", x), Raw::exp),
+    type OfCandle = fn(&Candle) -> Result<Candle>;
+    let functions: [(&str, Function, OfCandle); 9] = [
+        ("exp", |x| exp_as(&"exp", x), Candle::exp),
         ("log", |x| log_as(&"log", &x.sqr()?), |x| x.sqr()?.log()),
         ("sqrt", |x| sqrt_as(&"sqrt", &x.sqr()?), |x| x.sqr()?.sqrt()),
         (
@@ -41,23 +45,35 @@ fn the_kernels_agree_with_candle() {
             |x| Ok(cos(&(x * 50.0)?.into()).into()),
             |x| (x * 50.0)?.cos(),
         ),
-        ("erf", |x| erf_as(&"erf", x), Raw::erf),
-        ("abs", abs_of, Raw::abs),
-        ("sqr", sqr_of, Raw::sqr),
-        (
-            "clamp",
-            |x| clamp_of(x, (-1).into(), 0.5.into()),
-            |x| clamp_with_candle(x, -1.0, 0.5),
-        ),
+        ("erf", |x| erf_as(&"erf", x), Candle::erf),
+        ("abs", abs_of, Candle::abs),
+        ("sqr", sqr_of, Candle::sqr),
     ];
     for (name, kernel, candle) in functions {
         compare(name, 10, |case| {
             let shape = (case.between(1, 90), case.between(1, 800));
             let inputs = vec![case.input(randn(shape))];
             let kernel = move |x: &[Raw]| kernel(&x[0]);
-            Some((inputs, Box::new(kernel), Box::new(move |x| candle(&x[0]))))
+            let candle = move |x: &[Raw]| foreign(&[&x[0]], &mut |x| candle(&x[0]));
+            Some((inputs, Box::new(kernel), Box::new(candle)))
         });
     }
+}
+
+/// The gradient is that of the operations that compute the value.
+#[test]
+fn clamp_agrees_with_operations() {
+    let (low, high) = (-1.0, 0.5);
+    compare("clamp", 10, |case| {
+        let shape = (case.between(1, 90), case.between(1, 800));
+        let inputs = vec![case.input(randn(shape))];
+        let kernel = move |x: &[Raw]| clamp_of(&x[0], low.into(), high.into());
+        let composed = move |x: &[Raw]| {
+            let x = Tensor::from_raw_ref(&x[0]);
+            Ok(of_tensors([x], |[x]| Clamp { low, high }.value(x)).into())
+        };
+        Some((inputs, Box::new(kernel), Box::new(composed)))
+    });
 }
 
 /// The values are PyTorch's.

@@ -6,7 +6,7 @@
 
 mod element;
 
-pub(in crate::ops) use element::{Element, FARTHEST};
+pub(in crate::ops) use element::{DENSITY_AT_0, Element, FARTHEST};
 
 use crate::error;
 use std::sync::LazyLock;

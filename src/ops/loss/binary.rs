@@ -1,14 +1,13 @@
 //! Binary cross-entropy.
 
-use super::elementwise::{ElementLoss, loss};
+use super::elementwise::{ElementLoss, element_loss, loss};
 use super::notes;
 use super::reduction::{Reduction, reduce};
 use super::targets::{fitting, same_shape, that_count};
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
-use crate::ops::engine::simd::Element;
-use crate::ops::tape::composed;
+use crate::ops::quantity::Quantity;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
@@ -99,7 +98,7 @@ impl BCEWithLogitsLoss {
 
     fn compute(&self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
         if self.weight.is_none() && self.pos_weight.is_none() {
-            return loss(Binary, y_hat, y, self.reduction);
+            return loss(Binary {}, y_hat, y, self.reduction);
         }
         same_shape(Binary::NAME, y_hat, y)?;
         check::floating(&Binary::NAME, y_hat)?;
@@ -113,7 +112,7 @@ impl BCEWithLogitsLoss {
             Some(weight) => that_count(y_hat, y, weight)?,
             None => [y_hat.clone(), y.clone()],
         };
-        let of = |y: Raw| loss(Binary, y_hat, &y, Reduction::None);
+        let of = |y: Raw| loss(Binary {}, y_hat, &y, Reduction::None);
         let mut losses = match &self.pos_weight {
             None => of(y.clone())?,
             Some(weight) => {
@@ -153,70 +152,30 @@ functions! {
     pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) = BCEWithLogitsLoss::new().forward(y_hat, y);
 }
 
-/// `max(x, 0) - x·y + log(1 + exp(-|x|))`, with the first two terms as one product: their difference loses
-/// digits for large logits, and is NaN for infinite ones.
-#[derive(Clone, Copy)]
-struct Binary;
-
-impl ElementLoss for Binary {
-    const NAME: &'static str = "bce_with_logits";
-
-    fn check(self, y_hat: &Raw) {
-        notes::check_sigmoid(y_hat);
-    }
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T, y: T) -> T {
-        let off = if x < T::ZERO { -y } else { T::ONE - y };
-        let tail = (-x.abs()).exp::<false>().ln_1p::<false>();
-        if off == T::ZERO { tail } else { x * off + tail }
-    }
-
-    /// The derivative with respect to the logit is `sigmoid(x) - y`. It is computed from the smaller of
-    /// `sigmoid(x)` and its complement, which keeps the digits.
-    #[inline(always)]
-    fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
-        let tail = (-x.abs()).exp::<false>();
-        let small = tail / (T::ONE + tail);
-        let slope = if x < T::ZERO {
-            small - y
-        } else {
-            (T::ONE - y) - small
-        };
-        [slope, -x]
-    }
-
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let (x, target) = (y_hat.detach(), y.detach());
-        let positive = x.ge(0.0)?.to_dtype(x.dtype())?;
-        let tail = x.abs()?.neg()?.exp()?; // does not overflow for large logits
-        let off = (positive - target)?;
-        let product = off.eq(0.0)?.where_cond(&off, &(&x * &off)?)?;
-        let loss = (product + log1p(&tail)?)?;
-        // The gradients of the terms are wrong at 0, where they are not differentiable, and lose digits for large logits.
-        Ok(composed(loss.values().clone(), &[y_hat, y], |upstream| {
-            let (x, y, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
-            let positive = x.ge(0.0);
-            let small = positive.where_cond(-x, x).sigmoid();
-            let slope = positive.where_cond((1.0 - y) - &small, &small - y);
-            Ok([Some((g * slope).into()), Some((-(g * x)).into()), None])
-        }))
-    }
-}
-
-/// Returns `log(1 + x)` for `x` from 0 to 1, exact also where `1 + x` rounds to 1. From Goldberg, 1991.
-fn log1p(x: &Raw) -> Result<Raw> {
-    let sum = (x + 1.0)?;
-    let rounded = (&sum - 1.0)?; // x as rounded in the sum
-    rounded
-        .eq(0.0)?
-        .where_cond(x, &((sum.log()? * x)? / &rounded)?)
+// `max(x, 0) - x·y + log(1 + exp(-|x|))`, with the first two terms as one product: their difference loses
+// digits for large logits, and is NaN for infinite ones.
+element_loss! {
+    Binary = "bce_with_logits", notes::check_sigmoid;
+    g, x, y => {
+        let off = Q::select(x.lt(0.0), -y, y.complement());
+        let tail = (-x.abs()).exp().ln_1p();
+        // Infinite logits of the right class have the loss 0.
+        Q::select(off.eq(0.0), tail, x * off + tail)
+    };
+    {
+        let tail = Q::select(x.ge(0.0), -x, x).exp(); // does not overflow for large logits
+        let small = tail / (tail + 1.0);
+        g * Q::select(x.lt(0.0), small - y, y.complement() - small)
+    };
+    g * -x
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::ops::arithmetic::pairs_by_operations;
+    use crate::ops::loss::elementwise::composed;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{rand, randn, tensor};
 
@@ -251,8 +210,8 @@ mod tests {
         let (none, right) = (tensor(&[0.0, 1.0]), tensor(&[1.0, 0.0]));
         for (y, want) in [(none, f32::INFINITY), (right, 0.0)] {
             for losses in [
-                loss(Binary, x.raw(), y.raw(), Reduction::None).unwrap(),
-                Binary.with_candle(x.raw(), y.raw()).unwrap(),
+                loss(Binary {}, x.raw(), y.raw(), Reduction::None).unwrap(),
+                pairs_by_operations(x.raw(), y.raw(), Binary {}).unwrap(),
             ] {
                 assert_eq!(losses.to_vec1::<f32>().unwrap(), [want, want]);
             }
@@ -273,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
+    fn the_kernel_agrees_with_operations() {
         compare("bce_with_logits", 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
             let inputs = vec![case.input(randn(shape) * 4.0), case.input(rand(shape))];
-            let kernel = |x: &[Raw]| loss(Binary, &x[0], &x[1], Reduction::None);
-            let candle = |x: &[Raw]| Binary.with_candle(&x[0], &x[1]);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
+            let kernel = |x: &[Raw]| loss(Binary {}, &x[0], &x[1], Reduction::None);
+            let composed = |x: &[Raw]| composed(Binary {}, x);
+            Some((inputs, Box::new(kernel), Box::new(composed)))
         });
     }
 }

@@ -1,9 +1,8 @@
 //! The Kullback–Leibler divergence.
 
-use super::elementwise::{ElementLoss, elementwise_loss, loss};
+use super::elementwise::{element_loss, elementwise_loss, loss};
 use super::notes;
-use crate::error::OrRaise;
-use crate::ops::engine::simd::Element;
+use crate::ops::quantity::Quantity;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
@@ -53,60 +52,32 @@ functions! {
     pub fn kl_div(log_q: &Tensor, p: &Tensor) = KLDivLoss::new().forward(log_q, p);
 }
 
-#[derive(Clone, Copy)]
-struct Divergence {
-    log_target: bool,
+element_loss! {
+    Divergence(log_target: bool) = "kl_div", |log_q: &Raw| {
+        notes::DIVERGENCE.check(log_q, log_q.rank().saturating_sub(1));
+    };
+    g, log_q, p => {
+        let [p, log_p] = target(p, log_target);
+        // What has the probability 0 does not count, also if its logarithms are infinite.
+        Q::select(p.eq(0.0), 0.0, p * (log_p - log_q))
+    };
+    g * -target(p, log_target)[0];
+    {
+        let [p, log_p] = target(p, log_target);
+        let zero = p.eq(0.0);
+        g * match log_target {
+            true => Q::select(zero, 0.0, p * (log_p - log_q + 1.0)),
+            false => Q::select(zero, 0.0, log_p + 1.0) - log_q,
+        }
+    }
 }
 
-impl ElementLoss for Divergence {
-    const NAME: &'static str = "kl_div";
-
-    fn check(self, log_q: &Raw) {
-        notes::DIVERGENCE.check(log_q, log_q.rank().saturating_sub(1));
-    }
-
-    #[inline(always)]
-    fn value<T: Element>(self, log_q: T, p: T) -> T {
-        let (p, log_p) = match self.log_target {
-            true => (p.exp::<false>(), p),
-            false => (p, p.ln::<false>()),
-        };
-        // What has the probability 0 does not count, also if its logarithms are infinite.
-        if p == T::ZERO { p } else { p * (log_p - log_q) }
-    }
-
-    #[inline(always)]
-    fn derivatives<T: Element>(self, log_q: T, p: T) -> [T; 2] {
-        if self.log_target {
-            let (log_p, p) = (p, p.exp::<false>());
-            let of_p = if p == T::ZERO {
-                p
-            } else {
-                p * (log_p - log_q + T::ONE)
-            };
-            return [-p, of_p];
-        }
-        let of_p = if p == T::ZERO {
-            p
-        } else {
-            p.ln::<false>() + T::ONE
-        };
-        [-p, of_p - log_q]
-    }
-
-    fn with_candle(self, log_q: &Raw, p: &Raw) -> Result<Raw> {
-        let (log_p, p) = match self.log_target {
-            true => (p.clone(), p.exp()?),
-            false => {
-                let positive = p.ne(0.0)?;
-                let safe = positive.where_cond(p, &p.ones_like()?)?;
-                (safe.log()?, p.clone())
-            }
-        };
-        let positive = p.ne(0.0)?;
-        let difference = (log_p - log_q)?;
-        let difference = positive.where_cond(&difference, &difference.zeros_like()?)?;
-        p * difference
+/// Returns the probability and its logarithm; for the probability 0, the logarithm is not used.
+#[inline(always)]
+fn target<Q: Quantity>(p: Q, log_target: bool) -> [Q; 2] {
+    match log_target {
+        true => [p.exp(), p],
+        false => [p, Q::select(p.eq(0.0), 1.0, p).ln()],
     }
 }
 
@@ -114,11 +85,12 @@ impl ElementLoss for Divergence {
 mod tests {
     use super::*;
     use crate::ops::loss::Reduction;
+    use crate::ops::loss::elementwise::composed;
     use crate::ops::testing::compare;
     use crate::tensor::{rand, randn};
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
+    fn the_kernel_agrees_with_operations() {
         compare("kl_div", 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
             let log_target = case.one_of(&[true, false]);
@@ -127,8 +99,8 @@ mod tests {
             let inputs = vec![case.input(randn(shape)), case.input(target)];
             let rule = Divergence { log_target };
             let kernel = move |x: &[Raw]| loss(rule, &x[0], &x[1], Reduction::None);
-            let candle = move |x: &[Raw]| rule.with_candle(&x[0], &x[1]);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
+            let composed = move |x: &[Raw]| composed(rule, x);
+            Some((inputs, Box::new(kernel), Box::new(composed)))
         });
     }
 }

@@ -1,13 +1,13 @@
 //! Binary cross-entropy of probabilities.
 
 use super::composed::composed_loss;
-use super::elementwise::{ElementLoss, loss};
+use super::elementwise::{ElementLoss, element_loss, loss};
 use super::reduction::{Reduction, reduce};
 use super::targets::{fitting, same_shape, that_count};
 use crate::error;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
-use crate::ops::engine::simd::Element;
+use crate::ops::quantity::Quantity;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
@@ -66,7 +66,7 @@ impl BCELoss {
         check::floating(&Probability::NAME, y_hat)?;
         let Some(weight) = &self.weight else {
             check_range(y_hat)?;
-            return loss(Probability, y_hat, y, self.reduction);
+            return loss(Probability {}, y_hat, y, self.reduction);
         };
         if check::is_half(y_hat) {
             return check::in_single([y_hat, y], |[y_hat, y]| self.compute(&y_hat, &y));
@@ -74,7 +74,7 @@ impl BCELoss {
         let weight = fitting(Probability::NAME, "weight", weight.raw(), y)?;
         let [y_hat, y] = that_count(y_hat, y, &weight)?;
         check_range(&y_hat)?;
-        let losses = loss(Probability, &y_hat, &y, Reduction::None)?;
+        let losses = loss(Probability {}, &y_hat, &y, Reduction::None)?;
         let losses = arithmetic(Arithmetic::Mul, &losses, &weight)?;
         reduce(Probability::NAME, &losses, self.reduction)
     }
@@ -99,47 +99,38 @@ fn check_range(x: &Raw) -> Result<()> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Probability;
-
-impl ElementLoss for Probability {
-    const NAME: &'static str = "BCELoss";
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T, y: T) -> T {
+element_loss! {
+    Probability = "BCELoss";
+    g, x, y => {
         let [log, rest] = logarithms(x);
-        -(y * log + (T::ONE - y) * rest)
-    }
-
-    #[inline(always)]
-    fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
+        -(y * log + y.complement() * rest)
+    };
+    {
+        let product = x * x.complement();
+        let least = 1e-12; // as in PyTorch
+        g * ((x - y) / Q::select(product.lt(least), least, product))
+    };
+    {
         let [log, rest] = logarithms(x);
-        let product = x * (T::ONE - x);
-        let least = T::of(1e-12); // as in PyTorch
-        let divisor = if product < least { least } else { product };
-        [(x - y) / divisor, rest - log]
-    }
-
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let at_least = |x: &Raw| x.maximum(&(x.zeros_like()? - 100.0)?);
-        let log = at_least(&y_hat.log()?)?;
-        let rest = at_least(&y_hat.affine(-1.0, 1.0)?.log()?)?;
-        ((y * log)? + (y.affine(-1.0, 1.0)? * rest)?)?.neg()
+        g * (rest - log)
     }
 }
 
-/// Returns the logarithms of `x` and of `1 - x`, at least -100.
+/// Returns the logarithms of `x` and of `1 - x`, at least -100, as in PyTorch.
 #[inline(always)]
-fn logarithms<T: Element>(x: T) -> [T; 2] {
-    let least = T::of(-100.0);
-    [Element::ln::<false>(x), (-x).ln_1p::<false>()]
-        .map(|log| if log < least { least } else { log })
+fn logarithms<Q: Quantity>(x: Q) -> [Q; 2] {
+    let (log, rest) = (x.ln(), (-x).ln_1p());
+    [
+        Q::select(log.lt(-100.0), -100.0, log),
+        Q::select(rest.lt(-100.0), -100.0, rest),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::ops::loss::elementwise::composed;
     use crate::ops::testing::{compare, variable};
     use crate::tensor::{ones, rand, tensor};
 
@@ -171,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
+    fn the_kernel_agrees_with_operations() {
         compare("BCELoss", 20, |case| {
             let shape = (case.between(1, 60), case.between(1, 60));
             let inputs = vec![
                 case.input(rand(shape) * 0.98 + 0.01),
                 case.input(rand(shape)),
             ];
-            let kernel = |x: &[Raw]| loss(Probability, &x[0], &x[1], Reduction::None);
-            let candle = |x: &[Raw]| Probability.with_candle(&x[0], &x[1]);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
+            let kernel = |x: &[Raw]| loss(Probability {}, &x[0], &x[1], Reduction::None);
+            let composed = |x: &[Raw]| composed(Probability {}, x);
+            Some((inputs, Box::new(kernel), Box::new(composed)))
         });
     }
 }

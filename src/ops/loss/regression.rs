@@ -1,8 +1,8 @@
 //! Losses for predictions of continuous values.
 
-use super::elementwise::{ElementLoss, elementwise_loss, loss};
-use crate::error::{self, OrRaise};
-use crate::ops::engine::simd::Element;
+use super::elementwise::{element_loss, elementwise_loss, loss};
+use crate::error;
+use crate::ops::quantity::Quantity;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Error, Result};
 
@@ -16,7 +16,7 @@ elementwise_loss!(
     /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 4.0);
     /// ```
-    MSELoss {} => |_: &MSELoss| Ok::<_, Error>(Square)
+    MSELoss {} => |_: &MSELoss| Ok::<_, Error>(Square {})
 );
 
 elementwise_loss!(
@@ -29,7 +29,7 @@ elementwise_loss!(
     /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y);
     /// assert_eq!(loss.item(), 2.0);
     /// ```
-    L1Loss {} => |_: &L1Loss| Ok::<_, Error>(Absolute)
+    L1Loss {} => |_: &L1Loss| Ok::<_, Error>(Absolute {})
 );
 
 elementwise_loss!(
@@ -148,68 +148,30 @@ functions! {
     pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) = SmoothL1Loss::new().beta(beta).forward(y_hat, y);
 }
 
-#[derive(Clone, Copy)]
-struct Square;
-
-impl ElementLoss for Square {
-    const NAME: &'static str = "mse_loss";
-
-    #[inline(always)]
-    fn value<T: Element>(self, y_hat: T, y: T) -> T {
-        (y_hat - y) * (y_hat - y)
-    }
-
-    #[inline(always)]
-    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
-        let slope = (y_hat - y) * T::of(2.0);
-        [slope, -slope]
-    }
-
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        (y_hat - y)?.sqr()
-    }
+element_loss! {
+    Square = "mse_loss";
+    g, y_hat, y => (y_hat - y) * (y_hat - y); g * ((y_hat - y) * 2.0); g * -((y_hat - y) * 2.0)
 }
 
-#[derive(Clone, Copy)]
-struct Absolute;
-
-impl ElementLoss for Absolute {
-    const NAME: &'static str = "l1_loss";
-
-    #[inline(always)]
-    fn value<T: Element>(self, y_hat: T, y: T) -> T {
-        (y_hat - y).abs()
-    }
-
-    #[inline(always)]
-    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
-        let difference = y_hat - y;
-        // NaN stays NaN, and 0 stays 0.
-        let negative = if difference < T::ZERO {
-            -T::ONE
-        } else {
-            difference
-        };
-        let slope = if difference > T::ZERO {
-            T::ONE
-        } else {
-            negative
-        };
-        [slope, -slope]
-    }
-
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        absolute(&(y_hat - y)?)
-    }
+element_loss! {
+    Absolute = "l1_loss";
+    g, y_hat, y => (y_hat - y).abs(); g * direction(y_hat - y); g * -direction(y_hat - y)
 }
 
-#[derive(Clone, Copy)]
-struct Huber(f64);
+element_loss! {
+    Huber(delta: f64) = "huber_loss";
+    g, y_hat, y => {
+        let distance = (y_hat - y).abs();
+        let line = (distance - delta * 0.5) * delta;
+        Q::select(distance.lt(delta), distance * distance * 0.5, line)
+    };
+    g * clamp(y_hat - y, delta); g * -clamp(y_hat - y, delta)
+}
 
 impl Huber {
     fn new(delta: f64) -> Result<Self> {
         match delta > 0.0 {
-            true => Ok(Huber(delta)),
+            true => Ok(Huber { delta }),
             false => Err(error::argument(
                 "huber_loss",
                 "a delta above 0",
@@ -221,40 +183,20 @@ impl Huber {
     }
 }
 
-impl ElementLoss for Huber {
-    const NAME: &'static str = "huber_loss";
-
-    #[inline(always)]
-    fn value<T: Element>(self, y_hat: T, y: T) -> T {
-        let (distance, delta) = ((y_hat - y).abs(), T::of(self.0));
-        let line = (distance - delta * T::of(0.5)) * delta;
-        let square = distance * distance * T::of(0.5);
-        if distance < delta { square } else { line }
-    }
-
-    #[inline(always)]
-    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
-        let slope = clamp(y_hat - y, T::of(self.0));
-        [slope, -slope]
-    }
-
-    /// Splits the difference into the part up to `delta`, which is squared, and the rest: the square of the
-    /// whole difference could be infinite.
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        let distance = absolute(&(y_hat - y)?)?;
-        let near = distance.broadcast_minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
-        let rest = (distance - &near)?;
-        (near.sqr()? * 0.5)? + (rest * self.0)?
-    }
+element_loss! {
+    SmoothL1(beta: f64) = "smooth_l1_loss";
+    g, y_hat, y => {
+        let distance = (y_hat - y).abs();
+        let line = distance - beta * 0.5;
+        Q::select(distance.lt(beta), distance * distance * 0.5 / beta, line)
+    };
+    g * slope(y_hat - y, beta); g * -slope(y_hat - y, beta)
 }
-
-#[derive(Clone, Copy)]
-struct SmoothL1(f64);
 
 impl SmoothL1 {
     fn new(beta: f64) -> Result<Self> {
         match beta >= 0.0 {
-            true => Ok(SmoothL1(beta)),
+            true => Ok(SmoothL1 { beta }),
             false => Err(error::argument(
                 "smooth_l1_loss",
                 "a beta of at least 0",
@@ -266,46 +208,26 @@ impl SmoothL1 {
     }
 }
 
-impl ElementLoss for SmoothL1 {
-    const NAME: &'static str = "smooth_l1_loss";
-
-    #[inline(always)]
-    fn value<T: Element>(self, y_hat: T, y: T) -> T {
-        let (distance, beta) = ((y_hat - y).abs(), T::of(self.0));
-        let line = distance - beta * T::of(0.5);
-        let square = distance * distance * T::of(0.5) / beta;
-        if distance < beta { square } else { line }
+#[inline(always)]
+fn slope<Q: Quantity>(difference: Q, beta: f64) -> Q {
+    match beta == 0.0 {
+        true => direction(difference),
+        false => clamp(difference, beta) / beta,
     }
+}
 
-    #[inline(always)]
-    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
-        match self.0 == 0.0 {
-            true => Absolute.derivatives(y_hat, y),
-            false => {
-                let slope = clamp(y_hat - y, T::of(self.0)) / T::of(self.0);
-                [slope, -slope]
-            }
-        }
-    }
-
-    fn with_candle(self, y_hat: &Raw, y: &Raw) -> Result<Raw> {
-        match self.0 == 0.0 {
-            true => Absolute.with_candle(y_hat, y),
-            false => Huber(self.0).with_candle(y_hat, y)? / self.0,
-        }
-    }
+/// Returns −1 or 1, the derivative of the absolute value; NaN stays NaN, and 0 stays 0.
+#[inline(always)]
+fn direction<Q: Quantity>(x: Q) -> Q {
+    let negative = Q::select(x.lt(0.0), -1.0, x.constant());
+    Q::select(x.gt(0.0), 1.0, negative)
 }
 
 /// Returns the value, limited to the range from `-bound` to `bound`; NaN stays NaN.
 #[inline(always)]
-fn clamp<T: Element>(value: T, bound: T) -> T {
-    let value = if value > bound { bound } else { value };
-    if value < -bound { -bound } else { value }
-}
-
-/// Returns `|x|`. Its gradient at 0 is 0, where that of Candle's own `abs` is 1.
-fn absolute(x: &Raw) -> Result<Raw> {
-    x * x.detach().sign()?
+fn clamp<Q: Quantity>(x: Q, bound: f64) -> Q {
+    let x = Q::select(x.gt(bound), bound, x);
+    Q::select(x.lt(-bound), -bound, x)
 }
 
 #[cfg(test)]

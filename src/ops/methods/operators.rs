@@ -1,9 +1,11 @@
-//! `+ - * /` and `-x`, between tensors, references to them, and scalars.
+//! `+ - * / %` and `-x`, between tensors, references to them, and scalars.
 
 use crate::error::OrRaise;
 use crate::ops::{Arithmetic, arithmetic, arithmetic_number};
 use crate::tensor::{Number, Tensor};
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::ops::{
+    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
+};
 
 // These three are compiled once; the operators are calls of them.
 #[inline(never)]
@@ -81,6 +83,8 @@ operator! {
     Sub sub, SubAssign sub_assign;
     Mul mul, MulAssign mul_assign;
     Div div, DivAssign div_assign;
+    // The remainder, with the sign of the divisor.
+    Rem rem, RemAssign rem_assign;
 }
 
 impl Neg for &Tensor {

@@ -1,7 +1,9 @@
-//! One step of one example: the cells' formulas and their derivatives.
+//! The cells' formulas and their derivatives: one step of one example, or of a batch by operations.
 
 use super::recurrence::Cell;
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::quantity::{Lane, Quantity, Tensors};
+use crate::tensor::Tensor;
 use std::array;
 
 /// The state of one example before a step. `c` is empty unless the cell is an LSTM.
@@ -50,9 +52,9 @@ impl Cell {
         after: After<T>,
     ) {
         match self {
-            Cell::Tanh | Cell::Relu => plain(x, products, self == Cell::Relu, after),
-            Cell::Lstm => lstm(x, products, before, after),
-            Cell::Gru => gru(x, products, before, after),
+            Cell::Tanh | Cell::Relu => plain_step(x, products, self == Cell::Relu, after),
+            Cell::Lstm => lstm_step(x, products, before, after),
+            Cell::Gru => gru_step(x, products, before, after),
         }
     }
 
@@ -71,9 +73,49 @@ impl Cell {
     }
 }
 
+/// Returns the new `h`.
 #[inline(always)]
-fn sigmoid<T: Element, const FUSED: bool>(x: T) -> T {
-    T::ONE / (T::ONE + (-x).exp::<FUSED>())
+fn plain<Q: Quantity>(sum: Q, relu: bool) -> Q {
+    match relu {
+        true => Q::select(sum.le(0.0), 0.0, sum),
+        false => sum.tanh(),
+    }
+}
+
+/// Returns the new `h` and `c`, and the values that the backward pass needs, from the sums of the products.
+#[inline(always)]
+fn lstm<Q: Quantity>(sums: [Q; 4], c: Q) -> ([Q; 2], [Q; 5]) {
+    let (i, f) = (sums[0].sigmoid(), sums[1].sigmoid());
+    let (g, o) = (sums[2].tanh(), sums[3].sigmoid());
+    let c = f * c + i * g;
+    let shown = c.tanh();
+    ([o * shown, c], [i, f, g, o, shown])
+}
+
+/// Returns the new `h`, and the values that the backward pass needs.
+#[inline(always)]
+fn gru<Q: Quantity>(x: [Q; 3], products: [Q; 3], h: Q) -> (Q, [Q; 4]) {
+    let (r, z) = (
+        (x[0] + products[0]).sigmoid(),
+        (x[1] + products[1]).sigmoid(),
+    );
+    let new = (x[2] + r * products[2]).tanh();
+    (new + z * (h - new), [r, z, new, products[2]])
+}
+
+impl Cell {
+    /// Returns the state after a step by operations, from the products of input and state, `(…, gates · hidden)`.
+    pub(crate) fn step(self, x: &Tensor, products: &Tensor, state: &[Tensor]) -> Vec<Tensor> {
+        let tensors = Tensors::default();
+        let sums = || tensors.push(x + products);
+        let before = |i: usize| tensors.push(state[i].clone());
+        let after = match self {
+            Cell::Tanh | Cell::Relu => vec![plain(sums(), self == Cell::Relu)],
+            Cell::Lstm => lstm(tensors.chunks(&(x + products)), before(1)).0.to_vec(),
+            Cell::Gru => vec![gru(tensors.chunks(x), tensors.chunks(products), before(0)).0],
+        };
+        after.into_iter().map(|x| x.tensor()).collect()
+    }
 }
 
 /// Returns the parts of `n` values each.
@@ -89,13 +131,9 @@ fn parts_mut<T, const COUNT: usize>(values: &mut [T], n: usize) -> [&mut [T]; CO
 }
 
 multiversion! {
-    fn plain<T: Element>(x: &[T], products: &[T], relu: bool, after: After<T>) {
+    fn plain_step<T: Element>(x: &[T], products: &[T], relu: bool, after: After<T>) {
         for (j, (h, saved)) in after.h.iter_mut().zip(after.saved).enumerate() {
-            let sum = x[j] + products[j];
-            *h = match relu {
-                true => if sum <= T::ZERO { T::ZERO } else { sum },
-                false => Element::tanh::<FUSED>(sum),
-            };
+            *h = plain(Lane::<T, FUSED>(x[j] + products[j]), relu).0;
             *saved = *h;
         }
     }
@@ -116,18 +154,24 @@ multiversion! {
 }
 
 multiversion! {
-    fn lstm<T: Element>(x: &[T], products: &[T], before: Before<T>, after: After<T>) {
+    fn lstm_step<T: Element>(x: &[T], products: &[T], before: Before<T>, after: After<T>) {
         let n = before.c.len();
-        let ([xi, xf, xg, xo], [pi, pf, pg, po]) = (parts(x, n), parts(products, n));
-        let [si, sf, sg, so, sc] = parts_mut(after.saved, n);
+        let (x, products): ([_; 4], [_; 4]) = (parts(x, n), parts(products, n));
+        let saved: [_; 5] = parts_mut(after.saved, n);
         let (h, c) = (&mut after.h[..n], &mut after.c[..n]);
         for j in 0..n {
-            let (i, f) = (sigmoid::<T, FUSED>(xi[j] + pi[j]), sigmoid::<T, FUSED>(xf[j] + pf[j]));
-            let (g, o) = (Element::tanh::<FUSED>(xg[j] + pg[j]), sigmoid::<T, FUSED>(xo[j] + po[j]));
-            c[j] = f * before.c[j] + i * g;
-            let shown = Element::tanh::<FUSED>(c[j]);
-            h[j] = o * shown;
-            (si[j], sf[j], sg[j], so[j], sc[j]) = (i, f, g, o, shown);
+            // Without methods of arrays, which would not be inlined.
+            let sums = [
+                Lane::<T, FUSED>(x[0][j] + products[0][j]),
+                Lane(x[1][j] + products[1][j]),
+                Lane(x[2][j] + products[2][j]),
+                Lane(x[3][j] + products[3][j]),
+            ];
+            let (state, values) = lstm(sums, Lane(before.c[j]));
+            (h[j], c[j]) = (state[0].0, state[1].0);
+            for k in 0..5 {
+                saved[k][j] = values[k].0;
+            }
         }
     }
 }
@@ -151,16 +195,19 @@ multiversion! {
 }
 
 multiversion! {
-    fn gru<T: Element>(x: &[T], products: &[T], before: Before<T>, after: After<T>) {
+    fn gru_step<T: Element>(x: &[T], products: &[T], before: Before<T>, after: After<T>) {
         let n = before.h.len();
-        let ([xr, xz, xn], [pr, pz, pn]) = (parts(x, n), parts(products, n));
-        let [sr, sz, sn, sp] = parts_mut(after.saved, n);
+        let (x, products): ([_; 3], [_; 3]) = (parts(x, n), parts(products, n));
+        let saved: [_; 4] = parts_mut(after.saved, n);
         let h = &mut after.h[..n];
         for j in 0..n {
-            let (r, z) = (sigmoid::<T, FUSED>(xr[j] + pr[j]), sigmoid::<T, FUSED>(xz[j] + pz[j]));
-            let new = Element::tanh::<FUSED>(xn[j] + r * pn[j]);
-            h[j] = new + z * (before.h[j] - new);
-            (sr[j], sz[j], sn[j], sp[j]) = (r, z, new, pn[j]);
+            let x = [Lane::<T, FUSED>(x[0][j]), Lane(x[1][j]), Lane(x[2][j])];
+            let products = [Lane(products[0][j]), Lane(products[1][j]), Lane(products[2][j])];
+            let (state, values) = gru(x, products, Lane(before.h[j]));
+            h[j] = state.0;
+            for k in 0..4 {
+                saved[k][j] = values[k].0;
+            }
         }
     }
 }

@@ -61,6 +61,10 @@ struct Sizes {
 }
 
 impl Sizes {
+    fn dims(self) -> [usize; 4] {
+        [self.steps, self.batch, self.hidden, self.columns]
+    }
+
     /// Returns the number of values of one tensor of the state.
     fn state(self) -> usize {
         self.batch * self.hidden
@@ -114,13 +118,7 @@ impl<T: Element> Run<T> {
     }
 
     fn forward(&mut self, gates: &[T], mut state: Vec<T>) -> Result<Vec<T>> {
-        let Sizes {
-            steps,
-            batch,
-            hidden,
-            columns,
-            ..
-        } = self.sizes;
+        let [steps, batch, hidden, columns] = self.sizes.dims();
         let (width, all) = (self.sizes.gates(), self.sizes.gates() * batch);
         let (size, saved_size) = (self.sizes.state(), self.sizes.saved());
         let saved_row = saved_size / batch;
@@ -185,13 +183,8 @@ impl<T: Element> Run<T> {
 
     /// Returns the gradients of all inputs but the weight.
     fn gradients(&self, gradient: &[T]) -> Result<InputGradients<T>> {
-        let Sizes {
-            cell,
-            steps,
-            batch,
-            hidden,
-            columns,
-        } = self.sizes;
+        let cell = self.sizes.cell;
+        let [steps, batch, hidden, columns] = self.sizes.dims();
         let (width, size) = (self.sizes.gates(), self.sizes.state());
         let saved_row = cell.saved() * hidden;
         let (outputs, state) = gradient.split_at(steps * size);
@@ -245,13 +238,7 @@ impl<T: Element> Run<T> {
 
     /// Returns the gradient of the weight, and of the bias in its last column.
     fn weight_gradient(&self, of_products: &[T]) -> Vec<T> {
-        let Sizes {
-            steps,
-            batch,
-            hidden,
-            columns,
-            ..
-        } = self.sizes;
+        let [steps, batch, hidden, columns] = self.sizes.dims();
         let (width, rows) = (self.sizes.gates(), steps * batch);
         let h = Matrix::of_rows(&self.before[..rows * hidden], hidden);
         let g = Matrix::of_rows(of_products, width);
@@ -318,13 +305,8 @@ impl<T: Element> Backward for Run<T> {
 
     fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [_, weight_wanted, state_wanted]) = (upstream.gradient, upstream.wanted);
-        let Sizes {
-            cell,
-            steps,
-            batch,
-            hidden,
-            columns,
-        } = self.sizes;
+        let cell = self.sizes.cell;
+        let [steps, batch, hidden, columns] = self.sizes.dims();
         let view = CpuView::of(gradient)?;
         let gradients = self.gradients(view.as_slice()?)?;
         let width = self.sizes.gates();

@@ -1,12 +1,12 @@
 //! The recurrence by single operations, step by step: for GPUs, and for second derivatives.
 
-use super::recurrence::{Cell, Recurrence};
-use crate::ops::arithmetic::{Arithmetic, arithmetic};
+use super::recurrence::Recurrence;
+use crate::error::attempt;
 use crate::ops::contiguous::copied_in_order;
 use crate::ops::engine::autograd::has_kernel;
 use crate::ops::select::chosen;
-use crate::ops::{cat_as, contiguous_raw, linear_as, relu_as, sigmoid_as, tanh_as};
-use crate::tensor::Raw;
+use crate::ops::{cat_as, contiguous_raw, linear_as};
+use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 
 /// Returns the outputs of all steps, followed by the state after the last:
@@ -29,7 +29,10 @@ pub(super) fn run([gates, weight, state]: [&Raw; 3], recurrence: &Recurrence) ->
     let mut outputs = gates.clone();
     for t in recurrence.order(gates.len()) {
         let products = linear_as(&"rnn", &state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
-        let mut next = recurrence.cell.step(&gates[t], &products, &state)?;
+        let (x, products) = (Tensor::from(&gates[t]), Tensor::from(products));
+        let before: Vec<Tensor> = state.iter().map(Tensor::from).collect();
+        let next = attempt(|| recurrence.cell.step(&x, &products, &before))?;
+        let mut next: Vec<Raw> = next.into_iter().map(Raw::from).collect();
         if let Some(projection) = &recurrence.projection {
             next[0] = linear_as(&"rnn", &next[0], projection, None)?;
         }
@@ -72,35 +75,4 @@ fn parts(x: &Raw) -> Result<Vec<Raw>> {
     };
     let (first, second) = (half(0, count / 2)?, half(count / 2, count)?);
     Ok([parts(&first)?, parts(&second)?].concat())
-}
-
-impl Cell {
-    /// Returns the state after a step.
-    fn step(self, x: &Raw, products: &Raw, state: &[Raw]) -> Result<Vec<Raw>> {
-        let h = &state[0];
-        let [relu, sigmoid, tanh] =
-            [relu_as, sigmoid_as, tanh_as].map(|function| move |x: &Raw| function(&"rnn", x));
-        let [add, sub, mul] = [Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul]
-            .map(|op| move |a: &Raw, b: &Raw| arithmetic(op, a, b));
-        let of = |all: &Raw, gate| {
-            all.chunk(self.gates(), 1)
-                .map(|mut all| all.swap_remove(gate))
-        };
-        let sum = |gate| add(&of(x, gate)?, &of(products, gate)?);
-        Ok(match self {
-            Self::Tanh => vec![tanh(&add(x, products)?)?],
-            Self::Relu => vec![relu(&add(x, products)?)?],
-            Self::Lstm => {
-                let new = mul(&sigmoid(&sum(0)?)?, &tanh(&sum(2)?)?)?;
-                let c = add(&mul(&sigmoid(&sum(1)?)?, &state[1])?, &new)?;
-                vec![mul(&sigmoid(&sum(3)?)?, &tanh(&c)?)?, c]
-            }
-            Self::Gru => {
-                let (reset, update) = (sigmoid(&sum(0)?)?, sigmoid(&sum(1)?)?);
-                let new = mul(&reset, &of(products, 2)?)?;
-                let new = tanh(&add(&of(x, 2)?, &new)?)?;
-                vec![add(&new, &mul(&update, &sub(h, &new)?)?)?]
-            }
-        })
-    }
 }

@@ -1,6 +1,6 @@
 //! Elements of one of two tensors, as a mask says.
 
-use crate::ops::arithmetic::{operands, recorded_sum};
+use crate::ops::arithmetic::operands;
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
 use crate::ops::engine::autograd::{Upstream, can_move, recorded};
@@ -54,7 +54,7 @@ pub(in crate::ops) fn chosen(mask: &Raw, yes: &Raw, no: &Raw, shape: &[usize]) -
                 let mut choices = [&zero; 2];
                 choices[i] = up.gradient;
                 let terms = chosen(&mask, choices[0], choices[1], up.gradient.dims())?;
-                Ok(recorded_sum(Tensor::from_raw_ref(&terms), &shapes[i]).into())
+                terms.sum_to(&shapes[i])
             })
         }
     }))

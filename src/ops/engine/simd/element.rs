@@ -4,7 +4,7 @@ use candle_core::cpu::erf::erf_f64;
 use candle_core::{CpuStorage, Result, WithDType, bail};
 
 /// The density of the standard normal distribution at 0: 1/√2π.
-const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
+pub(in crate::ops) const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
 
 /// A type that the kernels compute with: `f32` or `f64`.
 pub(in crate::ops) trait Element:
@@ -28,14 +28,39 @@ pub(in crate::ops) trait Element:
     /// Returns the cumulative distribution function of the standard normal distribution, `(1 + erf(x/√2)) / 2`, and
     /// its density.
     fn normal<const FUSED: bool>(self) -> (Self, Self);
-    /// Returns the error function and its derivative.
-    fn erf_and_slope<const FUSED: bool>(self) -> (Self, Self);
+    /// Returns the error function.
+    fn erf<const FUSED: bool>(self) -> Self;
     /// Returns the sine; for `f32` in a form that the compiler can vectorise, up to [`FARTHEST`].
     fn sin<const FUSED: bool>(self) -> Self;
     /// Returns the cosine, as [`sin`](Element::sin).
     fn cos<const FUSED: bool>(self) -> Self;
     /// Returns the power; for `f32` in a form that the compiler can vectorise.
     fn pow<const FUSED: bool>(self, exponent: Self) -> Self;
+    /// Returns the sine, also of large values.
+    #[inline(always)]
+    fn sin_of_large(self) -> Self {
+        Self::of(self.to_f64().sin())
+    }
+    /// Returns the cosine, also of large values.
+    #[inline(always)]
+    fn cos_of_large(self) -> Self {
+        Self::of(self.to_f64().cos())
+    }
+    /// Returns `1 / (1 + exp(-x))`.
+    #[inline(always)]
+    fn sigmoid<const FUSED: bool>(self) -> Self {
+        Self::ONE / (Self::ONE + (-self).exp::<FUSED>())
+    }
+    /// Returns −1, 0 or 1; for NaN 0.
+    #[inline(always)]
+    fn sign(self) -> Self {
+        let sign = if self < Self::ZERO {
+            -Self::ONE
+        } else {
+            Self::ZERO
+        };
+        if self > Self::ZERO { Self::ONE } else { sign }
+    }
     fn sqrt(self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
@@ -198,15 +223,14 @@ impl Element for f32 {
     }
 
     #[inline(always)]
-    fn erf_and_slope<const FUSED: bool>(self) -> (f32, f32) {
-        let (near, complement, bell) = erf_parts::<FUSED>(self);
+    fn erf<const FUSED: bool>(self) -> f32 {
+        let (near, complement, _) = erf_parts::<FUSED>(self);
         let far = if self < 0.0 {
             complement - 1.0
         } else {
             1.0 - complement
         };
-        let erf = if self * self < 1.0 { self * near } else { far };
-        (erf, bell * std::f32::consts::FRAC_2_SQRT_PI)
+        if self * self < 1.0 { self * near } else { far }
     }
 
     #[inline(always)]
@@ -381,9 +405,8 @@ impl Element for f64 {
         (cdf, DENSITY_AT_0 * (self * self * -0.5).exp())
     }
 
-    fn erf_and_slope<const FUSED: bool>(self) -> (f64, f64) {
-        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-self * self).exp();
-        (erf_f64(self), slope)
+    fn erf<const FUSED: bool>(self) -> f64 {
+        erf_f64(self)
     }
 
     fn sin<const FUSED: bool>(self) -> f64 {

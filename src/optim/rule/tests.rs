@@ -1,10 +1,23 @@
 use super::*;
-use crate::tensor::{manual_seed, randn, uniform};
-use candle_core::{DType, Device};
+use crate::ops::{has_step_kernel, step_in_place};
+use crate::optim::adagrad::AdagradRule;
+use crate::optim::adam::AdamRule;
+use crate::optim::rmsprop::RMSpropRule;
+use crate::optim::sgd::SgdRule;
+use crate::tensor::{Raw, Tensor, manual_seed, randn, uniform};
+use candle_core::{DType, Device, Result};
 use rand::{Rng, SeedableRng};
 
 fn values(tensor: &Raw) -> Vec<f64> {
     Tensor::from(tensor).to_dtype(DType::F64).to_vec()
+}
+
+fn update(random: &mut rand_chacha::ChaCha8Rng, most: f64) -> Update {
+    Update {
+        lr: random.random_range(0.0..most),
+        weight_decay: [0.0, 0.1][random.random_range(0..2)],
+        step: random.random_range(1..20) as f64,
+    }
 }
 
 /// Calls `check` with random tensors of many sizes.
@@ -76,30 +89,34 @@ fn run(tensors: &[&Raw], step: impl Fn(&[Raw]) -> Result<()> + Sync) -> Vec<Raw>
 #[test]
 fn sgd_follows_its_rule() {
     sweep(|random, [value, gradient, buffer, _], tolerance| {
-        let rule = SgdStep {
-            lr: random.random_range(0.0..1.0),
+        let rule = SgdRule {
             momentum: random.random_range(0.1..1.0),
-            share: [1.0, 0.7][random.random_range(0..2)],
+            dampening: [0.0, 0.3][random.random_range(0..2)],
             nesterov: random.random(),
-            weight_decay: [0.0, 0.1][random.random_range(0..2)],
+        };
+        let update = update(random, 1.0);
+        let share = if update.step == 1.0 {
+            1.0
+        } else {
+            1.0 - rule.dampening
         };
         let all = [values(&value), values(&gradient), values(&buffer)];
         let (mut plain, mut with_momentum, mut buffers) = (vec![], vec![], vec![]);
         for [value, gradient, buffer] in zip_all(&all) {
-            let g = gradient + rule.weight_decay * value;
-            let buffer = rule.momentum * buffer + rule.share * g;
+            let g = gradient + update.weight_decay * value;
+            let buffer = rule.momentum * buffer + share * g;
             let ahead = g + rule.momentum * buffer;
-            plain.push(value - rule.lr * g);
-            with_momentum.push(value - rule.lr * if rule.nesterov { ahead } else { buffer });
+            plain.push(value - update.lr * g);
+            with_momentum.push(value - update.lr * if rule.nesterov { ahead } else { buffer });
             buffers.push(buffer);
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::Sgd(rule))
+            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
         });
         assert_close(&changed[0], &plain, tolerance);
         let changed = run(&[&value, &buffer], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::Sgd(rule))
+            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
         });
         assert_close(&changed[0], &with_momentum, tolerance);
         assert_close(&changed[1], &buffers, tolerance);
@@ -109,37 +126,36 @@ fn sgd_follows_its_rule() {
 #[test]
 fn adam_follows_its_rule() {
     sweep(|random, [value, gradient, mean, square], tolerance| {
-        let rule = AdamStep {
-            step: random.random_range(1..20) as f64,
-            lr: random.random_range(0.0..0.1),
+        let rule = AdamRule {
             betas: (
                 random.random_range(0.1..0.99),
                 random.random_range(0.1..0.99),
             ),
             eps: 1e-6,
-            weight_decay: [0.0, 0.1][random.random_range(0..2)],
             decoupled: random.random(),
+            amsgrad: false,
         };
+        let update = update(random, 0.1);
         let all = [&value, &gradient, &mean, &square].map(values);
         let mut wanted = [vec![], vec![], vec![]];
         for [value, gradient, mean, square] in zip_all(&all) {
-            let decay = rule.weight_decay * value;
+            let decay = update.weight_decay * value;
             let g = gradient + if rule.decoupled { 0.0 } else { decay };
             let mean = rule.betas.0 * mean + (1.0 - rule.betas.0) * g;
             let square = rule.betas.1 * square + (1.0 - rule.betas.1) * g * g;
             let unbiased = [
-                mean / (1.0 - rule.betas.0.powf(rule.step)),
-                square / (1.0 - rule.betas.1.powf(rule.step)),
+                mean / (1.0 - rule.betas.0.powf(update.step)),
+                square / (1.0 - rule.betas.1.powf(update.step)),
             ];
             let decayed = if rule.decoupled { decay } else { 0.0 };
             let step = unbiased[0] / (unbiased[1].sqrt() + rule.eps) + decayed;
-            wanted[0].push(value - rule.lr * step);
+            wanted[0].push(value - update.lr * step);
             wanted[1].push(mean);
             wanted[2].push(square);
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value, &mean, &square], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::Adam(rule))
+            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
         });
         for (changed, wanted) in changed.iter().zip(&wanted) {
             assert_close(changed, wanted, tolerance);
@@ -150,21 +166,20 @@ fn adam_follows_its_rule() {
 #[test]
 fn rmsprop_follows_its_rule() {
     sweep(|random, [value, gradient, buffer, square], tolerance| {
-        let rule = RMSpropStep {
-            lr: random.random_range(0.0..0.1),
+        let rule = RMSpropRule {
             alpha: random.random_range(0.1..0.99),
             eps: 1e-4,
             momentum: [0.0, 0.9][random.random_range(0..2)],
             centered: random.random(),
-            weight_decay: [0.0, 0.1][random.random_range(0..2)],
         };
+        let update = update(random, 0.1);
         // The mean is small, so that the variance is positive.
         let mean = (&gradient * 0.01).unwrap();
         let square = (square + 1.0).unwrap();
         let all = [&value, &gradient, &square, &buffer, &mean].map(values);
         let mut wanted = [vec![], vec![], vec![], vec![]];
         for [value, gradient, square, buffer, mean] in zip_all(&all) {
-            let g = gradient + rule.weight_decay * value;
+            let g = gradient + update.weight_decay * value;
             let square = rule.alpha * square + (1.0 - rule.alpha) * g * g;
             let mean = rule.alpha * mean + (1.0 - rule.alpha) * g;
             let centre = if rule.centered { mean * mean } else { 0.0 };
@@ -172,7 +187,7 @@ fn rmsprop_follows_its_rule() {
             let buffer = rule.momentum * buffer + direction;
             wanted[0].push(
                 value
-                    - rule.lr
+                    - update.lr
                         * if rule.momentum > 0.0 {
                             buffer
                         } else {
@@ -189,7 +204,7 @@ fn rmsprop_follows_its_rule() {
         let tensors = [&value, &square, &buffer, &mean];
         let tensors: Vec<&Raw> = (0..4).filter(needed).map(|i| tensors[i]).collect();
         let changed = run(&tensors, |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::RMSprop(rule))
+            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
         });
         for (changed, i) in changed.iter().zip((0..4).filter(needed)) {
             assert_close(changed, &wanted[i], tolerance);
@@ -200,22 +215,24 @@ fn rmsprop_follows_its_rule() {
 #[test]
 fn adagrad_follows_its_rule() {
     sweep(|random, [value, gradient, _, sum], tolerance| {
-        let rule = AdagradStep {
-            lr: random.random_range(0.0..0.1),
+        let rule = AdagradRule {
+            lr_decay: [0.0, 0.1][random.random_range(0..2)],
+            initial_accumulator_value: 0.0,
             eps: 1e-4,
-            weight_decay: [0.0, 0.1][random.random_range(0..2)],
         };
+        let update = update(random, 0.1);
+        let lr = update.lr / (1.0 + (update.step - 1.0) * rule.lr_decay);
         let all = [&value, &gradient, &sum].map(values);
         let mut wanted = [vec![], vec![]];
         for [value, gradient, sum] in zip_all(&all) {
-            let g = gradient + rule.weight_decay * value;
+            let g = gradient + update.weight_decay * value;
             let sum = sum + g * g;
-            wanted[0].push(value - rule.lr * g / (sum.sqrt() + rule.eps));
+            wanted[0].push(value - lr * g / (sum.sqrt() + rule.eps));
             wanted[1].push(sum);
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value, &sum], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], StepRule::Adagrad(rule))
+            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
         });
         for (changed, wanted) in changed.iter().zip(&wanted) {
             assert_close(changed, wanted, tolerance);
@@ -225,13 +242,17 @@ fn adagrad_follows_its_rule() {
 
 #[test]
 fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
-    let rule = StepRule::Sgd(SgdStep {
-        lr: 0.1,
+    let rule = SgdRule {
         momentum: 0.9,
-        share: 1.0,
+        dampening: 0.0,
         nesterov: false,
+    };
+    let update = Update {
+        lr: 0.1,
         weight_decay: 0.0,
-    });
+        step: 1.0,
+    };
+    let step = Step { rule, update };
     let value = Raw::ones((2, 2), DType::F32, &Device::Cpu).unwrap();
     let (gradient, buffer) = (
         value.force_contiguous().unwrap(),
@@ -251,10 +272,10 @@ fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
             value,
             gradient,
             std::slice::from_ref(buffer),
-            rule
+            &step
         ));
     }
-    assert!(has_step_kernel(&value, &gradient, &[buffer], rule));
+    assert!(has_step_kernel(&value, &gradient, &[buffer], &step));
 }
 
 /// The kernels of a GPU, in the emulator, change the same values as those of the CPU.
@@ -262,24 +283,27 @@ fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
 fn the_kernels_of_a_gpu_agree_with_the_rules() {
     use crate::device::testing::{Memory, run};
 
-    let sgd = |momentum, nesterov| {
-        StepRule::Sgd(SgdStep {
-            lr: 0.1,
-            momentum,
-            share: 0.8,
-            nesterov,
-            weight_decay: 0.01,
-        })
+    let update = Update {
+        lr: 0.1,
+        weight_decay: 0.01,
+        step: 3.0,
     };
-    let adam = |decoupled| {
-        StepRule::Adam(AdamStep {
-            step: 3.0,
-            lr: 0.01,
+    let sgd = |momentum, nesterov| -> Box<dyn StepRule> {
+        let rule = SgdRule {
+            momentum,
+            dampening: 0.2,
+            nesterov,
+        };
+        Box::new(Step { rule, update })
+    };
+    let adam = |decoupled| -> Box<dyn StepRule> {
+        let rule = AdamRule {
             betas: (0.9, 0.99),
             eps: 1e-6,
-            weight_decay: 0.1,
             decoupled,
-        })
+            amsgrad: false,
+        };
+        Box::new(Step { rule, update })
     };
     for (rule, states) in [
         (sgd(0.0, false), 0),

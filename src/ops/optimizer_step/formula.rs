@@ -1,0 +1,102 @@
+//! The formula of an optimiser, for the elements of a chunk and for whole tensors.
+
+#[cfg(any(feature = "cuda", test))]
+use crate::device::optimizer_step::Step;
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::quantity::{Lane, Quantity, Tensors};
+use crate::tensor::Tensor;
+
+/// The formula of an optimiser, with its settings for a step.
+pub(crate) trait Formula: Copy + Send + Sync + 'static {
+    /// Returns the new value, and changes the state, which is in the order of the optimiser's names.
+    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q;
+
+    /// Returns the kernel for a GPU, if there is one for this number of states.
+    #[cfg(any(feature = "cuda", test))]
+    fn on_gpu(self, _states: usize) -> Option<Step> {
+        None
+    }
+}
+
+/// A [`Formula`] of any optimiser, so that what calls it is compiled only once.
+pub(crate) trait StepRule: UpdateChunk<f32> + UpdateChunk<f64> {
+    /// Returns the new value and state.
+    fn of_tensors(
+        &self,
+        value: &Tensor,
+        gradient: &Tensor,
+        state: &[Tensor],
+    ) -> (Tensor, Vec<Tensor>);
+
+    /// Returns the kernel for a GPU, if there is one for this number of states.
+    #[cfg(any(feature = "cuda", test))]
+    fn on_gpu(&self, states: usize) -> Option<Step>;
+}
+
+pub(crate) trait UpdateChunk<T>: Sync {
+    /// Updates chunks of the value and of its state.
+    fn update(&self, changed: &mut [&mut [T]], gradient: &[T]);
+}
+
+impl<T: Element, F: Formula> UpdateChunk<T> for F {
+    fn update(&self, changed: &mut [&mut [T]], gradient: &[T]) {
+        update_chunk(changed, gradient, *self);
+    }
+}
+
+impl<F: Formula> StepRule for F {
+    fn of_tensors(
+        &self,
+        value: &Tensor,
+        gradient: &Tensor,
+        state: &[Tensor],
+    ) -> (Tensor, Vec<Tensor>) {
+        let tensors = Tensors::default();
+        let [value, gradient] = [value, gradient].map(|x| tensors.push(x.clone()));
+        let mut state: Vec<_> = state.iter().map(|x| tensors.push(x.clone())).collect();
+        let value = self.apply(value, gradient, &mut state);
+        let state = state.into_iter().map(|x| x.tensor());
+        (value.tensor(), state.collect())
+    }
+
+    #[cfg(any(feature = "cuda", test))]
+    fn on_gpu(&self, states: usize) -> Option<Step> {
+        Formula::on_gpu(*self, states)
+    }
+}
+
+multiversion! {
+    fn update_chunk<T: Element, F: Formula>(changed: &mut [&mut [T]], gradient: &[T], formula: F) {
+        match changed {
+            [value] => {
+                for (value, g) in value.iter_mut().zip(gradient) {
+                    *value = formula.apply(Lane::<T, FUSED>(*value), Lane(*g), &mut []).0;
+                }
+            }
+            [value, a] => {
+                for ((value, a), g) in value.iter_mut().zip(a.iter_mut()).zip(gradient) {
+                    let mut state = [Lane::<T, FUSED>(*a)];
+                    *value = formula.apply(Lane(*value), Lane(*g), &mut state).0;
+                    [Lane(*a)] = state;
+                }
+            }
+            [value, a, b] => {
+                let state = a.iter_mut().zip(b.iter_mut());
+                for ((value, (a, b)), g) in value.iter_mut().zip(state).zip(gradient) {
+                    let mut state = [Lane::<T, FUSED>(*a), Lane(*b)];
+                    *value = formula.apply(Lane(*value), Lane(*g), &mut state).0;
+                    [Lane(*a), Lane(*b)] = state;
+                }
+            }
+            [value, a, b, c] => {
+                let state = a.iter_mut().zip(b.iter_mut()).zip(c.iter_mut());
+                for ((value, ((a, b), c)), g) in value.iter_mut().zip(state).zip(gradient) {
+                    let mut state = [Lane::<T, FUSED>(*a), Lane(*b), Lane(*c)];
+                    *value = formula.apply(Lane(*value), Lane(*g), &mut state).0;
+                    [Lane(*a), Lane(*b), Lane(*c)] = state;
+                }
+            }
+            _ => unreachable!("the optimiser passes the state that the rule needs"),
+        }
+    }
+}
