@@ -318,7 +318,7 @@ fn recorded_take(x: &Raw, y: Raw, copy: impl FnOnce() -> Arc<IndexedCopy>) -> Ra
 }
 
 /// Writes the values at the indices, and returns whether all are in range. A function of its own, so that the compiler knows
-/// that the output is no part of the values.
+/// that the output and the values are different memory.
 fn pick<'a, T: Copy>(
     values: &[T],
     indices: &[i64],
