@@ -146,7 +146,7 @@ fn set_up_asks_an_index_before_it_compiles() {
     assert!(!said.text.contains("Compiling"), "{}", said.text);
     assert!(said.text.contains("resuming"), "{}", said.text);
     runs_at_once(&here);
-    let downloads = fs::read_dir(here.cache().join("downloads")).expect("the folder");
+    let downloads = fs::read_dir(here.cache().join("downloads/packages")).expect("the folder");
     let left: Vec<_> = downloads.flatten().map(|it| it.file_name()).collect();
     assert!(left.iter().all(|name| name == "lock"), "{left:?}");
 

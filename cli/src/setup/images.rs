@@ -13,8 +13,8 @@ use taper_session::image::{Built, Condition, Image, Key};
 /// The variable with the address or the path of an index, which set-up asks before it compiles.
 pub(crate) const INDEX: &str = "TAPER_IMAGES";
 
-/// The folder for downloads in the cache.
-const FOLDER: &str = "downloads";
+/// The folder for downloads in the cache. The progress names its last part.
+const FOLDER: &str = "downloads/packages";
 
 const ADVICE: Advice = Advice {
     unreachable: "Check the connection, then run the same command again. Behind a proxy set HTTPS_PROXY; without an \
