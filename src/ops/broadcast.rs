@@ -3,7 +3,8 @@
 use super::engine::runs::Runs;
 use super::engine::simd::multiversion;
 use super::engine::strided::in_order;
-use super::engine::{vec_by_chunks, whole_rows};
+use super::engine::whole_rows;
+use super::engine::write::vec_by_chunks;
 use crate::error;
 use crate::tensor::Raw;
 use candle_core::Result;

@@ -3,7 +3,8 @@
 use super::check;
 use super::engine::autograd::{Upstream, are_tracked, can_move, recorded};
 use super::engine::strided::{even_step, in_order};
-use super::engine::{CpuView, vec_by_chunks, with_elements};
+use super::engine::write::vec_by_chunks;
+use super::engine::{CpuView, with_elements};
 use crate::error::{OrRaise, explain};
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{Device, Result};

@@ -39,9 +39,6 @@ pub(super) mod write;
 use super::check::countable;
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, Result, Storage, StorageRef, WithDType, bail};
-use shared_slice::vec_filled_by;
-use std::mem::MaybeUninit;
-use threads::for_each_task;
 
 /// Read access to the elements of a contiguous tensor on the CPU. The product of its sizes does not overflow, so
 /// it is the number of elements that are in memory.
@@ -134,41 +131,6 @@ macro_rules! dispatch_dtype {
     };
 }
 pub(super) use dispatch_dtype;
-
-/// Returns a vector of `count` elements, computed in chunks of `chunk` elements; several chunks are
-/// computed on all cores.
-///
-/// # Safety
-/// `compute(first, out)` must initialise all of `out`, the chunk that begins at index `first`.
-pub(super) unsafe fn vec_by_chunks<T: Send>(
-    count: usize,
-    chunk: usize,
-    compute: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
-) -> Vec<T> {
-    // SAFETY: guaranteed by the caller.
-    unsafe { fill_by_chunks(count, chunk, &compute) }
-}
-
-/// Does the work of [`vec_by_chunks`]. It is compiled once for each element type, not again for each
-/// kernel.
-///
-/// # Safety
-/// As for [`vec_by_chunks`].
-unsafe fn fill_by_chunks<T: Send>(
-    count: usize,
-    chunk: usize,
-    compute: &(dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync),
-) -> Vec<T> {
-    // SAFETY: the chunks cover all indices and do not overlap, and `compute` initialises each.
-    unsafe {
-        vec_filled_by(count, |out| {
-            for_each_task(count.div_ceil(chunk), |i| {
-                let (first, end) = (i * chunk, ((i + 1) * chunk).min(count));
-                compute(first, out.part(first, end - first));
-            });
-        })
-    }
-}
 
 /// Returns the number of elements in as many whole rows as have at most `most` elements, but at least one row.
 pub(super) fn whole_rows(most: usize, row: usize) -> usize {

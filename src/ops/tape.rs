@@ -9,11 +9,10 @@
 //! its input. An operation has a [`Backward`], which computes either constants or, for second derivatives, with operations
 //! that are recorded themselves.
 
-mod composed;
+mod closures;
 mod foreign;
 mod graph;
 mod held;
-mod kernel;
 mod node;
 mod rule;
 mod sum;
@@ -22,11 +21,10 @@ mod tests;
 mod version;
 mod view;
 
-pub(crate) use composed::{ByOperations, composed, first_order, linear};
+pub(crate) use closures::{Needs, by_operations, composed, first_order, kernel, linear};
 pub(crate) use foreign::foreign;
 pub(crate) use graph::{Graph, graph_of};
 pub(crate) use held::Held;
-pub(crate) use kernel::{Needs, kernel};
 pub(crate) use node::{are_tracked, record, view_of};
 pub(crate) use rule::{Backward, Downstream, Upstream};
 pub(crate) use version::{Version, now};

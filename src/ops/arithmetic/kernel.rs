@@ -3,9 +3,11 @@
 use crate::error::attempt;
 use crate::ops::broadcast::{Piece, Plan, RUN};
 use crate::ops::element_rule::{ElementRule, Gradient};
+use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::record;
+use crate::ops::engine::read::read;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::{CpuView, vec_by_chunks};
+use crate::ops::engine::write::vec_by_chunks;
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
 use crate::tensor::{Raw, Tensor};
@@ -140,10 +142,8 @@ fn values_in_order<T: Element, F: Binary>(
     [a, b]: [&Raw; 2],
     function: F,
 ) -> Result<Vec<F::Output<T>>> {
-    let (a, b) = (CpuView::of(a)?, CpuView::of(b)?);
-    let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
     // SAFETY: `combine` initialises the whole slice.
-    Ok(unsafe {
+    read([a, b], |[a, b]: [&[T]; 2]| unsafe {
         vec_by_chunks(a.len(), CHUNK, |first, out| {
             let range = first..first + out.len();
             combine(&a[range.clone()], &b[range], out, function);
@@ -240,19 +240,14 @@ fn gradient_of<T: Element, F: Differentiable>(
     let [of_a, of_b] = [0, 1].map(|i| used(i).unwrap_or(&zero));
     let shape = gradient.shape();
     let terms = match are_in_order(shape.dims(), &[gradient, of_a, of_b]) {
-        true => {
-            let [g, a, b] = [gradient, of_a, of_b].map(CpuView::of);
-            let (g, a, b) = (g?, a?, b?);
-            let (g, a, b) = (g.as_slice::<T>()?, a.as_slice::<T>()?, b.as_slice::<T>()?);
-            // SAFETY: `differentiate` initialises the whole slice.
-            unsafe {
-                vec_by_chunks(g.len(), CHUNK, |first, out| {
-                    let range = first..first + out.len();
-                    let (g, a, b) = (&g[range.clone()], &a[range.clone()], &b[range]);
-                    differentiate(operand, [g, a, b], out, function);
-                })
-            }
-        }
+        // SAFETY: `differentiate` initialises the whole slice.
+        true => read([gradient, of_a, of_b], |[g, a, b]: [&[T]; 3]| unsafe {
+            vec_by_chunks(g.len(), CHUNK, |first, out| {
+                let range = first..first + out.len();
+                let (g, a, b) = (&g[range.clone()], &a[range.clone()], &b[range]);
+                differentiate(operand, [g, a, b], out, function);
+            })
+        })?,
         false => {
             let (plan, inputs) = Plan::of(gradient.dims(), [gradient, of_a, of_b])?;
             let [g, a, b] = inputs.each_ref().map(CpuView::of_strided);

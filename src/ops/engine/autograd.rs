@@ -9,7 +9,7 @@ pub(in crate::ops) use linear::{Form, Third};
 pub(crate) use support::{can_move, has_kernel};
 
 pub(in crate::ops) use crate::ops::tape::{
-    Backward, ByOperations, Downstream, Held, Needs, Upstream, are_tracked, kernel,
+    Backward, Downstream, Held, Needs, Upstream, are_tracked, kernel,
 };
 
 use super::memory::keep_freed_memory;
@@ -40,7 +40,7 @@ where
     R: Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
 {
     keep_freed_memory();
-    tape::record(y.values().clone(), inputs, || ByOperations(rule()))
+    tape::record(y.values().clone(), inputs, || tape::by_operations(rule()))
 }
 
 /// Does what [`recorded`] does for a linear operation, whose backward pass computes the gradient of `x` from the output's.

@@ -16,7 +16,12 @@ pub(in crate::ops) fn by_chunks<T: Copy + Send>(
     chunk: usize,
     compute: impl for<'a> Fn(usize, &'a mut [MaybeUninit<T>]) -> &'a mut [T] + Sync,
 ) -> Vec<T> {
-    fill_by_chunks(count, chunk, &compute)
+    // SAFETY: each chunk is returned as initialised memory.
+    unsafe {
+        vec_by_chunks(count, chunk, |first, out| {
+            whole(out, |out| compute(first, out));
+        })
+    }
 }
 
 /// Does the same as [`by_chunks`]; also returns the other results of `compute`, one for each chunk.
@@ -29,7 +34,7 @@ pub(in crate::ops) fn with_results<T: Copy + Send, R: Send>(
     // SAFETY: each chunk has one result.
     let results = unsafe {
         vec_filled_by(count.div_ceil(chunk), |results| {
-            values = fill_by_chunks(count, chunk, &|first, out| {
+            values = by_chunks(count, chunk, |first, out| {
                 let (out, result) = compute(first, out);
                 results.part(first / chunk, 1)[0].write(result);
                 out
@@ -57,17 +62,35 @@ pub(in crate::ops) fn again<T: Copy>(
     unsafe { values.set_len(count) };
 }
 
-/// Computes a chunk.
-type Compute<'a, T> = dyn for<'b> Fn(usize, &'b mut [MaybeUninit<T>]) -> &'b mut [T] + Sync + 'a;
+/// Does the work of [`by_chunks`] for a loop that does not return the memory.
+///
+/// # Safety
+/// `compute(first, out)` must initialise all of `out`, the chunk that begins at index `first`.
+pub(in crate::ops) unsafe fn vec_by_chunks<T: Send>(
+    count: usize,
+    chunk: usize,
+    compute: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
+) -> Vec<T> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { fill_by_chunks(count, chunk, &compute) }
+}
 
-/// Does the work of [`by_chunks`]. It is compiled once for each element type, not again for each kernel.
-fn fill_by_chunks<T: Copy + Send>(count: usize, chunk: usize, compute: &Compute<'_, T>) -> Vec<T> {
-    // SAFETY: the chunks cover all indices and do not overlap, and each is returned as initialised memory.
+/// Does the work of [`vec_by_chunks`]. It is compiled once for each element type, not again for each
+/// kernel.
+///
+/// # Safety
+/// As for [`vec_by_chunks`].
+unsafe fn fill_by_chunks<T: Send>(
+    count: usize,
+    chunk: usize,
+    compute: &(dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync),
+) -> Vec<T> {
+    // SAFETY: the chunks cover all indices and do not overlap, and `compute` initialises each.
     unsafe {
         vec_filled_by(count, |out| {
             for_each_task(count.div_ceil(chunk), |i| {
                 let (first, end) = (i * chunk, ((i + 1) * chunk).min(count));
-                whole(out.part(first, end - first), |out| compute(first, out));
+                compute(first, out.part(first, end - first));
             });
         })
     }
