@@ -11,7 +11,7 @@ use finding::{Finding, SET_UP, State};
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_host::python::interpreter;
-use taper_host::{cache, checkout, checks, library_source, store as shared, toolchain};
+use taper_host::{cache, checkout, checks, components, store as shared, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
@@ -24,7 +24,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         ),
         finding(
             "Rust's library source",
-            library_source::find().map(|p| p.display().to_string()),
+            components::library_source().map(|p| p.display().to_string()),
         ),
         Finding {
             name: "rust-analyzer",

@@ -11,8 +11,8 @@ use anyhow::Result;
 use jupyter::Jupyter;
 use std::path::Path;
 use taper_host::checkout;
+use taper_host::components;
 use taper_host::gpu;
-use taper_host::library_source;
 use taper_host::progress::Progress;
 use taper_host::toolchain;
 use taper_session::image::Image;
@@ -29,7 +29,7 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
     kernelspec::install(&data_folder)?;
     labextension::install(&data_folder, progress)?;
     gpu::settings(&checkout::folder()?, progress)?;
-    library_source::add_analyzer(progress);
+    components::add_analyzer(progress);
     let key = taper_session::image_key()?;
     images::ask(&key, progress)?;
     Image::ensure(&key, progress)?;

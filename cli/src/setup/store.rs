@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use taper_host::progress::Progress;
-use taper_host::{cache, library_source, toolchain};
+use taper_host::{cache, components, toolchain};
 use taper_session::image::Image;
 
 /// Makes the folder `prefix` the cache of this process, also for the sources of packages. Returns its
@@ -29,7 +29,7 @@ pub(crate) unsafe fn enter(prefix: &Path) -> Result<PathBuf> {
 
 /// Compiles what is missing in the store, and lets all users read it.
 pub(crate) fn fill(store: &Path, progress: &mut dyn Progress) -> Result<()> {
-    library_source::add_analyzer(progress);
+    components::add_analyzer(progress);
     Image::ensure(&taper_session::image_key()?, progress)?;
     let toolchain = toolchain::get()?;
     toolchain.remember()?;

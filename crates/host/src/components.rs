@@ -1,4 +1,5 @@
-//! What completion and documentation need of Rust: the source of its standard library, and rust-analyzer, which reads it.
+//! Components of Rust that completion and documentation need: the source of the standard library, and rust-analyzer, which
+//! reads it.
 
 use crate::cache;
 use crate::error::{Context, Error, Result};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns the folder with the crates `core`, `alloc` and `std` of this toolchain.
-pub fn find() -> Result<PathBuf> {
+pub fn library_source() -> Result<PathBuf> {
     let release = toolchain::release()?;
     find_in(toolchain::sysroot()?, release, Path::new("/usr/src")).ok_or(Error::NoLibrarySource)
 }
@@ -34,10 +35,10 @@ fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
 }
 
 /// Installs the source with rustup if it is missing.
-pub fn add(progress: &mut dyn Progress) -> Result<()> {
+pub fn add_library_source(progress: &mut dyn Progress) -> Result<()> {
     // First the toolchain: without it, an error about the source would mislead.
     toolchain::get()?;
-    add_component("rust-src", || find().is_ok(), progress)
+    add_component("rust-src", || library_source().is_ok(), progress)
 }
 
 /// Installs rust-analyzer with rustup if it is missing. Where that fails, a message says so: cells run without it.
@@ -61,7 +62,7 @@ fn add_component(
         return Ok(());
     }
     // Two rustups at the same time would disturb each other.
-    let folder = cache::folder()?.join("rust-src");
+    let folder = cache::folder()?.join("components");
     cache::make(&folder)?;
     let _lock = Lock::exclusive(&folder, progress)?;
     if is_there() {

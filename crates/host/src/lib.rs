@@ -37,7 +37,7 @@
 //! - [`store`]: a cache that all users of a machine read;
 //! - [`lock`], [`process`]: one writer at a time, and programs that end when this process ends;
 //! - [`mutex`]: locks between threads;
-//! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
+//! - [`toolchain`], [`components`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
 //!   cache;
 //! - [`checks`]: whether everything is available.
 
@@ -45,10 +45,10 @@ pub mod archive;
 pub mod cache;
 pub mod checkout;
 pub mod checks;
+pub mod components;
 pub mod digest;
 pub mod error;
 pub mod gpu;
-pub mod library_source;
 pub mod lock;
 pub mod mutex;
 pub mod process;

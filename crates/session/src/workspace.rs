@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
+use taper_host::components;
 use taper_host::error::Context as _;
 use taper_host::gpu::settings::Settings;
-use taper_host::library_source;
 use taper_host::progress::Console;
 
 /// Cargo's configuration, which says how cells and their dependencies are compiled. It is in the folder
@@ -99,7 +99,7 @@ impl Workspace {
     /// When the folder cannot be written, or Rust has no component `rust-src` and it cannot be added.
     pub fn create() -> Result<Workspace> {
         // The analysis reads it.
-        library_source::add(&mut Console::new())?;
+        components::add_library_source(&mut Console::new())?;
         Workspace::create_in(&cache::folder()?.join("sessions"))
     }
 

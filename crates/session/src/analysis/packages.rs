@@ -5,7 +5,7 @@ use cargo_metadata::{DependencyKind, Metadata, Node, Package as Listed, PackageI
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use taper_host::{library_source, toolchain};
+use taper_host::{components, toolchain};
 
 /// The dependencies of `taper` whose types a variable of a cell can have. Of packages that a student
 /// adds with `:dep`, all dependencies are loaded.
@@ -46,7 +46,7 @@ impl Packages {
     /// Returns what the root of this metadata can see. Without the source of Rust's library, that is missing.
     pub(super) fn of(metadata: &Metadata) -> Option<Packages> {
         let mut packages = Packages::default();
-        if let Ok(folder) = library_source::find() {
+        if let Ok(folder) = components::library_source() {
             packages.add_library(&folder);
         }
         let resolve = metadata.resolve.as_ref()?;

@@ -152,7 +152,7 @@ fn what_a_name_means_is_said() {
 fn the_library_of_rust_is_known() {
     let packages = || {
         let mut packages = Packages::default();
-        packages.add_library(&taper_host::library_source::find().expect("its source"));
+        packages.add_library(&taper_host::components::library_source().expect("its source"));
         Some(packages)
     };
     let mut cells = Cells::after(

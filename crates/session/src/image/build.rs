@@ -14,15 +14,15 @@ use std::path::Path;
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::checks;
+use taper_host::components;
 use taper_host::error::Context as _;
-use taper_host::library_source;
 use taper_host::progress::{Progress, duration};
 use taper_host::toolchain;
 
 /// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
-    library_source::add(progress)?;
+    components::add_library_source(progress)?;
     let start = Instant::now();
     Manifest::remove(folder)?;
     origin::write(key, folder)?;
