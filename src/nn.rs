@@ -61,8 +61,6 @@ pub(crate) mod files;
 mod fused;
 mod fusible;
 mod init;
-#[cfg(test)]
-mod initial_values;
 mod kv_cache;
 mod layer;
 mod layer_macro;

@@ -1,5 +1,5 @@
-//! The execution of the chapters: by `taper run`, by a real Jupyter client, with the stock kernel, and
-//! without a network. Notebooks that fail must be reported.
+//! The execution of the chapters: by `taper run`, by a real Jupyter client, and without a network. Notebooks that fail must
+//! be reported.
 
 mod common;
 
@@ -13,8 +13,6 @@ const CHAPTER: &str = "notebooks/34-gpus.ipynb";
 
 /// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(900);
-/// The limit for one chapter. It includes compiling Candle for the stock kernel, which happens once.
-const TO_RUN_STOCK: Duration = Duration::from_secs(1800);
 /// The slow cell of the GPT takes about ten minutes on two idle cores.
 const TO_RUN_SLOW: Duration = Duration::from_secs(3600);
 
@@ -60,14 +58,6 @@ fn with_client(kernel: &str, notebook: &str) -> Command {
         .args([notebook, "--kernel", kernel, "--timeout", "1200"])
         .env_remove("RUST_BACKTRACE");
     command
-}
-
-fn rust_library() -> String {
-    let output = Command::new("rustc")
-        .args(["--print", "target-libdir"])
-        .output()
-        .expect("rustc runs");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 /// Returns the folder with the kernelspec `taper`, which is next to the private JupyterLab of set-up.
@@ -188,69 +178,6 @@ fn a_real_client_stops_at_a_failing_question_mark() {
         "{}",
         said.all()
     );
-}
-
-#[test]
-#[ignore = "slow: run by .ci/nightly"]
-fn a_chapter_runs_under_the_stock_kernel() {
-    let kernel = stock_kernel();
-    let said = run_within(TO_RUN_STOCK, under(&kernel, CHAPTER));
-    assert!(said.status.success(), "{}", said.all());
-}
-
-#[test]
-#[ignore = "slow: run by .ci/nightly"]
-fn all_chapters_run_under_the_stock_kernel() {
-    let kernel = stock_kernel();
-    let mut failed = Vec::new();
-    for entry in root().join("notebooks").read_dir().expect("the folder") {
-        let path = entry.expect("a file").path();
-        if path.extension().is_some_and(|it| it == "ipynb") {
-            let path = path.display().to_string();
-            let said = run_within(TO_RUN_STOCK, under(&kernel, &path));
-            println!("{}", said.all());
-            if !said.status.success() {
-                failed.push(path);
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{failed:?}");
-}
-
-/// Returns the command that runs a notebook in this kernel, but for its `%` commands, which only Taper's kernel knows, and
-/// shell commands, which need the files that these write.
-fn under(kernel: &tempfile::TempDir, notebook: &str) -> Command {
-    let mut command = with_client("stock", notebook);
-    command
-        .args(["--without", "%!"])
-        .env("JUPYTER_PATH", kernel.path());
-    command
-}
-
-/// Returns a folder with the kernelspec of `evcxr_jupyter` as it was released.
-fn stock_kernel() -> tempfile::TempDir {
-    let target = Path::new(env!("CARGO_BIN_EXE_taper")).join("../..");
-    let program = target.join("release/stock_evcxr_jupyter");
-    assert!(
-        program.exists(),
-        "{} is missing; build it with `cargo build --workspace --locked --bin stock_evcxr_jupyter --release`",
-        program.display()
-    );
-    // The compiled packages are kept, since compiling takes minutes.
-    let work = jupyter_path_of_taper().join("../../../../tests/stock-evcxr");
-    std::fs::create_dir_all(&work).expect("the cache can be written to");
-    let work = work.canonicalize().expect("it was just made");
-    let jupyter = tempfile::tempdir().expect("a folder");
-    let spec = jupyter.path().join("kernels/stock");
-    std::fs::create_dir_all(&spec).expect("a folder");
-    let spec_text = json!({
-        "argv": [program, "--control_file", "{connection_file}"],
-        "display_name": "Rust", "language": "rust", "interrupt_mode": "message",
-        // The library path that is compiled into a cell is relative, so it is not valid in every folder.
-        "env": { "EVCXR_TMPDIR": work, "LD_LIBRARY_PATH": rust_library() },
-    });
-    std::fs::write(spec.join("kernel.json"), spec_text.to_string()).expect("a file");
-    jupyter
 }
 
 /// Cells with the tag `slow` take minutes, so a run of the chapter leaves them out. Here they run in their place

@@ -1,5 +1,7 @@
 //! Tests of all layers together.
 
+mod initial_values;
+
 use super::*;
 use crate::error::attempt;
 use crate::seq;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Execute a notebook through a real Jupyter kernel, as nbclient does it.
 
-    run_with_nbclient.py NOTEBOOK [--output FILE] [--kernel taper] [--timeout S] [--without CHARACTERS]
+    run_with_nbclient.py NOTEBOOK [--output FILE] [--kernel taper] [--timeout S]
 
 Prints one line per code cell. Exit status: 0 when every cell ran, 1 when a cell
 failed (or there was none to run), 2 when the run could not begin.
@@ -24,9 +24,6 @@ def main() -> int:
     if not args.notebook.is_file():
         return cannot_begin(f"there is no notebook {args.notebook}")
     notebook = nbformat.read(args.notebook, as_version=4)
-    for cell in filter(is_code, notebook.cells):
-        if cell.source.startswith(tuple(args.without)):
-            cell.metadata.setdefault("tags", []).append("skip-execution")
     if not any(map(is_code, notebook.cells)):
         print(f"error: {args.notebook} has no code cell to run", file=sys.stderr)
         return 1
@@ -65,7 +62,6 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("notebook", type=Path)
     parser.add_argument("--output", type=Path, help="write the executed notebook here (also after a failure)")
     parser.add_argument("--kernel", default="taper", help="name of the kernel (default: %(default)s)")
-    parser.add_argument("--without", default="", help="leave out code cells that begin with one of these characters")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one cell (default: %(default)s)")
     return parser.parse_args()
 
