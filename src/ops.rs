@@ -27,6 +27,9 @@
 //! 4. The output is recorded on the tape (`src/ops/tape.rs`), with the rule for its gradient: a kernel as well, or
 //!    operations.
 //!
+//! A function of each element is stated once with its gradient, as formulas (`quantity`): the kernels evaluate them on
+//! elements; other devices and second derivatives, on tensors. A new activation is a row of the table in `activation.rs`.
+//!
 //! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
 //! Candle's operations.
 
