@@ -24,7 +24,7 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Reads the settings from `HF_ENDPOINT` and those of the [`Client`].
+    /// Reads `HF_ENDPOINT` and the settings of the [`Client`].
     pub(crate) fn from_environment() -> Result<Self> {
         let endpoint = std::env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
         let endpoint = endpoint.unwrap_or_else(|| HUGGING_FACE.to_owned());

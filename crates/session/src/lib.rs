@@ -16,7 +16,7 @@
 //!              └──────▶ cells process (loads and calls each cell) ──text and frames──▶ events
 //! ```
 //!
-//! Completion and documentation come from rust-analyzer in a process of its own (`analysis`).
+//! Completion and documentation come from rust-analyzer, another process (`analysis`).
 //!
 //! With the feature `evcxr`, the released evcxr can take the engine's place (`session/engine/evcxr`).
 //!

@@ -129,8 +129,8 @@ pub(in crate::ops) fn values<T: Element, F: Binary>(
     })
 }
 
-/// Returns whether all tensors have this shape and are in order, as most are: then the elements of each are those of the
-/// output, and no plan is needed.
+/// Returns whether all tensors have this shape and are in order, as most are: then their elements correspond one to one with
+/// the output's, and no plan is needed.
 fn are_in_order(shape: &[usize], tensors: &[&Raw]) -> bool {
     tensors
         .iter()
@@ -186,7 +186,7 @@ pub(in crate::ops) fn by_operations(
     Ok(tape::record(values.into(), &[a, b], rule))
 }
 
-/// Computes the gradient of the first or the second operand from that of the output and the saved operands.
+/// Computes the gradient of the first or the second operand from the output's gradient and the saved operands.
 type Kernel<F> = fn(F, &Raw, &[Option<Raw>; 2], usize) -> Result<Raw>;
 
 /// Returns the backward pass; without a kernel, the formulas compute the gradients.

@@ -43,7 +43,7 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
 
     fn value<Q: Quantity>(self, x: Q) -> Q;
 
-    /// Returns the gradient of the input from that of the output and what is saved: the input, the output, or the gradient
+    /// Computes the gradient of the input from the output's gradient and what is saved: the input, the output, or the gradient
     /// again.
     fn gradient<Q: Quantity>(self, gradient: Q, saved: Q) -> Q;
 
@@ -60,7 +60,7 @@ pub(in crate::ops) trait Function: Copy + Send + Sync + 'static {
     }
 }
 
-/// Implements [`Function`]: what is saved, and the constants that are true; the value; the gradient from that of the output
+/// Implements [`Function`]: what is saved, and the constants that are true; the value; the gradient from the output's
 /// and what is saved; and Candle's operation, if it is needed. After `both` and what they share, the value and the derivative
 /// are computed from the input.
 macro_rules! function {
@@ -159,7 +159,7 @@ pub(in crate::ops) fn by_operations(x: &Raw, function: impl Function) -> Result<
 type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
 type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
 type GradientLoop<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Sync;
-/// Returns the gradient of the input from that of the output and what is saved, as a constant.
+/// Computes the gradient of the input from the output's gradient and what is saved, as a constant.
 type Kernel = Box<dyn Fn(&Raw, &Raw) -> Result<Raw> + Send + Sync>;
 
 /// Calls the loops of a function. Each loop initialises one element of each output for each element that it reads.

@@ -105,11 +105,11 @@ impl Lines {
                 });
                 compute(parts.each_mut().map(|part| &mut **part));
                 if step > 1 {
-                    // SAFETY: each task has rows of its own.
+                    // SAFETY: no two tasks write the same rows.
                     return write_transposed(parts[0], unsafe { y.part(start, width * rows) });
                 }
                 for (i, row) in parts[0].iter().enumerate() {
-                    // SAFETY: each task has columns of its own.
+                    // SAFETY: no two tasks write the same columns.
                     let y = unsafe { y.part(start + i * columns, width) };
                     y.write_copy_of_slice(&row[..width]);
                 }

@@ -28,7 +28,7 @@ pub(super) fn at(server: &mut Server, source: &Source, cursor: usize) -> Option<
             range.end.in_text(&source.text),
         );
         let before = source.text.get(start..end)?;
-        // A method hides those of the same name that are found later.
+        // The first of several methods of one name is the one that is called.
         let mut names = HashSet::new();
         let items = items
             .iter()

@@ -137,7 +137,7 @@ impl Cuts {
             self.cut(node.text_range());
         } else if let Some(body) = function.body() {
             let kind = function.ret_type().map(|it| it.syntax().to_string());
-            // The type that `impl Trait` hides would be that of an empty body.
+            // With an empty body, `impl Trait` would stand for the type `()`.
             let is_opaque = kind.is_some_and(|it| it.contains("impl "));
             let empty = if is_opaque { "{loop{}}" } else { "{}" };
             self.0.push((body.syntax().text_range(), empty));

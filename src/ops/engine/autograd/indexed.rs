@@ -30,8 +30,8 @@ pub(in crate::ops) struct IndexedCopy {
     stride: usize,
     /// The number of adjacent elements that belong to an index.
     run: usize,
-    /// The number of indices in a row, and the distance in the base from the elements of one to those of the next, besides
-    /// what the indices say.
+    /// The number of indices in a row, and how far the elements move in the base from one index to the next, besides what the
+    /// indices say.
     row: usize,
     step: usize,
     /// The sizes of the dimensions before the row, and the distances in the base.
@@ -56,8 +56,8 @@ impl IndexedCopy {
         }
     }
 
-    /// An element for each index, whose other indices are those of the place in `indices`: `gather`. The indices are
-    /// contiguous.
+    /// An element for each index: `gather`. In the other dimensions, it is at the same place as the index in `indices`, which
+    /// are contiguous.
     pub(in crate::ops) fn of_elements(indices: Raw, base: &[usize], dim: usize) -> Self {
         let shape = indices.dims().to_vec();
         IndexedCopy {
@@ -317,7 +317,7 @@ fn recorded_take(x: &Raw, y: Raw, copy: impl FnOnce() -> Arc<IndexedCopy>) -> Ra
     })
 }
 
-/// Writes the values at the indices, and returns whether all are in range. A function of its own, so that the compiler knows
+/// Writes the values at the indices, and returns whether all are in range. As a separate function, it lets the compiler know
 /// that the output and the values are different memory.
 fn pick<'a, T: Copy>(
     values: &[T],
