@@ -36,11 +36,7 @@ pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> R
         )
         .into());
     }
-    let values = left
-        .iter()
-        .zip(&right)
-        .map(|(a, b)| op.of_integers(*a, *b))
-        .collect::<Option<Vec<_>>>();
+    let values = op.of_integers(&left, &right);
     let values = values.ok_or_else(|| too_large(&op.name()))?;
     Raw::from_vec(values, shape, device)
 }

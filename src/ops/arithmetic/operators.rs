@@ -28,10 +28,9 @@ macro_rules! operators {
                 compute(a, b)
             }
 
-            /// Returns the exact result, unless it does not fit.
-            pub(super) fn of_integers(self, a: i64, b: i64) -> Option<i64> {
-                let compute: fn(i64, i64) -> Option<i64> = match self { $(Self::$name => $integers),* };
-                compute(a, b)
+            /// Returns the exact results for pairs of integers, unless one does not fit.
+            pub(super) fn of_integers(self, a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
+                match self { $(Self::$name => each_pair(a, b, $integers)),* }
             }
 
             /// Computes with two tensors that are broadcast to a shape, by the kernel.
@@ -50,6 +49,12 @@ macro_rules! operators {
 
         binary! { $($name { $($formulas)* })* }
     };
+}
+
+/// Is compiled for each operation: a call for each element would take longer than the operation.
+fn each_pair(a: &[i64], b: &[i64], compute: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| compute(*a, *b)).collect()
 }
 
 const NEITHER: [bool; 2] = [false, false];
