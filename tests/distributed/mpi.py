@@ -64,7 +64,8 @@ def build(variables: dict, feature="mpi", profile="dev") -> Path:
     if given := os.environ.get("TAPER_DISTRIBUTED"):
         return Path(given)
     options = ["--profile", profile, "--features", f"taper/{feature}", "--example", "distributed"]
-    command = ["cargo", "build", "--locked", *options]
+    # A test beside the program makes cargo select the features of the dependencies as `cargo test` does.
+    command = ["cargo", "build", "--locked", *options, "--test", "language"]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     if feature == "nccl":
         command = [target / "debug/taper", "cuda", *command]
