@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Said, notebook_of, python::python, root, run_within, taper};
+use common::{Said, jupyter::Jupyter, notebook_of, root, run_within, taper};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -49,39 +49,34 @@ impl Drop for Beside {
     }
 }
 
-fn with_client(kernel: &str, notebook: &str) -> Command {
-    let mut command = Command::new(python());
-    command
-        .arg("tests/python/run_with_nbclient.py")
-        .current_dir(root());
-    command
-        .args([notebook, "--kernel", kernel, "--timeout", "1200"])
-        .env_remove("RUST_BACKTRACE");
-    command
+fn with_client(jupyter: &Jupyter, notebook: &str) -> Said {
+    let mut command = jupyter.script("run_with_nbclient.py");
+    command.args([notebook, "--kernel", "taper", "--timeout", "1200"]);
+    run(command)
 }
 
-/// Returns the folder with the kernelspec `taper`, which is next to the private JupyterLab of set-up.
-fn jupyter_path_of_taper() -> PathBuf {
-    let said = run(taper(&["setup"]));
-    assert!(said.status.success(), "{}", said.all());
-    let program = said
-        .stderr
-        .split("ready: ")
-        .nth(1)
-        .and_then(|rest| rest.split(" offers").next());
-    let program = Path::new(program.expect("set-up names its jupyter"));
-    let environment = program
-        .parent()
-        .and_then(Path::parent)
-        .expect("ENVIRONMENT/bin/jupyter");
-    environment.join("share/jupyter")
-}
-
+/// And a run needs no network once the image is there.
 #[test]
-fn the_chapters_have_the_outputs_that_are_stored_in_them() {
-    let said = run(taper(&["test", "notebooks/34-gpus.ipynb"]));
-    assert!(said.status.success(), "{}", said.all());
-    assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
+fn a_chapter_has_the_outputs_that_are_stored_in_it() {
+    let passes = |command| {
+        let said = run(command);
+        assert!(said.status.success(), "{}", said.all());
+        assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
+    };
+    passes(taper(&["test", CHAPTER]));
+    let mut probe = Command::new("unshare");
+    probe.args(["--net", "true"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        println!("skipped: this user may not make a network namespace");
+        return;
+    }
+    // In a new namespace, not even the loopback interface is up.
+    let mut command = Command::new("unshare");
+    command
+        .args(["--net", env!("CARGO_BIN_EXE_taper"), "test", CHAPTER])
+        .current_dir(root())
+        .env_remove("RUST_BACKTRACE");
+    passes(command);
 }
 
 #[test]
@@ -152,9 +147,7 @@ fn a_panic_ends_the_run_and_is_reported() {
 
 #[test]
 fn the_real_kernel_runs_the_chapter_for_a_real_client() {
-    let mut command = with_client("taper", CHAPTER);
-    command.env("JUPYTER_PATH", jupyter_path_of_taper());
-    let said = run(command);
+    let said = with_client(&Jupyter::with_our_kernel(), CHAPTER);
     assert!(said.status.success(), "{}", said.all());
 }
 
@@ -168,9 +161,7 @@ fn a_real_client_stops_at_a_failing_question_mark() {
             "println!(\"never\");",
         ]),
     );
-    let mut command = with_client("taper", failing.path());
-    command.env("JUPYTER_PATH", jupyter_path_of_taper());
-    let said = run(command);
+    let said = with_client(&Jupyter::with_our_kernel(), failing.path());
     assert_eq!(said.status.code(), Some(1), "{}", said.all());
     assert!(said.stderr.contains("CellExecutionError"), "{}", said.all());
     assert!(
@@ -207,24 +198,4 @@ fn slow_cells_run() {
         assert!(said.status.success(), "{}", said.all());
     }
     assert!(found > 0, "no cell has the tag `slow`");
-}
-
-#[test]
-fn a_second_run_needs_no_network() {
-    let first = run(taper(&["run", CHAPTER]));
-    assert!(first.status.success(), "{}", first.all());
-    let mut probe = Command::new("unshare");
-    probe.args(["--net", "true"]);
-    if !probe.output().is_ok_and(|output| output.status.success()) {
-        println!("skipped: this user may not make a network namespace");
-        return;
-    }
-    // In a new namespace, not even the loopback interface is up.
-    let mut command = Command::new("unshare");
-    command
-        .args(["--net", env!("CARGO_BIN_EXE_taper"), "run", CHAPTER])
-        .current_dir(root())
-        .env_remove("RUST_BACKTRACE");
-    let said = run(command);
-    assert!(said.status.success(), "{}", said.all());
 }

@@ -1,93 +1,86 @@
-//! The book: built by the real mdBook, read in a browser, and checked for broken links.
+//! The sources of the book: the order of its chapters, the spelling, and what scripts have made for it. The built book
+//! is tested by `cargo test --test slow`.
 
 #[path = "../common/mod.rs"]
 mod common;
-mod pages;
-mod served;
-mod site;
 mod spelling;
 
-use common::python::{cache, python};
-use common::{root, run_within, taper};
+use common::{notebooks, root, run_within};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
-use tempfile::TempDir;
 
-/// The limit includes installing mdBook and documenting the crate, which the first build does.
-const TO_PREPARE: Duration = Duration::from_secs(1500);
-const TO_BUILD: Duration = Duration::from_secs(180);
-const TO_READ: Duration = Duration::from_secs(1800);
-const TO_APPEAR: Duration = Duration::from_secs(30);
+const TO_CHECK: Duration = Duration::from_secs(180);
 
-/// Returns the folder of the built book, which is built once for all tests.
-fn book() -> &'static Path {
-    static BOOK: OnceLock<TempDir> = OnceLock::new();
-    let folder = BOOK.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut build = taper(&["book", "build", "--epub", "--dest-dir"]);
-        build.arg(folder.path());
-        let said = run_within(TO_PREPARE, build);
-        assert!(said.status.success(), "{}", said.all());
-        assert!(!said.all().contains("WARN"), "{}", said.all());
-        folder
-    });
-    folder.path()
-}
-
-fn pages() -> PathBuf {
-    book().join("html")
-}
-
-/// Returns a call of the mdBook that `taper book` has installed, with our program as its renderer.
-fn mdbook(arguments: &[&str]) -> Command {
-    let mut command = mdbook_alone(arguments);
-    let ours = format!("'{}' mdbook", env!("CARGO_BIN_EXE_taper"));
-    command
-        .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &ours)
-        .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{ours} render"));
-    command
-}
-
-/// Returns a call of the mdBook that `taper book` has installed.
-fn mdbook_alone(arguments: &[&str]) -> Command {
-    book();
-    let mut found = fs::read_dir(cache().join("mdbook"))
-        .expect("it is installed")
-        .flatten();
-    let program = found.find(|entry| entry.file_name().to_string_lossy().starts_with("mdbook-"));
-    let mut command = Command::new(program.expect("it is installed").path());
-    command
-        .args(arguments)
-        .current_dir(root())
-        .env_remove("LD_LIBRARY_PATH");
-    command
-}
-
-fn script(name: &str) -> Command {
-    let mut command = Command::new(python());
-    command
-        .arg(Path::new("tests/python").join(name))
-        .current_dir(root());
-    command
-}
-
-/// Returns the notebooks in a folder and its subfolders, as relative paths.
-fn notebooks(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let (path, name) = (entry.path(), PathBuf::from(entry.file_name()));
-        if path.is_dir() && !name.to_string_lossy().starts_with('.') {
-            found.extend(notebooks(&path).into_iter().map(|below| name.join(below)));
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "ipynb")
-        {
-            found.push(name);
-        }
+#[test]
+fn every_notebook_is_in_the_book() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    for notebook in notebooks(&root().join("notebooks")) {
+        let link = format!("(../../notebooks/{})", notebook.display());
+        assert!(summary.contains(&link), "book/src/SUMMARY.md lacks {link}");
     }
-    found.sort();
-    found
+}
+
+/// JupyterLab lists files by name, so the prefixes determine the order.
+#[test]
+fn file_names_begin_with_the_number_of_the_chapter() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    let files = |folder: &str| -> Vec<&str> {
+        let file = |line| str::split_once(line, folder)?.1.strip_suffix(')');
+        summary.lines().filter_map(file).collect()
+    };
+    let is_chapter = |file: &&str| !file.starts_with("solutions/");
+    let chapters: Vec<&str> = files("(../../notebooks/")
+        .into_iter()
+        .filter(is_chapter)
+        .collect();
+    for (at, file) in chapters.iter().enumerate() {
+        let number = at + 1;
+        assert!(
+            file.starts_with(&format!("{number:02}-")),
+            "{file}\nis number {number}: run python3 book/renumber.py"
+        );
+    }
+    let solutions = files("(../../notebooks/solutions/");
+    assert!(
+        !solutions.is_empty() && chapters.starts_with(&solutions),
+        "{solutions:?}"
+    );
+}
+
+/// The chapters come one after the other: the solutions are an appendix.
+#[test]
+fn the_next_page_of_a_chapter_is_the_next_chapter() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    let links = summary
+        .lines()
+        .filter_map(|line| line.split_once("](").map(|(_, link)| link));
+    let chapters: Vec<&str> = links.take_while(|link| *link != "solutions.md)").collect();
+    assert!(chapters.len() > 30, "{chapters:?}");
+    assert!(
+        !chapters.iter().any(|link| link.contains("solutions")),
+        "{chapters:?}"
+    );
+}
+
+#[test]
+fn the_digit_reader_is_the_program_of_its_chapter() {
+    passes_its_check("book/digit-reader.py");
+}
+
+#[test]
+fn the_program_of_published_pages_is_that_of_its_source() {
+    passes_its_check("book/model-wasm.py");
+}
+
+#[test]
+fn headlines_over_seeds_belong_to_the_stored_outputs() {
+    passes_its_check("book/seeds.py");
+}
+
+fn passes_its_check(script: &str) {
+    let mut check = Command::new("python3");
+    check.args([script, "--check"]).current_dir(root());
+    let said = run_within(TO_CHECK, check);
+    assert!(said.status.success(), "{}", said.all());
 }

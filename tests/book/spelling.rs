@@ -1,8 +1,8 @@
 //! The spelling of all texts.
 
+use super::TO_CHECK;
 use super::common::python::python;
-use super::common::{root, run_within};
-use super::{TO_BUILD, notebooks};
+use super::common::{notebooks, root, run_within};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn words_are_spelled_right() {
         .args(["--ignore-words", "book/words.txt"])
         .args(texts_of_the_repository())
         .arg(texts.path());
-    let said = run_within(TO_BUILD, spell);
+    let said = run_within(TO_CHECK, spell);
     assert!(
         said.status.success(),
         "{}\nCorrect it, or add the word to book/words.txt",
@@ -43,7 +43,7 @@ fn texts_of_the_repository() -> Vec<String> {
             "postBuild",
         ])
         .current_dir(root());
-    let listed = run_within(TO_BUILD, list);
+    let listed = run_within(TO_CHECK, list);
     assert!(listed.status.success(), "{}", listed.all());
     let files: Vec<String> = listed.stdout.lines().map(str::to_owned).collect();
     assert!(files.len() > 100, "git lists only {} files", files.len());

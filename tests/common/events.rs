@@ -1,12 +1,12 @@
 //! `taper events`: cells in, events out.
 
-use super::taper;
+use super::{one_of, taper};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::{Deref, DerefMut};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The limit includes building the warm image, which the first start does.
@@ -14,7 +14,7 @@ const TO_START: Duration = Duration::from_secs(900);
 /// The limit for a cell: ten times the time of the slowest cell of these tests.
 const FOR_A_CELL: Duration = Duration::from_secs(300);
 
-/// A session, `taper events`. The tests of a file share one, one test at a time; each test defines the
+/// A session, `taper events`. The tests of a file share two, each used by one test at a time; each test defines the
 /// variables it uses, since another test may have ended the process in which they live.
 pub(crate) struct Events {
     process: Child,
@@ -25,16 +25,16 @@ pub(crate) struct Events {
 /// The events of a cell; adjacent texts of one stream are joined.
 pub(crate) type Ran = Vec<Value>;
 
-static SHARED: Mutex<Option<Events>> = Mutex::new(None);
+static SHARED: [Mutex<Option<Events>>; 2] = [Mutex::new(None), Mutex::new(None)];
 
-/// Exclusive use of the shared session. A test that fails drops the session, and the next test starts another.
+/// Exclusive use of a shared session. A test that fails drops the session, and the next test starts another.
 pub(crate) struct Borrowed {
     session: Option<Events>,
     place: MutexGuard<'static, Option<Events>>,
 }
 
 pub(crate) fn session() -> Borrowed {
-    let mut place = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut place = one_of(&SHARED);
     let session = Some(place.take().unwrap_or_else(Events::start));
     Borrowed { session, place }
 }

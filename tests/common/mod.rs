@@ -14,7 +14,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -51,6 +51,35 @@ pub(crate) fn notebook_of(cells: &[&str]) -> Value {
         "metadata": { "kernelspec": { "name": "taper", "display_name": "Rust (Taper)", "language": "rust" } },
         "nbformat": 4, "nbformat_minor": 5,
     })
+}
+
+/// Returns the notebooks in a folder and its subfolders, as relative paths.
+pub(crate) fn notebooks(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), PathBuf::from(entry.file_name()));
+        if path.is_dir() && !name.to_string_lossy().starts_with('.') {
+            found.extend(notebooks(&path).into_iter().map(|below| name.join(below)));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "ipynb")
+        {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns the place that is free, or waits for the first. There are two, because that many tests run at once on two cores.
+pub(crate) fn one_of<T>(places: &'static [Mutex<T>; 2]) -> MutexGuard<'static, T> {
+    let free = places.iter().find_map(|place| match place.try_lock() {
+        Ok(free) => Some(free),
+        Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    });
+    let wait = || places[0].lock().unwrap_or_else(PoisonError::into_inner);
+    free.unwrap_or_else(wait)
 }
 
 /// The exit status and the output of a program.

@@ -3,7 +3,7 @@
 
     book_run.py --url 'http://127.0.0.1:3000/?token=…' [--screenshots FOLDER]
 
-The book has the chapters of `tests/book_run.rs`. Exit status: 0 without problems, 1 with problems (one on each
+The book has the chapters of `tests/slow/book_run.rs`. Exit status: 0 without problems, 1 with problems (one on each
 line), 2 without Chromium.
 """
 

@@ -32,7 +32,7 @@ CELLS = [
     ("raises-exception", "zeros((2, 3)).matmul(&zeros((2, 3)))"),
 ]
 
-# For the extension: a case of stale cells, and the cells for `lab_extension.py`, which `tests/lab.rs` has as well.
+# For the extension: a case of stale cells, and the cells for `lab_extension.py`, which `tests/slow/lab.rs` has as well.
 EXTENSION = [
     ":clear",
     "let x = 1;",

@@ -4,6 +4,7 @@
 mod dependencies;
 mod documents;
 mod from_pytorch;
+mod programs;
 mod pytorch_names;
 mod readme;
 mod security;

@@ -12,16 +12,20 @@ enum By {
 }
 
 const MANIFEST: &str =
-    "lines of a manifest; tests/export.rs builds projects that depend on a copy of the crate";
+    "lines of a manifest; tests/slow/export.rs builds projects that depend on a copy of the crate";
 
-const BLOCKS: [(&str, By); 21] = [
+const BLOCKS: [(&str, By); 22] = [
     (
         "cargo taper lab notebooks/01-welcome.ipynb",
-        By::File("tests/lab.rs", "\"lab\", \"--no-browser\""),
+        By::File("tests/slow/lab.rs", "\"lab\", \"--no-browser\""),
     ),
     (
         "cargo test --no-fail-fast",
         By::File(".ci/common", "cargo test --locked --no-fail-fast"),
+    ),
+    (
+        "cargo test --test slow --test setup",
+        By::File(".ci/run", "tests --test slow --test setup"),
     ),
     (
         "packaging/wheel dist",
@@ -65,11 +69,11 @@ const BLOCKS: [(&str, By); 21] = [
     ),
     (
         "cargo taper book serve --open",
-        By::File("tests/book_run.rs", "\"book\", \"serve\""),
+        By::File("tests/slow/book_run.rs", "\"book\", \"serve\""),
     ),
     (
         "cargo taper publish notebook.ipynb --to page",
-        By::File("tests/publish.rs", "\"publish\", path, \"--to\""),
+        By::File("tests/slow/publish.rs", "\"publish\", path, \"--to\""),
     ),
     (
         "cargo taper export --distributed notebooks/NN-name.ipynb --to FOLDER",
@@ -92,7 +96,10 @@ const BLOCKS: [(&str, By); 21] = [
     ),
     (
         "// Input: 1, 28, 28\n// Labels: zero, one, two\nnet",
-        By::File("tests/publish.rs", "// Labels: ring, disc, square\\nnet"),
+        By::File(
+            "tests/slow/publish.rs",
+            "// Labels: ring, disc, square\\nnet",
+        ),
     ),
     ("[dependencies]", By::Nothing(MANIFEST)),
     (

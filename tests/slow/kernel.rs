@@ -1,9 +1,7 @@
 //! The kernel with Jupyter's own clients: Jupyter's tests of kernels, its console, and `jupyter execute`. Then
 //! the protocol message by message, forged messages, and leftovers of kernels that have ended.
 
-mod common;
-
-use common::{Said, jupyter::Jupyter, notebook_of, run_within};
+use crate::common::{Said, jupyter::Jupyter, notebook_of, run_within};
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Duration;

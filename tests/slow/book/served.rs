@@ -1,9 +1,9 @@
 //! The book in a browser, while it is served, and builds that fail.
 
-use super::common::browser::{free_port, has_chromium};
-use super::common::{notebook_of, run_within};
 use super::site::{Server, Site};
 use super::{TO_PREPARE, TO_READ, mdbook_alone, script};
+use crate::common::browser::{free_port, has_chromium};
+use crate::common::{notebook_of, run_within};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,7 @@
 //! `taper lab`, with a browser that opens a chapter and runs all cells, as a student does.
 
-mod common;
-
-use common::browser::{free_port, has_chromium};
-use common::{notebook_of, python::python, root, run_within, signal_group, taper};
+use crate::common::browser::{free_port, has_chromium};
+use crate::common::{notebook_of, python::python, root, run_within, signal_group, taper};
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
@@ -71,11 +69,11 @@ type Case = (&'static str, &'static str, &'static str, &'static str);
 
 /// The engine's cases, of which the browser shows some.
 const CASES: [&[Case]; 5] = [
-    include!("../crates/engine/tests/stale/changes.in"),
-    include!("../crates/engine/tests/stale/inside.in"),
-    include!("../crates/engine/tests/stale/items.in"),
-    include!("../crates/engine/tests/stale/names.in"),
-    include!("../crates/engine/tests/stale/order.in"),
+    include!("../../crates/engine/tests/stale/changes.in"),
+    include!("../../crates/engine/tests/stale/inside.in"),
+    include!("../../crates/engine/tests/stale/items.in"),
+    include!("../../crates/engine/tests/stale/names.in"),
+    include!("../../crates/engine/tests/stale/order.in"),
 ];
 
 const SHOWN: [&str; 20] = [

@@ -1,8 +1,8 @@
 //! A copy of the book, and mdBook as a server.
 
-use super::common::browser::free_port;
-use super::common::{Said, root, run_within, signal_group};
-use super::{TO_APPEAR, TO_BUILD, mdbook, notebooks};
+use super::{TO_APPEAR, TO_BUILD, mdbook};
+use crate::common::browser::free_port;
+use crate::common::{Said, notebooks, root, run_within, signal_group};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{Read, Write};

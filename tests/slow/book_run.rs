@@ -1,10 +1,8 @@
 //! The served book: its cells run for the browser that opened its address, and for no other client.
 
-mod common;
-
-use common::browser::has_chromium;
-use common::python::python;
-use common::{root, run_within, signal_group, taper};
+use crate::common::browser::has_chromium;
+use crate::common::python::python;
+use crate::common::{root, run_within, signal_group, taper};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,8 +1,6 @@
 //! The exported chapters: the programs compile, and print the outputs that the notebooks store.
 
-mod common;
-
-use common::{Said, root, run_within, taper};
+use crate::common::{Said, root, run_within, taper};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

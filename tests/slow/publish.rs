@@ -1,10 +1,8 @@
 //! `taper publish`, read in a browser from its file: sliders, a model, both themes.
 
-mod common;
-
-use common::browser::has_chromium;
-use common::python::python;
-use common::{notebook_of, root, run_within, taper};
+use crate::common::browser::has_chromium;
+use crate::common::python::python;
+use crate::common::{notebook_of, root, run_within, taper};
 use serde_json::json;
 use std::process::Command;
 use std::time::Duration;

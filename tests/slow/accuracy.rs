@@ -2,11 +2,9 @@
 //! reach a minimal accuracy on a validation set.
 //!
 //! Each should take less than a minute on two idle cores. The times are printed
-//! (`cargo test -p taper-cli --test accuracy -- --nocapture --test-threads 1`).
+//! (`cargo test -p taper-cli --test slow accuracy -- --nocapture --test-threads 1`).
 
-mod common;
-
-use common::{notebook_of, run_within, taper};
+use crate::common::{notebook_of, run_within, taper};
 use std::time::Duration;
 
 /// The limit includes building the warm image, which the first run does.
