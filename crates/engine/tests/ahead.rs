@@ -1,8 +1,6 @@
 //! A cell that was compiled ahead is loaded from the cache, and nothing of it is seen.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use taper_engine::Ahead;
 
 /// Begins to compile a cell, once the types of the last cell's variables are known.

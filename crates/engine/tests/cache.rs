@@ -1,8 +1,6 @@
 //! What was compiled before is not compiled again.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use taper_evaluator::Event as Shown;

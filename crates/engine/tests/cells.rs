@@ -1,8 +1,6 @@
 //! Correct Rust that is split into cells works.
 
-mod common;
-
-use common::{Cells, check_each};
+use crate::common::{Cells, check_each};
 
 #[test]
 fn values_and_output_arrive_in_order() {

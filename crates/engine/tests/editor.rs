@@ -1,8 +1,6 @@
 //! What an editor learns about a session.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 
 #[test]
 fn what_a_cell_can_use_is_told_as_source() {

@@ -2,12 +2,10 @@
 //! lives until a cell moves it away or defines it again.
 //!
 //! ```text
-//! FUZZ_SEED=1 FUZZ_CELLS=20000 FUZZ_SEQUENCES=2000 cargo test -p taper-engine --test fuzz -- --ignored --nocapture
+//! FUZZ_SEED=1 FUZZ_CELLS=20000 FUZZ_SEQUENCES=2000 cargo test -p taper-engine --test engine fuzz -- --ignored --nocapture
 //! ```
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use taper_engine::{Failure, Outcome};

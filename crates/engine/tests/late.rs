@@ -1,8 +1,6 @@
 //! Cells that are interrupted, and threads that go on after their cell.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! Packages that are replaced between cells.
 
-mod common;
-
-use common::{Cells, rustc};
+use crate::common::{Cells, rustc};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use taper_engine::{Failure, Package, Replaced};

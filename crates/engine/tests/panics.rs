@@ -1,8 +1,6 @@
 //! Panics of cells and of their threads: the message, and the line.
 
-mod common;
-
-use common::check_each;
+use crate::common::check_each;
 
 #[test]
 fn a_panic_that_no_hook_reports_has_its_message() {

@@ -1,8 +1,6 @@
 //! The process in which cells run, its streams, packages and its end.
 
-mod common;
-
-use common::{Cells, check_each, example, rustc};
+use crate::common::{Cells, check_each, example, rustc};
 use std::process::Command;
 use taper_engine::{Failure, Package};
 

@@ -1,8 +1,6 @@
 //! What the lines of a cell took.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use taper_engine::{Event, Profile};
 use taper_evaluator::Event as Shown;
 

@@ -1,8 +1,6 @@
 //! References that are kept for later cells, each beside what Rust says about the same cells as one function.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use std::path::Path;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! Correct Rust that is split into cells at any place: each of these works as one program, and must work as cells.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 
 /// Cells, separated by `#%%`, and what the last one shows. All run in one session, one after the other.
 const CASES: [(&str, &str); 64] = [

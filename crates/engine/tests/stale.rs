@@ -3,9 +3,7 @@
 //! A case is a notebook: its cells, each with a letter, separated by `‖`. A capital letter is the same cell, edited.
 //! Then come the runs, numbered from 1, and what is stale after them.
 
-mod common;
-
-use common::Cells;
+use crate::common::Cells;
 use std::collections::BTreeMap;
 use taper_engine::{Cell, Failure, Graph};
 
