@@ -80,6 +80,7 @@
 //! | file | task |
 //! |---|---|
 //! | `diagnostic.rs`, `error.rs` | messages of rustc; why a cell fails |
+//! | `words.rs` | the words of rustc that the engine reads, and what depends on them |
 //! | `config.rs` | compiler, packages and folders |
 //! | `cell/` | splits a cell, and finds names, keys and statics in it |
 //! | `file.rs` | a part of a cell as a file |
@@ -143,6 +144,7 @@ mod scope;
 mod source;
 mod stale;
 mod variables;
+mod words;
 
 pub use ahead::Ahead;
 pub use config::{Config, Package};
@@ -165,3 +167,4 @@ pub use profile::{Allocations, LineProfile, Memory, Profile};
 pub use scope::{Scope, Surroundings};
 pub use stale::{Cell, Graph, How, Reason, Stale};
 pub use variables::Variable;
+pub use words::{HOLDS, Hold};

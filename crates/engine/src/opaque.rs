@@ -7,6 +7,7 @@
 
 use crate::cell::{Closure, Parsed};
 use crate::compile::types;
+use crate::words;
 use serde::{Deserialize, Serialize};
 
 /// A variable that lived until its cell ended.
@@ -135,8 +136,8 @@ impl Form {
 
 /// Returns the forms that a value of this type may have, the best first.
 fn forms(kind: &str, closure: Option<&Closure>) -> Vec<Form> {
-    let is_part = |text: &str| text.contains('{') || text.contains("impl ");
-    if kind.starts_with("{closure@") {
+    let is_part = |text: &str| text.contains('{') || text.contains(words::IMPL);
+    if kind.starts_with(words::CLOSURE) {
         let closures = closure.into_iter();
         let all = closures.flat_map(|it| {
             [SEND, ""]
@@ -145,7 +146,7 @@ fn forms(kind: &str, closure: Option<&Closure>) -> Vec<Form> {
         });
         return all.collect();
     }
-    if kind.starts_with("{async block@") {
+    if kind.starts_with(words::ASYNC_BLOCK) {
         return [SEND, ""]
             .map(|send| Form::future(&format!("::core::future::Future<Output = _>{send}")))
             .into();
@@ -156,7 +157,7 @@ fn forms(kind: &str, closure: Option<&Closure>) -> Vec<Form> {
             make: String::new(),
         }];
     }
-    if let Some(bounds) = kind.strip_prefix("impl ").filter(|it| !is_part(it)) {
+    if let Some(bounds) = kind.strip_prefix(words::IMPL).filter(|it| !is_part(it)) {
         let bounds = bounds.replace(" + Unpin", "");
         return match bounds.starts_with("Future<") || bounds.contains("::Future<") {
             true => [SEND, ""]

@@ -9,6 +9,7 @@ use crate::compile::Messages;
 use crate::diagnostic::Diagnostic;
 use crate::parts::Glue;
 use crate::source::Source;
+use crate::words;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -32,9 +33,7 @@ impl Source {
                     lints.unchanged.insert(name.clone());
                     return false;
                 }
-                Some(Glue::Question(Some(name)))
-                    if message.message.starts_with("unused variable") =>
-                {
+                Some(Glue::Question(Some(name))) if message.message.starts_with(words::UNUSED) => {
                     lints.unused.insert(name.clone());
                     return false;
                 }

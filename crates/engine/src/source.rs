@@ -12,6 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::file::{File, Position};
 use crate::glue::{lines, statements};
 use crate::parts::{Glue, Parts};
+use crate::words;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
@@ -108,7 +109,7 @@ impl Source {
     /// Returns the closure that has this type, if it is one of the statements: `{closure@cell-1:2:9: 2:12}`.
     pub(crate) fn closure(&self, kind: &str) -> Option<&Closure> {
         let file = self.files.last()?;
-        let mut parts = kind.strip_prefix("{closure@")?.split(':');
+        let mut parts = kind.strip_prefix(words::CLOSURE)?.split(':');
         let (name, line, column) = (parts.next()?, parts.next()?, parts.next()?);
         let line = line.parse().ok().filter(|_| name == file.name)?;
         let place = (line, file.column(line, column.parse().ok()?));
@@ -129,7 +130,7 @@ impl Source {
     pub(crate) fn coerced(&self, diagnostic: &Diagnostic) -> Option<String> {
         let says_so = |label: &String| {
             // A function of the user's may ask for it as well.
-            label.ends_with("is borrowed for `'static`") && !label.starts_with("argument requires")
+            label.ends_with(words::FOR_STATIC) && !label.starts_with(words::BY_ARGUMENT)
         };
         let mut labels = diagnostic
             .spans
@@ -315,7 +316,9 @@ fn leave_closure(diagnostic: &mut Diagnostic) {
     for span in &mut diagnostic.spans {
         span.is_primary = true;
         let label = span.label.as_mut();
-        if let Some(short) = label.and_then(|it| Some(it.strip_suffix(" in closure")?.to_owned())) {
+        if let Some(short) =
+            label.and_then(|it| Some(it.strip_suffix(words::IN_CLOSURE)?.to_owned()))
+        {
             span.label = Some(short);
         }
     }

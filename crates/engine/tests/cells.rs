@@ -25,6 +25,14 @@ fn values_and_output_arrive_in_order() {
 }
 
 #[test]
+fn what_the_words_of_rustc_carry_holds() {
+    let mut cells = Cells::start();
+    for hold in &taper_engine::HOLDS {
+        cells.check(&hold.cells.join("\n#%%\n"), &format!("= {}", hold.shown));
+    }
+}
+
+#[test]
 fn variables_are_kept_changed_moved_and_shadowed() {
     check_each(&[
         (

@@ -136,6 +136,16 @@ pub enum Error {
         /// What it printed.
         said: String,
     },
+    /// Cells do not do with this Rust what they do with others.
+    #[error("{lost} After the cells {cells:?}, the value is {shown:?}.")]
+    Lost {
+        /// What is lost.
+        lost: &'static str,
+        /// The cells that were run.
+        cells: &'static [&'static str],
+        /// What the last one showed.
+        shown: String,
+    },
     /// A cell of Taper's own fails.
     #[error("the cell `{code}` failed")]
     OwnCell {

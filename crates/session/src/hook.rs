@@ -29,7 +29,8 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     }
     match rest.first()?.to_str()? {
         process::SUPERVISOR_ARGUMENT => Some(process::supervise().map_err(Into::into)),
-        image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
+        image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|_| ExitCode::SUCCESS)),
+        image::TRY_ARGUMENT => Some(first_cell::try_holds(&rest[1..]).map(|()| ExitCode::SUCCESS)),
         _ => None,
     }
 }

@@ -18,6 +18,7 @@ use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::interrupt::Control;
+use crate::words;
 use serde::Deserialize;
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -459,6 +460,6 @@ impl Messages {
     pub(crate) fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         let errors = self.diagnostics.iter().filter(|it| it.is_error());
         // rustc's summary has no place.
-        errors.filter(|it| !it.message.starts_with("aborting due to"))
+        errors.filter(|it| !it.message.starts_with(words::SUMMARY))
     }
 }

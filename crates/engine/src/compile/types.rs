@@ -6,6 +6,7 @@
 //! background, with an empty struct of the same name, so that rustc writes the whole path ([`DECOYS`]).
 
 use crate::diagnostic::Diagnostic;
+use crate::words as rustc;
 use std::collections::{HashMap, HashSet};
 
 /// The module in which names are defined a second time.
@@ -26,8 +27,8 @@ pub(crate) fn of_warning(warning: &Diagnostic) -> Option<(usize, &str)> {
     }
     let (kind, _) = warning
         .message
-        .strip_prefix("trivial cast: `&")?
-        .split_once("` as `")?;
+        .strip_prefix(rustc::CAST)?
+        .split_once(rustc::CAST_TO)?;
     Some((warning.primary()?.line_start, kind))
 }
 

@@ -1,7 +1,7 @@
 //! Builds an image: compiles `taper` and its dependencies, and runs a first cell.
 
 use super::cargo;
-use super::cells_crate::{warm, write_crate};
+use super::cells_crate::{WARM_ARGUMENT, run_first, write_crate};
 use super::key::Key;
 use super::layout::{KEPT, PACKAGES, WORK};
 use super::libraries;
@@ -30,7 +30,8 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     workspace::configure(folder)?;
     if !has_begun(folder) {
         progress.line("Checking that cells run with this Rust.");
-        trial::run(key, folder, progress)?;
+        let lost = trial::run(key, folder, progress)?;
+        lost.lines().for_each(|line| progress.line(line));
     }
     prepare(key, folder)?;
     let work = folder.join(WORK);
@@ -45,7 +46,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     cargo::compile(&work, progress)?.write(&work)?;
     libraries::keep_metadata(&work)?;
     progress.line("Running a first cell.");
-    warm(&key.taper, &key.features, &work, progress)?;
+    run_first(WARM_ARGUMENT, &key.taper, &key.features, &work, progress)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
 }

@@ -13,6 +13,8 @@ use taper_host::{cache, checks, process};
 
 /// The first argument with which this program runs the first cell of a new image.
 pub(crate) const WARM_ARGUMENT: &str = "__warm";
+/// The first argument with which this program tries what cells do with this Rust.
+pub(crate) const TRY_ARGUMENT: &str = "__try";
 
 /// The manifest of the cells' crate, up to the dependencies. Its name and its profile are those of evcxr's manifest,
 /// so that evcxr finds the packages compiled where it is built in.
@@ -52,16 +54,18 @@ pub(crate) fn write_crate(work: &Path, taper: &Path, features: &[String]) -> Res
     )?)
 }
 
-/// Runs a cell in the work directory, in another process. This compiles what every session needs.
-pub(super) fn warm(
+/// Runs a cell in the work directory, in another process, or tries more, as the argument says. This compiles what every
+/// session needs. Returns what that process has printed.
+pub(super) fn run_first(
+    argument: &str,
     taper: &Path,
     features: &[String],
     work: &Path,
     progress: &dyn Progress,
-) -> Result<()> {
+) -> Result<String> {
     let log = work.with_file_name("first-cell.log");
     let mut child = process::supervised(process::program()?)?
-        .arg(WARM_ARGUMENT)
+        .arg(argument)
         .args([work, taper])
         .args(features)
         .env(RUSTC_VARIABLE, &toolchain::get()?.rustc)
@@ -70,14 +74,15 @@ pub(super) fn warm(
         .stderr(File::create(&log).on_file("create", &log)?)
         .spawn()
         .trying("start the first cell")?;
-    if !cargo::wait(&mut child, progress)?.success() {
-        let said = std::fs::read(&log).on_file("read", &log)?;
-        let said = String::from_utf8_lossy(&said).into_owned();
+    let is_run = cargo::wait(&mut child, progress)?.success();
+    let said = std::fs::read(&log).on_file("read", &log)?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    if !is_run {
         let advice = match cargo::advice_for_full_disk(&said) {
             Some(advice) => advice.to_owned(),
             None => checks::tested()?,
         };
         return Err(Error::FirstCell { advice, said });
     }
-    Ok(())
+    Ok(said)
 }

@@ -5,7 +5,7 @@
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `cells_crate`: the crate to which cells belong, and its first cell;
 //! - `artifacts`: what cargo has compiled, as it reports it;
-//! - `trial` first runs a cell with a few lines in place of `taper`;
+//! - `trial` first runs cells with a few lines in place of `taper`;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `origin` removes images that were replaced;
@@ -38,7 +38,7 @@ mod trial;
 pub use crate::error::Built;
 use crate::error::{Error, Result};
 pub(crate) use artifacts::library;
-pub(crate) use cells_crate::{WARM_ARGUMENT, write_crate};
+pub(crate) use cells_crate::{TRY_ARGUMENT, WARM_ARGUMENT, write_crate};
 pub use key::Key;
 use layout::PACKAGES;
 pub(crate) use layout::SUPPORT;

@@ -1,8 +1,9 @@
-//! A small image, in which a cell runs before the large one is compiled. If cells do not run with a new release of Rust,
-//! the user learns it in seconds rather than after minutes.
+//! A small image, in which cells run before the large one is compiled: a first one, and those that need the words of rustc
+//! which the engine reads. If they do not run with a new release of Rust, the user learns it in seconds rather than after
+//! minutes.
 
 use super::cargo;
-use super::cells_crate::{warm, write_crate};
+use super::cells_crate::{TRY_ARGUMENT, run_first, write_crate};
 use super::key::Key;
 use super::layout::WORK;
 use crate::error::Result;
@@ -15,12 +16,12 @@ const FOLDER: &str = "trial";
 /// A few lines in place of the library.
 const LIBRARY: &str = include_str!("trial/taper.rs");
 
-/// Runs the first cell in a small image, and removes that image.
+/// Runs cells in a small image, and removes that image. Returns what cells cannot do with this Rust, a line for each.
 ///
 /// # Errors
 ///
-/// When it does not compile, or the cell fails.
-pub(super) fn run(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<()> {
+/// When it does not compile, or variables are not kept.
+pub(super) fn run(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<String> {
     let folder = folder.join(FOLDER);
     cache::remove(&folder)?;
     let result = build(key, &folder, progress);
@@ -28,7 +29,7 @@ pub(super) fn run(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<(
     result
 }
 
-fn build(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<()> {
+fn build(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<String> {
     let taper = folder.join("taper");
     cache::make(&taper.join("src"))?;
     cache::write_atomically(&taper.join("src/lib.rs"), LIBRARY.as_bytes())?;
@@ -36,7 +37,7 @@ fn build(key: &Key, folder: &Path, progress: &dyn Progress) -> Result<()> {
     let work = folder.join(WORK);
     write_crate(&work, &taper, &key.features)?;
     cargo::compile(&work, &mut Quiet(progress))?.write(&work)?;
-    warm(&taper, &key.features, &work, progress)
+    run_first(TRY_ARGUMENT, &taper, &key.features, &work, progress)
 }
 
 /// Shows nothing, and stops when the user asks for it.
