@@ -1,4 +1,4 @@
-//! Groups of 32 weights in 8 or 4 bits each.
+//! Groups of 32 weights in 8 or 4 bits each, and their products with inputs in 16 bits.
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::fold_lanes;
@@ -17,8 +17,11 @@ pub(super) trait Code {
     /// Stores weights that are divided by the scale.
     fn encode(multiples: &[f32; GROUP], codes: &mut [u8]);
     /// Returns what [`encode`](Code::encode) has stored.
-    fn decode(codes: &[u8]) -> [f32; GROUP];
+    fn decode(codes: &[u8]) -> Integers;
 }
+
+/// A group of integers, in two halves.
+pub(super) type Integers = [[i16; GROUP / 2]; 2];
 
 /// Integers from -127 to 127.
 pub(super) struct Eight;
@@ -40,13 +43,14 @@ impl Code for Eight {
     }
 
     #[inline(always)]
-    fn decode(codes: &[u8]) -> [f32; GROUP] {
+    fn decode(codes: &[u8]) -> Integers {
         let codes = &codes[..GROUP];
-        let mut values = [0.0; GROUP];
-        for i in 0..GROUP {
-            values[i] = f32::from(codes[i] as i8);
+        let mut integers = Integers::default();
+        for i in 0..GROUP / 2 {
+            integers[0][i] = i16::from(codes[i] as i8);
+            integers[1][i] = i16::from(codes[i + GROUP / 2] as i8);
         }
-        values
+        integers
     }
 }
 
@@ -67,14 +71,14 @@ impl Code for Four {
     }
 
     #[inline(always)]
-    fn decode(codes: &[u8]) -> [f32; GROUP] {
+    fn decode(codes: &[u8]) -> Integers {
         let codes = &codes[..GROUP / 2];
-        let mut values = [0.0; GROUP];
+        let mut integers = Integers::default();
         for i in 0..GROUP / 2 {
-            values[i] = f32::from((codes[i] & 15) as i8 - 8);
-            values[i + GROUP / 2] = f32::from((codes[i] >> 4) as i8 - 8);
+            integers[0][i] = i16::from(codes[i] & 15) - 8;
+            integers[1][i] = i16::from(codes[i] >> 4) - 8;
         }
-        values
+        integers
     }
 }
 
@@ -116,9 +120,11 @@ pub(super) fn quantized<C: Code>(row: &[f32], codes: &mut [u8], scales: &mut [u1
 /// Returns the weights of a group.
 #[inline(always)]
 fn scaled<C: Code>(codes: &[u8], scale: u16) -> [f32; GROUP] {
-    let (mut group, scale) = (C::decode(codes), wide(scale));
-    for weight in &mut group {
-        *weight *= scale;
+    let (integers, scale) = (C::decode(codes), wide(scale));
+    let integers = integers.as_flattened();
+    let mut group = [0.0; GROUP];
+    for i in 0..GROUP {
+        group[i] = f32::from(integers[i]) * scale;
     }
     group
 }
@@ -138,23 +144,88 @@ multiversion! {
     }
 }
 
+/// A row of inputs in 16 bits, the last group padded with zeros.
+pub(super) struct Inputs {
+    groups: Vec<Integers>,
+    scales: Vec<f32>,
+}
+
+impl Inputs {
+    /// Rounds a row. Returns `None` if an input is infinite or NaN.
+    pub(super) fn of(row: &[f32]) -> Option<Inputs> {
+        let count = row.len().div_ceil(GROUP);
+        let (mut groups, mut scales) = (vec![Integers::default(); count], vec![0.0; count]);
+        round::<f32>(row, &mut groups, &mut scales);
+        // Of a group that is not finite, the scale is not either.
+        let is_finite = scales.iter().all(|scale| scale.is_finite());
+        is_finite.then_some(Inputs { groups, scales })
+    }
+}
+
+/// The largest integer of the inputs. The sum of a group's products with weights of 8 bits needs 27 bits then.
+const LARGEST: f32 = 32767.0;
+
 multiversion! {
-    /// Writes the products of `x`, whose groups are full, and some rows.
-    pub(super) fn dots<C: Code>(x: &[f32], codes: &[u8], scales: &[u16], out: &mut [MaybeUninit<f32>]) {
-        let groups = x.len() / GROUP;
+    fn round<T: Element>(row: &[f32], groups: &mut [Integers], scales: &mut [f32]) {
+        for (row, (integers, scale)) in row.chunks(GROUP).zip(groups.iter_mut().zip(scales)) {
+            let mut group = [0.0; GROUP];
+            group[..row.len()].copy_from_slice(row);
+            let largest = fold_lanes(group.map(f32::abs), f32::max);
+            // NaN where an input is not finite.
+            let zero = fold_lanes(group.map(|input| input * 0.0), |a, b| a + b);
+            *scale = largest / LARGEST + zero;
+            // Inputs so small that the factor overflows become 0.
+            let factor = Some(LARGEST / largest).filter(|it| it.is_finite()).unwrap_or(0.0);
+            for (integer, input) in integers.as_flattened_mut().iter_mut().zip(group) {
+                *integer = (input * factor).round_ties_even() as i16;
+            }
+        }
+    }
+}
+
+/// Returns sums of two products each. `IS_FAST` promises AVX2 on x86.
+#[inline(always)]
+fn products<const IS_FAST: bool>(a: [i16; GROUP / 2], b: [i16; GROUP / 2]) -> [i32; GROUP / 4] {
+    #[cfg(target_arch = "x86_64")]
+    if IS_FAST {
+        use std::arch::x86_64::{__m256i, _mm256_madd_epi16};
+        use std::mem::transmute;
+        // SAFETY: the caller promises the instruction. Arrays and vectors have the same size, and any bits are integers.
+        return unsafe {
+            let [a, b] = [a, b].map(|it| transmute::<[i16; GROUP / 2], __m256i>(it));
+            transmute::<__m256i, [i32; GROUP / 4]>(_mm256_madd_epi16(a, b))
+        };
+    }
+    let mut sums = [0; GROUP / 4];
+    for i in 0..GROUP / 4 {
+        let upper = i + GROUP / 4;
+        sums[i] = i32::from(a[i]) * i32::from(b[i]) + i32::from(a[upper]) * i32::from(b[upper]);
+    }
+    sums
+}
+
+multiversion! {
+    /// Writes the products of a row of inputs and some rows of weights.
+    pub(super) fn dots<C: Code>(x: &Inputs, codes: &[u8], scales: &[u16], out: &mut [MaybeUninit<f32>]) {
+        let groups = x.groups.len();
         let rows = codes.chunks_exact(groups * C::BYTES).zip(scales.chunks_exact(groups));
+        let mut factors = vec![0.0; groups];
         for (out, (codes, scales)) in out.iter_mut().zip(rows) {
-            let mut sums = [0.0f32; GROUP];
-            let (x, _) = x.as_chunks::<GROUP>();
-            for (x, (codes, scale)) in x.iter().zip(codes.chunks_exact(C::BYTES).zip(scales)) {
-                let group = scaled::<C>(codes, *scale);
-                for i in 0..GROUP {
-                    sums[i] = group[i].multiply_add::<FUSED>(x[i], sums[i]);
+            for (factor, (weight, x)) in factors.iter_mut().zip(scales.iter().zip(&x.scales)) {
+                *factor = wide(*weight) * x;
+            }
+            let mut sums = [0.0f32; GROUP / 4];
+            for ((codes, x), factor) in codes.chunks_exact(C::BYTES).zip(&x.groups).zip(&factors) {
+                let weights = C::decode(codes);
+                let lower = products::<FUSED>(weights[0], x[0]);
+                let upper = products::<FUSED>(weights[1], x[1]);
+                for i in 0..GROUP / 4 {
+                    sums[i] = ((lower[i] + upper[i]) as f32).multiply_add::<FUSED>(*factor, sums[i]);
                 }
             }
             // The sums are in memory once, so that the loop before fills whole vectors: else the compiler begins with
             // the last additions, and makes all vectors as short as theirs.
-            out.write(fold_lanes(black_box(sums), |a, b| a + b));
+            out.write(black_box(sums).iter().sum());
         }
     }
 }
