@@ -70,3 +70,4 @@ pub(crate) use show::Table;
 #[doc(hidden)]
 pub use widget::update_widget;
 pub use widget::{Controls, Slider, interact, slider};
+pub(crate) use widget::{new_control, show_control};

@@ -63,8 +63,8 @@ pub use crate::optim::{
     ReduceOnPlateau, SGD, Schedule, accumulate_gradients, clip_gradients,
 };
 pub use crate::plot::{
-    Figure, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram, plot, scatter,
-    show_images,
+    Drawing, Figure, ProgressBoard, Scale, bar, confusion_matrix, drawing, heatmap, histogram,
+    plot, scatter, show_images,
 };
 pub use crate::tensor::{
     Ellipsis, GradStore, NewAxis, Tensor, arange, arange_step, arange_with_dtype, default_device,

@@ -1,21 +1,21 @@
-//! Controls in a notebook: a [`slider`], and [`interact`], which shows a result that depends on sliders.
+//! Controls in a notebook: a [`slider`], and [`interact`], which shows a result that depends on controls.
 //!
-//! The slider is one of Jupyter's widgets (`@jupyter-widgets/controls`). When the user moves a slider, the
-//! kernel calls [`update_widget`] between two cells; the result of the callback then replaces the content of
-//! a live display.
+//! Controls are Jupyter's widgets (`@jupyter-widgets/controls`). When the user moves a slider, the kernel calls
+//! [`update_widget`] between two cells; the result of the callback then replaces the content of a live display.
 
+mod control;
 mod frames;
 
+pub(crate) use control::{new_control, show_control};
+
+use super::Show;
 use super::bundle::MimeBundle;
 use super::handle::{LiveDisplay, display_live};
-use super::live::new_id;
-use super::record::send_record;
-use super::{Show, display};
 use crate::error::{Result, attempt};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::any::Any;
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -123,68 +123,60 @@ impl Slider {
         self.step.unwrap_or((high - low) / 100.0)
     }
 
-    /// Returns the state in the protocol of Jupyter's widgets.
+    /// Returns the name of the widget.
+    fn kind(&self) -> &'static str {
+        match self.is_log {
+            true => "FloatLogSlider",
+            false => "FloatSlider",
+        }
+    }
+
+    /// Returns what the state has beside the state of all controls.
     fn state(&self) -> Value {
-        let name = if self.is_log {
-            "FloatLogSlider"
-        } else {
-            "FloatSlider"
-        };
         let (low, high) = self.ends();
         json!({
-            "_dom_classes": [],
-            "_model_module": "@jupyter-widgets/controls",
-            "_model_module_version": "2.0.0",
-            "_model_name": format!("{name}Model"),
-            "_view_count": null,
-            "_view_module": "@jupyter-widgets/controls",
-            "_view_module_version": "2.0.0",
-            "_view_name": format!("{name}View"),
             "base": 10.0,
             "behavior": "drag-tap",
             "continuous_update": true,
             "description": self.label,
-            "disabled": false,
-            "layout": null,
             "max": high,
             "min": low,
             "orientation": "horizontal",
             "readout": true,
             "readout_format": ".3g",
             "step": self.step_size(),
-            "style": null,
             "value": self.get(),
         })
     }
 
     /// Shows the slider and returns its id.
     fn show(&self) -> String {
-        let id = new_id();
-        send_record(&json!({ "event": "widget", "id": id, "state": self.state() }));
-        let view = json!({ "model_id": id, "version_major": 2, "version_minor": 0 });
+        let id = new_control(self.kind(), |_| self.state());
         let text = format!("{} = {}", self.label, self.get());
-        let data = Map::from_iter([
-            ("text/plain".to_owned(), Value::from(text)),
-            (VIEW.to_owned(), view),
-        ]);
-        display(&MimeBundle::from(data));
+        show_control(&id, MimeBundle::text(text));
         id
     }
 }
 
-/// The MIME type of the view of a widget.
-const VIEW: &str = "application/vnd.jupyter.widget-view+json";
-
-/// One slider, or an array of sliders.
+/// One slider, an array of sliders, or a [`drawing`](crate::plot::drawing).
 pub trait Controls {
-    /// The type that the callback receives: `f64`, or an array of `f64`.
+    /// The type that the callback receives: `f64`, an array of `f64`, or a tensor.
     type Values: 'static;
+
+    /// Shows the controls; returns the id and the first values of each, in order.
+    #[doc(hidden)]
+    fn show_controls(&self) -> Vec<(String, Vec<f64>)> {
+        let sliders = self.sliders().iter();
+        sliders.map(|it| (it.show(), vec![it.get()])).collect()
+    }
 
     /// Returns the sliders in order.
     #[doc(hidden)]
-    fn sliders(&self) -> &[Slider];
+    fn sliders(&self) -> &[Slider] {
+        &[]
+    }
 
-    /// Converts the values of the sliders to the type that the callback receives.
+    /// Converts the values of all controls to the type that the callback receives.
     #[doc(hidden)]
     fn values(all: &[f64]) -> Self::Values;
 }
@@ -213,8 +205,8 @@ impl<const N: usize> Controls for [Slider; N] {
     }
 }
 
-/// Shows sliders and, below them, the value that `callback` returns for their values. Calls `callback` again
-/// whenever the user has moved a slider.
+/// Shows controls and, below them, the value that `callback` returns for their values. Calls `callback` again
+/// whenever the user has moved a slider or drawn something.
 ///
 /// The callback runs between cells. An interrupt stops a callback that checks for it ([`check_interrupt`]), and an
 /// error or a panic is shown in place of the result. Of many moves in a row, only the last one is used. Notebook
@@ -242,21 +234,22 @@ pub fn interact<C: Controls, R: Show>(
         let value = callback(C::values(values))?;
         Ok(value.show_bundle())
     };
-    begin(controls.sliders(), Box::new(run));
+    begin(controls.show_controls(), controls.sliders(), Box::new(run));
 }
 
-fn begin(sliders: &[Slider], callback: Callback) {
-    let ids = sliders.iter().map(Slider::show).collect();
-    let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
-    let mut run: Run = Box::new(shown(callback));
+fn begin(shown: Vec<(String, Vec<f64>)>, sliders: &[Slider], callback: Callback) {
+    let mut controls = Vec::new();
+    let mut values = Vec::new();
+    for (id, own) in shown {
+        controls.push((id, values.len()..values.len() + own.len()));
+        values.extend(own);
+    }
+    let mut run: Run = Box::new(bundles(callback));
     let first = run(&values);
-    let display = display_live(&frames::added(
-        first,
-        sliders.iter().map(Slider::scale),
-        &mut run,
-    ));
+    let scales = sliders.iter().map(Slider::scale);
+    let display = display_live(&frames::added(first, scales, &mut run));
     let interaction = Interaction {
-        ids,
+        controls,
         values,
         run,
         display,
@@ -265,7 +258,7 @@ fn begin(sliders: &[Slider], callback: Callback) {
 }
 
 /// Returns a function that shows what the callback returns, its error, or its panic.
-fn shown(mut callback: Callback) -> impl FnMut(&[f64]) -> MimeBundle {
+fn bundles(mut callback: Callback) -> impl FnMut(&[f64]) -> MimeBundle {
     move |values| {
         let result = catch_unwind(AssertUnwindSafe(|| attempt(|| callback(values)).flatten()));
         match result {
@@ -282,15 +275,16 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("the panic has no message")
 }
 
-/// A callback of [`interact`], for the values of its sliders.
+/// A callback of [`interact`], for the values of its controls.
 type Callback = Box<dyn FnMut(&[f64]) -> Result<MimeBundle>>;
 
 /// The same, but with the bundle of an error or a panic.
 type Run = Box<dyn FnMut(&[f64]) -> MimeBundle>;
 
-/// The sliders of one [`interact`], with their callback and the display of its result.
+/// The controls of one [`interact`], with their callback and the display of its result.
 struct Interaction {
-    ids: Vec<String>,
+    /// The ids, each with the places of its values.
+    controls: Vec<(String, Range<usize>)>,
     values: Vec<f64>,
     run: Run,
     display: LiveDisplay,
@@ -301,16 +295,20 @@ thread_local! {
     static INTERACTIONS: RefCell<Vec<Rc<RefCell<Interaction>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs the callback of the slider with this id. The kernel calls it; an id from before a restart is ignored.
+/// Runs the callback of the control with this id, which has this value: numbers, with spaces between them. The kernel
+/// calls it; an id from before a restart is ignored, and what is not a number is 0.
 #[doc(hidden)]
-pub fn update_widget(id: &str, value: f64) {
+pub fn update_widget(id: &str, value: &str) {
     let all = INTERACTIONS.with_borrow(Vec::clone);
     for interaction in all {
         let Ok(mut interaction) = interaction.try_borrow_mut() else {
             continue;
         };
-        if let Some(index) = interaction.ids.iter().position(|one| one == id) {
-            interaction.values[index] = value;
+        let of_id = interaction.controls.iter().find(|(one, _)| one == id);
+        if let Some(places) = of_id.map(|(_, places)| places.clone()) {
+            let mut numbers = value.split_whitespace().map(str::parse::<f64>);
+            let mut next = || numbers.next().and_then(Result::ok).unwrap_or_default();
+            interaction.values[places].fill_with(&mut next);
             let Interaction {
                 values,
                 run,
@@ -324,6 +322,7 @@ pub fn update_widget(id: &str, value: f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::control::VIEW;
     use super::*;
     use crate::error::explain;
     use crate::notebook::hooks::taper_flush;
@@ -349,12 +348,12 @@ mod tests {
                 4.0 => Ok(zeros(2).i(2).item()),
                 _ => Ok(lr * 2.0),
             });
-            let id = INTERACTIONS.with_borrow(|all| all[0].borrow().ids[0].clone());
-            for value in [0.5, 2.0, 3.0, 4.0] {
+            let id = INTERACTIONS.with_borrow(|all| all[0].borrow().controls[0].0.clone());
+            for value in ["0.5", "2", "3", "4"] {
                 update_widget(&id, value);
                 taper_flush();
             }
-            update_widget("unknown", 1.0);
+            update_widget("unknown", "1");
         });
         let [widget, view, shown, first, panic, second, third, fourth] = &all[..] else {
             panic!("{all:#?}");

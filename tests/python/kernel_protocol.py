@@ -218,6 +218,18 @@ class Widgets(WithKernel):
             self.assertEqual(updated["content"]["data"]["text/plain"], text)
         self.assertEqual(self.kernel.run("kept").value(), "7")
 
+    def test_a_drawing_calls_the_callback(self):
+        cell = self.kernel.run("interact(drawing(2), |image| Ok(image.sum_all().item()));")
+        states = {m["content"]["comm_id"]: m["content"]["data"]["state"] for m in cell.published if m["msg_type"] == "comm_open"}
+        (comm,) = [id for id, state in states.items() if state["_model_name"] == "TextareaModel"]
+        (page,) = [state["value"] for state in states.values() if state["_model_name"] == "HTMLModel"]
+        self.assertIn(states[comm]["_dom_classes"][0], page)
+        for value, text in [("0.5 1 0 0", "1.5"), ("1 text", "1.0"), ("", "0.0")]:
+            data = {"method": "update", "state": {"value": value}, "buffer_paths": []}
+            request = self.send("comm_msg", {"comm_id": comm, "data": data})
+            updated = self.kernel.wait_for_output(request, "update_display_data")
+            self.assertEqual(updated["content"]["data"]["text/plain"], text)
+
     def send(self, kind: str, content: dict, metadata: dict | None = None) -> str:
         request = self.kernel.client.session.msg(kind, content, metadata=metadata)
         self.kernel.client.shell_channel.send(request)

@@ -4,11 +4,11 @@
     lab_student.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook student.ipynb
                    [--screenshots FOLDER] [--timeout S]
 
-The notebook has five cells: one that makes the tensor `x`, one that draws on a
+The notebook has six cells: one that makes the tensor `x`, one that draws on a
 board for some seconds, one that uses `x`, one that shows a figure below a slider,
-and one to try things in. The student watches the plot change, presses the interrupt
+one to try things in, and one with a field for drawing. The student watches the plot change, presses the interrupt
 button, asks for completions (Tab) and documentation (Shift-Tab), restarts and runs
-all cells, moves the slider, answers a question, measures a time, reads an error,
+all cells, moves the slider, draws with the mouse, answers a question, measures a time, reads an error,
 opens the panel of variables, and exports the notebook.
 
 Exit status as in lab_run_all.py.
@@ -23,7 +23,7 @@ from playwright.sync_api import Page
 
 from lab import NUMBERED, PANEL, CannotBegin, Failed, Lab, in_browser, new_parser
 
-MAKES, DRAWS, USES, SLIDES, TRIES = range(5)
+MAKES, DRAWS, USES, SLIDES, TRIES, FIELD = range(6)
 TWO_AXES = """let board = ProgressBoard::new().xlabel("step");
 for step in 0..20 {
     board.draw(step, 2.5 / (step + 1) as f64, "train_loss", 1);
@@ -49,6 +49,7 @@ def check(student: "Student") -> int:
         student.read_documentation,
         student.restart_and_run_all,
         student.move_the_slider,
+        student.draw_with_the_mouse,
         student.answer_a_question,
         student.measure_a_time,
         student.read_an_error,
@@ -136,6 +137,25 @@ class Student:
         kernel = self.lab.kernel
         if "comm_msg" not in kernel.kinds or kernel.subshells or any("subshell" in kind for kind in kernel.kinds):
             raise Failed(f"JupyterLab has sent {sorted(kernel.kinds)}, to the subshells {kernel.subshells}")
+
+    def draw_with_the_mouse(self) -> None:
+        """Draws a line across a field of 4 by 4 pixels, below which the cell shows their sum."""
+        field = self.lab.cell(FIELD).locator("canvas")
+        field.wait_for(timeout=60_000)
+        field.scroll_into_view_if_needed()
+        shown = lambda: self.lab.cell(FIELD).locator(".jp-OutputArea-output").last.inner_text().strip()
+        self.lab.wait("the sum of an empty field", lambda: shown() == "0.0")
+        box = field.bounding_box()
+        middle = box["y"] + box["height"] / 2
+        self.page.mouse.move(box["x"] + 5, middle)
+        self.page.mouse.down()
+        self.page.mouse.move(box["x"] + box["width"] - 5, middle, steps=5)
+        self.page.mouse.up()
+        # The pen is as wide as one and a half pixels.
+        self.lab.wait("the sum of a line", lambda: 4.5 < float(shown()) < 6.5)
+        self.lab.screenshot("drawing")
+        self.lab.cell(FIELD).get_by_role("button", name="Clear").click()
+        self.lab.wait("an empty field", lambda: shown() == "0.0")
 
     def answer_a_question(self) -> None:
         self.lab.replace(TRIES, "let mut name = String::new(); std::io::stdin().read_line(&mut name)?; name.trim().len()", typed=True)

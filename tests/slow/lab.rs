@@ -16,8 +16,8 @@ const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
 
-/// Cells that define `x`, draw for some seconds, use `x`, show a slider, and do nothing yet.
-const CELLS: [&str; 5] = [
+/// Cells that define `x`, draw for some seconds, use `x`, show a slider, do nothing yet, and show a field for drawing.
+const CELLS: [&str; 6] = [
     "let x = zeros((2, 3)); // (2, 3)",
     "let board = ProgressBoard::new().xlabel(\"step\");\n\
      for step in 0..300 {\n    \
@@ -31,6 +31,7 @@ const CELLS: [&str; 5] = [
          Ok(plot(&xs, &[&(&xs * frequency).sin()]))\n\
      });",
     "",
+    "interact(drawing(4), |image| Ok(image.sum_all().item()));",
 ];
 
 #[test]
@@ -60,7 +61,7 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
         said.all(),
         lab.said.join("\n")
     );
-    assert_eq!(said.stdout.lines().count(), 12, "{}", said.all());
+    assert_eq!(said.stdout.lines().count(), 13, "{}", said.all());
     lab.ends_when_asked();
 }
 

@@ -145,7 +145,7 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
             let mut render = |output: &Value| render_alone(output, builder).unwrap_or_default();
             return frames::render(frames, &mut render);
         }
-        if data.get(VIEW).is_some() {
+        if data.get(VIEW).is_some() && data.get("image/svg+xml").is_none() {
             // The sliders are part of the frames.
             return None;
         }

@@ -50,15 +50,15 @@ pub trait Evaluator: Send {
         None
     }
 
-    /// Runs the callback of a control that the user has moved to `value`, as [`Evaluator::execute`] runs a
-    /// cell.
+    /// Runs the callback of a control that the user has set to `value`, a number or a text, as
+    /// [`Evaluator::execute`] runs a cell.
     ///
     /// # Errors
     /// As for [`Evaluator::execute`].
     fn update_widget(
         &mut self,
         id: &str,
-        value: f64,
+        value: &str,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
         // Most evaluators have no controls.

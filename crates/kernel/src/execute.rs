@@ -131,7 +131,7 @@ pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, tic
             result: None,
             next_input: None,
         };
-        let outcome = caught(|| evaluator.update_widget(&id, value, &mut front)).flatten();
+        let outcome = caught(|| evaluator.update_widget(&id, &value, &mut front)).flatten();
         let _ = front.finish(outcome);
     }
     shared.end_cell(false);

@@ -82,12 +82,16 @@ impl Widgets {
         Some(CommMsg { comm_id, data })
     }
 
-    /// Returns the values that have changed since the last call.
-    pub(super) fn take_changed(&self) -> Vec<(String, f64)> {
+    /// Returns the values that have changed since the last call, as texts.
+    pub(super) fn take_changed(&self) -> Vec<(String, String)> {
         let mut widgets = lock(&self.0);
         let changed = widgets.iter_mut().filter_map(|(id, widget)| {
             let is_changed = std::mem::take(&mut widget.is_changed);
-            let value = widget.state.get("value")?.as_f64()?;
+            let value = match widget.state.get("value")? {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
             is_changed.then(|| (id.clone(), value))
         });
         changed.collect()

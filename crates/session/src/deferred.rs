@@ -145,7 +145,7 @@ impl Evaluator for Deferred {
     fn update_widget(
         &mut self,
         id: &str,
-        value: f64,
+        value: &str,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
         // Without a session there are no controls.

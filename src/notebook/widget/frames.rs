@@ -28,9 +28,10 @@ pub(super) fn added(
     run: &mut dyn FnMut(&[f64]) -> MimeBundle,
 ) -> MimeBundle {
     let wanted = std::env::var(WANTED).ok();
+    let sliders: Vec<Scale> = sliders.collect();
     match wanted.and_then(|wanted| wanted.parse().ok()) {
-        Some(count) => with_frames(first, &sliders.collect::<Vec<_>>(), count, run),
-        None => first,
+        Some(count) if !sliders.is_empty() => with_frames(first, &sliders, count, run),
+        _ => first,
     }
 }
 

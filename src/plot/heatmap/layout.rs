@@ -231,7 +231,7 @@ fn name_width(names: &[String]) -> i32 {
 }
 
 /// Returns the names of rows or columns that are written: every name or, where names would overlap,
-/// every second, third, … name. Rows and columns without names are numbered.
+/// every second, third, … name. Empty names need no room. Rows and columns without names are numbered.
 fn names(
     given: &[String],
     count: usize,
@@ -241,6 +241,11 @@ fn names(
     let name = |i: usize| given.get(i).cloned().unwrap_or_else(|| i.to_string());
     let widest = (0..count).map(|i| needs(&name(i))).max().unwrap_or(1);
     let fit = (widest as usize).div_ceil(cell as usize).max(1);
+    let written: Vec<_> = (0..count).map(|i| (i, name(i))).collect();
+    let written: Vec<_> = written.into_iter().filter(|it| !it.1.is_empty()).collect();
+    if written.windows(2).all(|pair| pair[1].0 - pair[0].0 >= fit) {
+        return written;
+    }
     // Indices are written in round steps.
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
     let step = match given.is_empty() {

@@ -86,6 +86,13 @@ fn all_values_are_written_or_none() {
 }
 
 #[test]
+fn empty_names_need_no_room() {
+    let names = (0..20).map(|i| if i % 5 == 2 { "a class" } else { "" });
+    let svg = heatmap(&crate::tensor::rand((20, 20))).row_names(names).svg();
+    assert_eq!(svg.matches(">a class</text>").count(), 4);
+}
+
+#[test]
 fn long_names_of_rows_begin_inside_the_figure() {
     let name = "MAMMAL, WOMBAT";
     let svg = confusion_matrix(&[0, 1], &[0, 1], [name, "b"]).svg();

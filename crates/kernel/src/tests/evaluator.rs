@@ -107,7 +107,7 @@ impl Evaluator for Fake {
     fn update_widget(
         &mut self,
         id: &str,
-        value: f64,
+        value: &str,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
         self.execute(&format!("out {id} is {value}"), None, front)

@@ -67,7 +67,7 @@ use taper_rust_cell::commands::Cell;
 
 /// The cell that sets the value of a control, where the engine compiles it once.
 const UPDATE_WIDGET: &str = "taper::notebook::update_widget(&::cell_support::argument(0), \
-     ::cell_support::argument(1).parse().unwrap_or_default());";
+     &::cell_support::argument(1));";
 
 /// An engine, the process in which its cells run, and what is known about them.
 pub struct Session {
@@ -350,7 +350,7 @@ impl Evaluator for Session {
     fn update_widget(
         &mut self,
         id: &str,
-        value: f64,
+        value: &str,
         front: &mut dyn Front,
     ) -> Result<(), CellError> {
         if self.own().is_none() {
@@ -359,7 +359,7 @@ impl Evaluator for Session {
         }
         self.ahead.pause();
         self.interrupter.begin_cell();
-        let arguments = [id.to_owned(), value.to_string()];
+        let arguments = [id.to_owned(), value.to_owned()];
         let result = self.run_as(UPDATE_WIDGET, How::Repeated(&arguments), front);
         let result = self.end_request(result, front);
         self.end_outputs();
