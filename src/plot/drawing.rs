@@ -1,7 +1,7 @@
 //! A field in which the user draws an image, for [`interact`](crate::notebook::interact).
 
 use super::images::show_images;
-use crate::notebook::{Controls, Show, new_control, show_control};
+use crate::notebook::{Controls, MimeBundle, Show, new_control, show_control};
 use crate::tensor::{Tensor, tensor, zeros};
 use serde_json::json;
 
@@ -81,7 +81,7 @@ impl Controls for Drawing {
         let canvas = new_control("HTML", |_| json!({ "value": html }));
         show_control(&canvas, show_images(&self.start).width(160).show_bundle());
         let words = format!("a field of {0} by {0} pixels for drawing", self.side);
-        show_control(&id, words.show_bundle());
+        show_control(&id, MimeBundle::text(words));
         vec![(id, pixels)]
     }
 

@@ -36,7 +36,7 @@ fn jupyters_own_tests_of_kernels_pass() {
 #[test]
 fn every_message_follows_the_protocol() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("kernel_protocol.py"), LIMIT, 27);
+    passes(jupyter.script("kernel_protocol.py"), LIMIT, 28);
 }
 
 #[test]

@@ -88,7 +88,9 @@ fn all_values_are_written_or_none() {
 #[test]
 fn empty_names_need_no_room() {
     let names = (0..20).map(|i| if i % 5 == 2 { "a class" } else { "" });
-    let svg = heatmap(&crate::tensor::rand((20, 20))).row_names(names).svg();
+    let svg = heatmap(&crate::tensor::rand((20, 20)))
+        .row_names(names)
+        .svg();
     assert_eq!(svg.matches(">a class</text>").count(), 4);
 }
 
