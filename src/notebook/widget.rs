@@ -295,8 +295,8 @@ thread_local! {
     static INTERACTIONS: RefCell<Vec<Rc<RefCell<Interaction>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs the callback of the control with this id, which has this value: numbers, with spaces between them. The kernel
-/// calls it; an id from before a restart is ignored, and what is not a number is 0.
+/// Runs the callback of the control with this id, which has this value: one or more floating-point numbers with spaces
+/// between them. The kernel calls it; an id from before a restart is ignored, and what is not a number is 0.
 #[doc(hidden)]
 pub fn update_widget(id: &str, value: &str) {
     let all = INTERACTIONS.with_borrow(Vec::clone);
