@@ -1,12 +1,12 @@
 //! A Jupyter installation that has only our kernel, and a cache that no other kernels use.
 
 use super::python::{cache, python};
-use super::{one_of, root, run_within, taper};
+use super::{root, run_within, taper};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -19,11 +19,11 @@ pub(crate) struct Jupyter {
 }
 
 impl Jupyter {
-    /// Registers the kernel with `taper setup --jupyter`. Only two tests at a time have a
-    /// `Jupyter`, because a kernel needs a quarter of a gigabyte, and more while cells compile.
+    /// Registers the kernel with `taper setup --jupyter`. Only one test at a time has a
+    /// `Jupyter`: Jupyter's own tests wait 15 seconds for a reply, and a kernel needs a quarter of a gigabyte.
     pub(crate) fn with_our_kernel() -> Jupyter {
-        static TURNS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
-        let turn = one_of(&TURNS);
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let jupyter = Jupyter {
             folder: own_cache(),
             _turn: turn,
