@@ -1,10 +1,4 @@
-// What mdBook's pages lack for the keyboard and for those who hear them.
-
-// Returns a word of the book in the language of the page. An English page has no list: there it is the word itself.
-const taperLabels = JSON.parse(document.getElementById('taper-labels')?.textContent ?? '{}');
-function label(english) {
-    return taperLabels[english] ?? english;
-}
+// What the pages of the book do besides what mdBook does: outputs of several machines, sliders and languages.
 
 // A region that scrolls can be scrolled with the keyboard only if it can have the focus.
 function focusWhatScrolls() {
@@ -22,20 +16,6 @@ window.addEventListener('resize', focusWhatScrolls);
 for (const folded of document.querySelectorAll('main details')) {
     folded.addEventListener('toggle', focusWhatScrolls);
 }
-
-// The button of the sidebar is a label, which the keyboard does not reach.
-const sidebarButton = document.getElementById('mdbook-sidebar-toggle');
-sidebarButton.tabIndex = 0;
-sidebarButton.setAttribute('role', 'button');
-sidebarButton.addEventListener('keydown', event => {
-    if (event.key === 'Enter' || event.key === ' ') {
-        event.preventDefault();
-        sidebarButton.click();
-    }
-});
-
-// Of mdBook's themes the book has two.
-document.getElementById('mdbook-theme-navy').textContent = label('Dark');
 
 // What a cell shows on several machines becomes tabs. A choice counts for the whole book.
 const machineKey = 'taper-machine';
@@ -106,20 +86,25 @@ function remembered(key) {
 }
 showMachine(remembered(machineKey));
 
-// mdBook's search listens for keys. An input method and the menu's *Paste* write text without one.
-const searchbar = document.getElementById('mdbook-searchbar');
-searchbar?.addEventListener('input', () => searchbar.dispatchEvent(new KeyboardEvent('keyup')));
-
 // The digit reader is on one page only.
 if (document.querySelector('main .digit-reader')) {
     document.head.append(Object.assign(document.createElement('script'), { src: `${path_to_root}digit-reader.js` }));
+}
+
+// Returns the path of this page from the folder of all pages.
+function pageName() {
+    const root = new URL(path_to_root || '.', location.href).pathname;
+    return location.pathname.slice(root.length);
 }
 
 // The languages of the page: a menu that stays on the page, and a reader's choice that counts for the whole book.
 const languageKey = 'taper-language';
 const placeKey = 'taper-place';
 const blocks = [...document.querySelectorAll('main > *')];
-const editions = [...document.querySelectorAll('link[rel=alternate][hreflang]')];
+const editions = taperLanguages.map(([hreflang, folder]) => Object.assign(document.createElement('link'), {
+    rel: 'alternate', hreflang, href: new URL(`${path_to_root}${folder}${pageName()}`, location.href).href,
+}));
+document.head.append(...editions);
 if (editions.length) {
     const menu = document.createElement('select');
     menu.className = 'languages';

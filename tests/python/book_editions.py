@@ -83,7 +83,7 @@ def search(reader: Reader, name: str, edition: Edition) -> None:
         if look == "wide, light":
             page.keyboard.type(edition.words)
         else:  # without a key, when the index is there already: as an input method, or the menu's Paste
-            page.wait_for_function("typeof taperOptions === 'object' && !document.querySelector('#mdbook-searchbar-outer.searching')")
+            page.wait_for_function("typeof window.search.sections === 'object' && !document.querySelector('#mdbook-searchbar-outer.searching')")
             page.keyboard.insert_text(edition.words)
         found = page.locator("#mdbook-searchresults a")
         links = lambda: found.evaluate_all("all => all.map(a => a.href)")

@@ -30,7 +30,7 @@ def visit(browser: Browser, file: Path, width: int, scheme: str, screenshots: Pa
     problems += [f"too wide: {wide}" for wide in page.evaluate(TOO_WIDE)]
 
     # A slider: its position decides which figure is shown.
-    figure = page.locator(".interaction img")
+    figure = page.locator(".frame:not([hidden]) img")
     first = figure.get_attribute("alt")
     slider = page.get_by_role("slider", name="frequency")
     slider.focus()

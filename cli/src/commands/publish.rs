@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Runs the text of a notebook in the folder of the notebook, with frames of its sliders; returns the notebook with its
 /// outputs.
-fn outputs_of(notebook: &Path, text: &str, frames: u16) -> Result<serde_json::Value> {
+pub(crate) fn outputs_of(notebook: &Path, text: &str, frames: u16) -> Result<serde_json::Value> {
     let absolute = std::path::absolute(notebook)?;
     // Beside the notebook, so that the paths in its cells mean the same.
     let folder = absolute.parent().context("the notebook has no folder")?;

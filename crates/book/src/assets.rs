@@ -1,16 +1,16 @@
-//! The files beside the pages: images, notebooks to download, the crate's documentation, the texts that the search
-//! finds; and what the pages lack.
+//! The files beside the pages: images, notebooks to download, the crate's documentation, the texts of the
+//! search, and two scripts.
 //!
 //! A second renderer writes these files; mdBook runs it after its own. They cannot be written earlier, because mdBook
 //! first empties the folder of the pages, and it copies only from the folder of the sources, into which we do not
 //! write.
 
+use crate::book::Book;
 use crate::builder::Content;
 use crate::error::Error;
-use crate::finish::Finish;
 use crate::paths::copy_tree;
-use crate::{documentation, edition, protocol, search};
-use serde_json::Value;
+use crate::{documentation, edition, frames, protocol, search};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,11 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     let edition = edition::load(&context)?;
     let book = edition::translated(edition.as_ref(), &context["book"])?;
     let rendered = protocol::render(&context, &book, edition.as_ref())?;
-    search::replace(&pages, &rendered.book)?;
-    Finish::new(&context, &rendered.book).pages(&pages)?;
+    search::add_chapters(&pages, &rendered.book)?;
+    let labels = labels(&context, &rendered.book);
+    for (name, script) in [("labels.js", &*labels), ("sliders.js", frames::SCRIPT)] {
+        write(&pages.join(name), &Content::Bytes(script.into()))?;
+    }
     for (_, page) in rendered.pages {
         for (name, content) in page.files {
             write(&pages.join(name), &content)?;
@@ -41,10 +44,42 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns the script that `head.hbs` adds to each page, with what other scripts look up: the book's words in its language,
+/// and the path from its pages to those of each language.
+fn labels(context: &Value, book: &Book) -> String {
+    let languages = edition::all(context).into_iter();
+    let languages: Vec<_> = languages
+        .map(|(folder, language)| json!([language, format!("{}{folder}", book.root)]))
+        .collect();
+    format!(
+        "const taperLabels = {};\nconst taperLanguages = {};\n",
+        book.labels.json(),
+        json!(languages)
+    )
+}
+
 fn write(file: &Path, content: &Content) -> Result<(), Error> {
     let written = fs::create_dir_all(file.with_file_name("")).and_then(|()| match content {
         Content::Bytes(bytes) => fs::write(file, bytes),
         Content::CopyOf(original) => fs::copy(original, file).map(drop),
     });
     written.map_err(Error::io("writing", file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_know_the_languages() {
+        let settings = json!({ "language": "fr", "languages": ["fr", "zh"] });
+        let context = json!({ "config": { "preprocessor": { "taper": settings } } });
+        let book = Book {
+            root: edition::root(&context),
+            ..Book::default()
+        };
+        let expected = "const taperLabels = {};\n\
+            const taperLanguages = [[\"en\",\"../\"],[\"fr\",\"../fr/\"],[\"zh\",\"../zh/\"]];\n";
+        assert_eq!(labels(&context, &book), expected);
+    }
 }

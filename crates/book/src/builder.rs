@@ -144,6 +144,11 @@ impl<'a> PageBuilder<'a> {
         encode(&name)
     }
 
+    /// The image that represents the chapter.
+    pub(crate) fn cover(&mut self) -> &mut Option<String> {
+        &mut self.page.cover
+    }
+
     /// Adds a file to which the page links.
     pub(crate) fn file(&mut self, path: &str) {
         let file = self.book.beside(self.chapter, path);

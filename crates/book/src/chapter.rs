@@ -1,6 +1,6 @@
 //! A notebook of the book: its cells, the numbers of its figures and its anchors.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, text};
 use crate::error::ChapterError;
 use crate::paths::{normalize, shorten};
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub(crate) struct Chapter {
 }
 
 impl Chapter {
-    /// Reads a notebook and the outputs of another machine beside it.
+    /// Reads a notebook and, beside it, the outputs of another machine and the frames of its sliders.
     pub(crate) fn read(notebooks: &Path, source: &Source) -> Result<Chapter, ChapterError> {
         let file = normalize(&source.file);
         let Ok(path) = file.strip_prefix(notebooks) else {
@@ -48,18 +48,26 @@ impl Chapter {
             .map_err(|error| ChapterError::Unreadable(error.into()))?;
         let other =
             MachineOutputs::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let frames =
+            MachineOutputs::frames_beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let mut document = notebook.document;
+        let cells = document["cells"].as_array_mut().into_iter().flatten();
+        for cell in cells.filter(|cell| cell["cell_type"] == "code") {
+            let id = cell["id"].as_str().unwrap_or_default();
+            let outputs =
+                { frames.as_ref() }.and_then(|run| run.outputs(id, &text(&cell["source"])));
+            if let Some(outputs) = outputs {
+                cell["outputs"] = outputs.into();
+            }
+        }
         let widgets = "/metadata/widgets/application~1vnd.jupyter.widget-state+json/state";
-        let cells = notebook.document["cells"].as_array().into_iter().flatten();
+        let cells = document["cells"].as_array().into_iter().flatten();
         let mut chapter = Chapter {
             page: without_number(&path),
             path,
             number: source.number.clone(),
             cells: cells.map(|cell| Cell::read(cell, other.as_ref())).collect(),
-            widgets: notebook
-                .document
-                .pointer(widgets)
-                .cloned()
-                .unwrap_or_default(),
+            widgets: document.pointer(widgets).cloned().unwrap_or_default(),
             anchors: HashSet::new(),
         };
         chapter.number_figures();

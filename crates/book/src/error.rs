@@ -45,14 +45,6 @@ pub enum Error {
         /// What the browser printed.
         stderr: String,
     },
-    /// A page of the book cannot be part of the EPUB.
-    #[error("the page {page} does not become XHTML: {reason}")]
-    Epub {
-        /// The page.
-        page: String,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// A model that a published page cannot run.
     #[error("the model of cell {cell} cannot be part of a page: {reason}")]
     Model {
@@ -337,45 +329,12 @@ pub enum ImageError {
         /// The media type that was expected.
         expected: &'static str,
     },
-    /// It is an SVG that the book does not show.
-    #[error(transparent)]
-    Svg(#[from] SvgError),
-}
-
-/// What is wrong with an SVG.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SvgError {
-    /// It is not well-formed XML.
+    /// It is not SVG.
     #[error("is not valid SVG: {0}\nRun the notebook again, or replace the file")]
-    NotXml(String),
-    /// Its root is another element.
-    #[error("is not SVG: it begins with <{0}>\nRun the notebook again, or replace the file")]
-    OtherRoot(String),
-    /// It has neither a width and a height nor a viewBox.
+    NotSvg(String),
+    /// It is an SVG with neither a width and a height nor a viewBox.
     #[error("is an SVG without a size\nGive its <svg> a width and a height, or a viewBox")]
     NoSize,
-    /// It declares entities.
-    #[error("is an SVG that declares entities\nReplace each entity by its text")]
-    Entities,
-    /// Its elements are nested too deeply.
-    #[error("is an SVG with elements nested more than {0} deep\nUngroup some of them")]
-    TooDeep(usize),
-    /// It has an element that is not on the list of allowed elements.
-    #[error(
-        "is an SVG with <{0}>\nThe book shows only images that neither run nor load anything: remove it"
-    )]
-    Element(String),
-    /// It refers to an address outside of the file.
-    #[error(
-        "is an SVG that loads {0}\nThe book shows only images that neither run nor load anything: remove it"
-    )]
-    Address(String),
-    /// It has a style with an @-rule, an escape or a function that is not allowed.
-    #[error(
-        "is an SVG with the style {0}\nThe book allows no @-rules, escapes or functions that could load something: remove it"
-    )]
-    Style(String),
 }
 
 fn printed(nearest: Option<f64>) -> String {

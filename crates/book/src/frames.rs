@@ -1,12 +1,31 @@
-//! Sliders of a published page: what a callback shows at each position is computed before, and is part of the page.
+//! Sliders of `interact`: what a callback shows at each position was computed before, and is part of the page.
 
-use crate::html::{data, escape};
+use crate::html::escape;
 use serde_json::{Value, json};
 
 /// The MIME type in which the library sends the frames of an interaction.
-pub(crate) const MEDIA_TYPE: &str = "application/vnd.taper.frames+json";
+pub const MEDIA_TYPE: &str = "application/vnd.taper.frames+json";
 
-/// Renders the sliders, and the frame at which they start; `render_output` renders the output of a frame.
+/// The MIME type of a control of JupyterLab.
+pub(crate) const VIEW: &str = "application/vnd.jupyter.widget-view+json";
+
+/// The script that moves the sliders, for the book and for published pages.
+pub(crate) const SCRIPT: &str = include_str!("sliders.js");
+
+/// Returns whether one of the outputs has frames: then the controls of JupyterLab beside them are not needed.
+pub(crate) fn are_in(outputs: &[Value]) -> bool {
+    let mut data = outputs.iter().map(|output| &output["data"]);
+    data.any(|data| data.get(MEDIA_TYPE).is_some())
+}
+
+/// Returns whether an output is a control of JupyterLab that a page cannot show.
+pub(crate) fn is_control(output: &Value) -> bool {
+    let data = &output["data"];
+    data.get(VIEW).is_some() && data.get("image/svg+xml").is_none()
+}
+
+/// Renders the sliders, and the frames of all their positions, of which the page shows one; `render_output` renders the
+/// output of a frame.
 pub(crate) fn render(
     frames: &Value,
     render_output: &mut dyn FnMut(&Value) -> String,
@@ -14,20 +33,24 @@ pub(crate) fn render(
     let sliders: Vec<Slider> = { frames["sliders"].as_array()?.iter() }
         .filter_map(Slider::read)
         .collect();
-    let bundles = frames["frames"].as_array()?;
-    let rendered: Vec<String> = { bundles.iter() }
-        .map(|data| {
-            let output = json!({"output_type": "display_data", "data": data, "metadata": {}});
-            render_output(&output)
-        })
-        .collect();
     let start = { sliders.iter() }.fold(0, |at, slider| at * slider.values.len() + slider.start);
+    let mut rendered = String::new();
+    for (at, data) in frames["frames"].as_array()?.iter().enumerate() {
+        let output = json!({"output_type": "display_data", "data": data, "metadata": {}});
+        let html = render_output(&output);
+        rendered += &match at == start {
+            true => format!("<div class=\"frame\">\n{html}</div>\n"),
+            // Loaded when it is shown.
+            false => format!(
+                "<div class=\"frame\" hidden>\n{}</div>\n",
+                html.replace("<img ", "<img loading=\"lazy\" ")
+            ),
+        };
+    }
     let controls: String = sliders.iter().map(Slider::render).collect();
     Some(format!(
         "<div class=\"output interaction\">\n<div class=\"controls\">{controls}</div>\n\
-         <div class=\"frame\" aria-live=\"polite\">{}</div>\n{}</div>\n",
-        rendered.get(start)?,
-        data(&json!(rendered)),
+         <div aria-live=\"polite\">\n{rendered}</div>\n</div>\n"
     ))
 }
 
@@ -54,7 +77,7 @@ impl Slider {
         let label = escape(&self.label);
         let value = self.values.get(self.start).map_or("", String::as_str);
         format!(
-            "<span>{label}</span><input type=\"range\" disabled aria-label=\"{label}\" aria-valuetext=\"{value}\" min=\"0\" \
+            "<span>{label}</span><input type=\"range\" aria-label=\"{label}\" aria-valuetext=\"{value}\" min=\"0\" \
              max=\"{}\" value=\"{}\" data-values=\"{}\"><output>{value}</output>\n",
             self.values.len().saturating_sub(1),
             self.start,

@@ -1,12 +1,15 @@
 //! Rust code as HTML: highlighted, with its names linked to the crate's documentation.
 //!
-//! The classes are those of highlight.js, which mdBook's themes colour. That library runs in the browser
-//! and would remove the links.
+//! The tokens are those of the compiler's lexer, which reads incomplete code too. The classes are those of
+//! highlight.js, which mdBook's themes colour. That library runs in the browser: an EPUB, a published page and a page
+//! without scripts would have no colours.
 
 use crate::api::{Context, Links};
 use crate::html::escape;
-use crate::lexer::{Kind, Token, tokens};
+use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 use std::collections::BTreeSet;
+use syn::visit::{self, Visit};
+use taper_rust_cell::commands::without_commands;
 
 const KEYWORDS: [&str; 39] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -48,51 +51,36 @@ pub(crate) fn inline(code: &str, links: &Links) -> String {
     html
 }
 
-/// Returns the names that the code of a cell defines: those after the keywords in [`DEFINING`], and the variables in
-/// the pattern after `let`.
+/// Returns the names that the code of a cell defines, also those inside of its functions; none if it is not valid.
 pub(crate) fn definitions(code: &str) -> BTreeSet<String> {
-    let mut tokens = tokens(code);
-    tokens.retain(|token| !is_blank(token.kind));
-    let mut defined = BTreeSet::new();
-    for (at, token) in tokens.iter().enumerate() {
-        let rest = &tokens[at + 1..];
-        if token.text == "let" {
-            defined.extend(variables(rest));
-        } else if DEFINING.contains(&token.text)
-            && let Some(next) = rest.first()
-            && !KEYWORDS.contains(&next.text)
-        {
-            defined.insert(next.text.to_owned());
-        }
+    let mut names = Names::default();
+    let statements = taper_rust_cell::statements(&without_commands(code));
+    for statement in statements.iter().flatten() {
+        names.visit_stmt(statement);
     }
-    defined
+    names.0
 }
 
-/// Returns the variables of a pattern, which ends before its type or its value.
-fn variables(pattern: &[Token]) -> BTreeSet<String> {
-    let mut variables = BTreeSet::new();
-    let mut depth = 0;
-    for (at, token) in pattern.iter().enumerate() {
-        let neighbours = Neighbours::of(pattern, at);
-        let precedes = |mark| neighbours.precedes(&[mark]);
-        match token.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            "=" | ";" if depth == 0 => break,
-            ":" if depth == 0 && !precedes(":") && !neighbours.follows(&[":"]) => break,
-            "_" => {}
-            name if token.kind == Kind::Name && !KEYWORDS.contains(&name) => {
-                let is_path = neighbours.precedes(&[":", ":"]) || neighbours.follows(&[":", ":"]);
-                // The pattern of a type or of a field is still to come.
-                let is_outer = precedes("(") || precedes("{") || depth > 0 && precedes(":");
-                if !is_path && !is_outer {
-                    variables.insert(name.to_owned());
-                }
-            }
-            _ => {}
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Visit<'_> for Names {
+    fn visit_item(&mut self, item: &syn::Item) {
+        if !matches!(item, syn::Item::Use(_)) {
+            self.0.extend(taper_rust_cell::defined(item));
         }
+        visit::visit_item(self, item);
     }
-    variables
+
+    fn visit_signature(&mut self, function: &syn::Signature) {
+        self.0.insert(function.ident.to_string());
+        visit::visit_signature(self, function);
+    }
+
+    fn visit_pat_ident(&mut self, variable: &syn::PatIdent) {
+        self.0.insert(variable.ident.to_string());
+        visit::visit_pat_ident(self, variable);
+    }
 }
 
 /// Returns whether a line is a command of the kernel, such as `:dep`, or of the shell.
@@ -102,8 +90,41 @@ fn is_command(line: &str) -> bool {
         && characters.next().is_some_and(char::is_alphabetic)
 }
 
-fn is_blank(kind: Kind) -> bool {
-    matches!(kind, Kind::Space | Kind::Comment)
+/// A token of the code.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    kind: TokenKind,
+    text: &'a str,
+}
+
+impl Token<'_> {
+    fn is_blank(&self) -> bool {
+        matches!(self.kind, TokenKind::Whitespace) || self.is_comment()
+    }
+
+    fn is_comment(&self) -> bool {
+        matches!(
+            self.kind,
+            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
+        )
+    }
+
+    fn is_name(&self) -> bool {
+        self.kind == TokenKind::Ident && !KEYWORDS.contains(&self.text)
+    }
+}
+
+fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut rest = code;
+    let token = |token: ra_ap_rustc_lexer::Token| {
+        let (text, after) = rest.split_at(token.len as usize);
+        rest = after;
+        Token {
+            kind: token.kind,
+            text,
+        }
+    };
+    tokenize(code, FrontmatterAllowed::No).map(token).collect()
 }
 
 fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
@@ -134,7 +155,7 @@ struct Neighbours<'a> {
 
 impl<'a> Neighbours<'a> {
     fn of(tokens: &[Token<'a>], at: usize) -> Self {
-        let text = |token: &Token<'a>| (!is_blank(token.kind)).then_some(token.text);
+        let text = |token: &Token<'a>| (!token.is_blank()).then_some(token.text);
         Neighbours {
             before: tokens[..at].iter().rev().filter_map(text).take(3).collect(),
             after: tokens[at + 1..].iter().filter_map(text).take(2).collect(),
@@ -152,13 +173,16 @@ impl<'a> Neighbours<'a> {
 
 fn class_of(token: &Token, neighbours: &Neighbours) -> Option<&'static str> {
     match token.kind {
-        Kind::Comment => Some("hljs-comment"),
-        Kind::Number => Some("hljs-number"),
-        Kind::Text => Some("hljs-string"),
-        Kind::Lifetime => Some("hljs-symbol"),
-        Kind::Name if matches!(token.text, "true" | "false") => Some("hljs-literal"),
-        Kind::Name if KEYWORDS.contains(&token.text) => Some("hljs-keyword"),
-        Kind::Name if is_macro(neighbours) => Some("hljs-built_in"),
+        _ if token.is_comment() => Some("hljs-comment"),
+        TokenKind::Literal {
+            kind: LiteralKind::Int { .. } | LiteralKind::Float { .. },
+            ..
+        } => Some("hljs-number"),
+        TokenKind::Literal { .. } => Some("hljs-string"),
+        TokenKind::Lifetime { .. } => Some("hljs-symbol"),
+        TokenKind::Ident if matches!(token.text, "true" | "false") => Some("hljs-literal"),
+        TokenKind::Ident if KEYWORDS.contains(&token.text) => Some("hljs-keyword"),
+        TokenKind::Ident if is_macro(neighbours) => Some("hljs-built_in"),
         _ => None,
     }
 }
@@ -173,7 +197,7 @@ fn context<'a>(token: &Token, neighbours: &Neighbours<'a>) -> Option<Context<'a>
         .before
         .first()
         .is_some_and(|before| DEFINING.contains(before));
-    if token.kind != Kind::Name || KEYWORDS.contains(&token.text) || defines {
+    if !token.is_name() || defines {
         return None;
     }
     let is_called = neighbours.precedes(&["("]) || neighbours.precedes(&[":", ":"]);
@@ -224,25 +248,29 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_a_pattern_are_defined() {
+    fn names_inside_of_functions_are_defined() {
         for (code, expected) in [
-            ("let (cpu, mut x): (Device, f64) = f();", &["cpu", "x"][..]),
-            ("if let Some(x) = cpu() {}", &["x"]),
+            (
+                ":dep a\nlet (cpu, mut x): (Device, f64) = f();",
+                &["cpu", "x"][..],
+            ),
+            (
+                "if let Some(x) = cpu() { let [y, .., z @ 0..=9] = w else { cpu() }; }",
+                &["x", "y", "z"],
+            ),
             (
                 "let nn::Batch { x, y: Labels(labels), .. } = cpu();",
                 &["labels", "x"],
             ),
             (
-                "let [first, .., last @ 0..=9] = y else { cpu() };",
-                &["first", "last"],
+                "impl M for N { fn run(&self, a: f32) -> f32 { (|b| a + b)(1.0) } }",
+                &["a", "b", "run"],
             ),
-            ("let Ok(n) | Err(n) = z;", &["n"]),
-            ("let &(_, ref b) = c", &["b"]),
-            ("let x: Vec<f32>;", &["x"]),
-            ("let (Q, K) = Kind::Linear;", &["K", "Q"]),
-            ("let Kind::Linear = x else { y }", &[]),
-            ("let", &[]),
-            ("let (a", &["a"]),
+            (
+                "use taper::nn::Linear; let Kind::Linear = x else { y };",
+                &[],
+            ),
+            ("let (a", &[]),
         ] {
             let defined = definitions(code);
             assert!(defined.iter().eq(expected), "{code}: {defined:?}");

@@ -110,7 +110,7 @@ impl Image {
 
     fn read(format: Format, bytes: Vec<u8>) -> Result<Image, ImageError> {
         if format == Format::Svg {
-            let svg = svg::reduce(&String::from_utf8_lossy(&bytes))?;
+            let svg = svg::read(&String::from_utf8_lossy(&bytes))?;
             return Ok(Image {
                 format,
                 bytes: svg.text.into_bytes(),

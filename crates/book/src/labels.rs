@@ -33,7 +33,7 @@ const OWN: &[&str] = &[
     "{commit} of {date}",
 ];
 
-/// The words in mdBook's pages, as values of attributes and as whole texts of elements.
+/// The words in mdBook's pages, as values of attributes and as whole contents of elements.
 const MDBOOK_PAGES: &[&str] = &[
     "Keyboard shortcuts",
     "Press <kbd>←</kbd> or <kbd>→</kbd> to navigate between chapters",
@@ -49,34 +49,25 @@ const MDBOOK_PAGES: &[&str] = &[
     "Search (`/`)",
     "Toggle Searchbar",
     "Search this book ...",
-    "Print this book",
     "Page navigation",
     "Previous chapter",
     "Next chapter",
 ];
 
-/// The words in mdBook's scripts, between quotation marks.
+/// The words that mdBook's scripts write.
 const MDBOOK_SCRIPTS: &[&str] = &["Copy to clipboard", "Copied!", "Clipboard error!"];
 
-/// The headings of search results, as mdBook's script joins them.
-const MDBOOK_FOUND: [(&str, &str); 3] = [
-    (
-        "{count} search result for '{words}':",
-        r"count + ' search result for \'' + searchterm + '\':'",
-    ),
-    (
-        "{count} search results for '{words}':",
-        r"count + ' search results for \'' + searchterm + '\':'",
-    ),
-    (
-        "No search results for '{words}'.",
-        r"'No search results for \'' + searchterm + '\'.'",
-    ),
+/// The headings of search results, as `mdbook.js` takes them apart.
+const MDBOOK_FOUND: &[&str] = &[
+    "{count} search result for '{words}':",
+    "{count} search results for '{words}':",
+    "No search results for '{words}'.",
 ];
 
 /// The words that the book's own scripts look up: `taper.js`, `run.js`, `digit-reader.js`.
 const SCRIPTS: &[&str] = &[
     "Dark",
+    "Print this page",
     "Machine",
     "Language",
     "Box for drawing a digit",
@@ -111,9 +102,13 @@ const SCRIPTS: &[&str] = &[
 
 /// Returns all words, as they are in the catalogues.
 pub fn labels() -> impl Iterator<Item = &'static str> {
-    let found = MDBOOK_FOUND.iter().map(|(label, _)| *label);
-    let lists = [OWN, MDBOOK_PAGES, MDBOOK_SCRIPTS, SCRIPTS];
-    lists.into_iter().flatten().copied().chain(found)
+    let lists = [OWN, MDBOOK_PAGES, MDBOOK_SCRIPTS, SCRIPTS, MDBOOK_FOUND];
+    lists.into_iter().flatten().copied()
+}
+
+/// Returns mdBook's own words.
+pub fn mdbook_words() -> impl Iterator<Item = &'static str> {
+    MDBOOK_PAGES.iter().chain(MDBOOK_SCRIPTS).copied()
 }
 
 /// The words in the language of the book.
@@ -130,11 +125,6 @@ impl Labels {
         )
     }
 
-    /// Returns whether the words are the English ones.
-    pub(crate) fn are_english(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns the translation of a word, else the word.
     pub(crate) fn get<'a>(&'a self, english: &'a str) -> &'a str {
         debug_assert!(
@@ -149,55 +139,9 @@ impl Labels {
         self.get(english).replace("{}", value)
     }
 
-    /// Returns a page of mdBook with its words translated; the text of the page stays as it is.
-    pub(crate) fn page(&self, page: &str) -> String {
-        let (before, rest) = page.split_once("<main>").unwrap_or((page, ""));
-        let (main, after) = rest.split_once("</main>").unwrap_or((rest, ""));
-        let outside = |part: &str| {
-            let all = OWN[..1].iter().chain(MDBOOK_PAGES);
-            all.fold(part.to_owned(), |part, english| {
-                let own = self.get(english);
-                part.replace(&format!("=\"{english}\""), &format!("=\"{own}\""))
-                    .replace(&format!(">{english}<"), &format!(">{own}<"))
-            })
-        };
-        match rest.is_empty() {
-            true => outside(before),
-            false => format!("{}<main>{main}</main>{}", outside(before), outside(after)),
-        }
-    }
-
-    /// Returns a script of mdBook with its words translated.
-    pub(crate) fn script(&self, script: &str) -> String {
-        let mut script = script.to_owned();
-        for english in MDBOOK_SCRIPTS {
-            script = script.replace(
-                &format!("'{english}'"),
-                &json!(self.get(english)).to_string(),
-            );
-        }
-        for (english, joined) in MDBOOK_FOUND {
-            let label = json!(self.get(english));
-            let filled = format!(
-                "{label}.replace('{{count}}', count).replace('{{words}}', () => searchterm)"
-            );
-            script = script.replace(joined, &filled);
-        }
-        script
-    }
-
-    /// Returns the element in which the book's scripts find their words; none in English.
-    pub(crate) fn for_scripts(&self) -> String {
-        let words = SCRIPTS
-            .iter()
-            .filter_map(|word| Some((*word, self.0.get(*word)?)));
-        let words: BTreeMap<_, _> = words.collect();
-        if words.is_empty() {
-            return String::new();
-        }
-        // No text in it can end the element.
-        let json = Value::to_string(&json!(words)).replace('<', "\\u003c");
-        format!("<script type=\"application/json\" id=\"taper-labels\">{json}</script>\n")
+    /// Returns the words as JSON, for the scripts of the pages.
+    pub(crate) fn json(&self) -> Value {
+        json!(self.0)
     }
 }
 
@@ -205,44 +149,12 @@ impl Labels {
 mod tests {
     use super::*;
 
-    fn french() -> Labels {
-        let words = [
-            ("Light", "Clair"),
-            ("Print this book", "Imprimer"),
-            ("Copied!", "Copié !"),
-            ("No search results for '{words}'.", "Rien pour {words}"),
-            ("Run", "Lancer"),
-            ("{} minutes", "{} min"),
-        ];
-        Labels(words.map(|(a, b)| (a.into(), b.into())).into())
-    }
-
     #[test]
-    fn words_around_a_page_are_translated_and_its_text_is_not() {
-        let page = "<button>Light</button><main><b>Light</b></main><a title=\"Print this book\">Light on</a>";
-        let expected =
-            "<button>Clair</button><main><b>Light</b></main><a title=\"Imprimer\">Light on</a>";
-        assert_eq!(french().page(page), expected);
-        assert_eq!(Labels::default().page(page), page);
-        assert_eq!(french().page("<b>Light</b>"), "<b>Clair</b>");
-        assert_eq!(french().with("{} minutes", "4"), "4 min");
-    }
-
-    #[test]
-    fn scripts_find_their_words() {
-        assert_eq!(
-            french().script("show('Copied!'); x"),
-            "show(\"Copié !\"); x"
-        );
-        let found = french().script(r"return 'No search results for \'' + searchterm + '\'.';");
-        assert_eq!(
-            found,
-            r#"return "Rien pour {words}".replace('{count}', count).replace('{words}', () => searchterm);"#
-        );
-        let element =
-            "<script type=\"application/json\" id=\"taper-labels\">{\"Run\":\"Lancer\"}</script>\n";
-        assert_eq!(french().for_scripts(), element);
-        assert_eq!(Labels::default().for_scripts(), "");
+    fn words_are_translated_with_their_values() {
+        let french = Labels([("{} minutes".into(), "{} min".into())].into());
+        assert_eq!(french.with("{} minutes", "4"), "4 min");
+        assert_eq!(Labels::default().with("{} minutes", "4"), "4 minutes");
+        assert_eq!(french.json(), json!({"{} minutes": "{} min"}));
     }
 
     /// A word that a script looks up and that is not in the list would stay English.
@@ -250,6 +162,7 @@ mod tests {
     fn the_words_of_the_scripts_are_in_the_list() {
         let scripts = [
             include_str!("serve/run.js"),
+            include_str!("../../../book/theme/mdbook.js"),
             include_str!("../../../book/theme/taper.js"),
             include_str!("../../../book/src/digit-reader.js"),
         ];

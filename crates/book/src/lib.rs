@@ -17,18 +17,21 @@
 //!    the book shows. The chapter numbers its figures and collects its anchors, from the `outline` of its
 //!    markdown cells. The `book` holds all chapters, so that any page can refer to any other.
 //! 2. `page` renders one cell after the other: prose (`markdown`, with formulas from `math` and references
-//!    from `links`), code (`highlight` over the tokens of `lexer`, with links from `api`) and `outputs`
+//!    from `links`), code (`highlight`, with links from `api`) and `outputs`
 //!    (terminal colours by `ansi`). What a cell adds besides HTML goes to the `builder`: images, files,
 //!    problems. `toolbar` adds the links below the title, `home` the list of chapters to the home page.
-//! 3. HTML of a notebook goes through `sanitise`. The size of an `image` is read; SVG is parsed and reduced
-//!    to a list of allowed elements and attributes by `svg`. A page runs no code of a notebook and loads nothing
-//!    from other sites.
+//! 3. HTML of a notebook goes through `sanitise`. An `image` becomes a file in an `<img>`, in
+//!    which SVG runs nothing. A page runs no code of a notebook and loads nothing from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
 //!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
-//! 5. `assets` writes images, notebooks and the documentation beside the pages, the texts for the `search`, and
-//!    lets `finish` add to the pages what mdBook leaves out, and `compact` shorten its style sheets and scripts.
+//! 5. `assets` writes images, notebooks and the documentation beside the pages, adds the texts of the chapters to the
+//!    `search`, and writes `labels.js`, what the scripts of the theme know of the book: its words in its language, and
+//!    its other languages.
 //!
-//! [`write_pdf`] prints the whole book, [`write_epub`] converts its pages. [`Publication`] is one notebook as a page
+//! mdBook's pages are not changed. What they lack is in the theme: `head.hbs`, `taper.css`, `mdbook.js` for mdBook's own
+//! parts of a page (its words, the search), `taper.js` for the book's.
+//!
+//! [`write_pdf`] prints the whole book. [`Publication`] is one notebook as a page
 //! that needs no server (`publish`). [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
 //!
 //! [`build()`] calls mdBook for each language. `edition` translates mdBook's JSON before all this, if the book is built in
@@ -47,21 +50,17 @@ mod book;
 mod builder;
 mod cell;
 mod chapter;
-mod compact;
 #[cfg(test)]
 mod contrast;
 mod documentation;
 mod edition;
-mod epub;
 mod error;
-mod finish;
 mod frames;
 mod highlight;
 mod home;
 mod html;
 mod image;
 mod labels;
-mod lexer;
 mod links;
 mod markdown;
 mod math;
@@ -88,9 +87,9 @@ mod tests;
 pub use assets::write_files;
 pub use documentation::document;
 pub use edition::build;
-pub use epub::write_epub;
-pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
-pub use labels::labels;
+pub use error::{CellError, ChapterError, Error, ImageError};
+pub use frames::MEDIA_TYPE as FRAMES;
+pub use labels::{labels, mdbook_words};
 pub use pdf::write_pdf;
 pub use protocol::preprocess;
 pub use publish::{Publication, Published};

@@ -3,15 +3,13 @@
 use crate::builder::PageBuilder;
 use crate::cell::{self, Cell, Kind};
 use crate::error::CellError;
+use crate::frames::{self, VIEW};
 use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
 use crate::sanitise::{clean, without_marks};
 use crate::tags::Visibility;
-use crate::{ansi, frames, markdown, math};
+use crate::{ansi, markdown, math};
 use serde_json::Value;
-
-/// The MIME type of a control.
-const VIEW: &str = "application/vnd.jupyter.widget-view+json";
 
 /// Renders the outputs of a code cell; returns an empty text where there are none.
 pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
@@ -66,8 +64,10 @@ fn render_all(
     caption: Option<&str>,
     builder: &mut PageBuilder,
 ) -> String {
+    let has_frames = frames::are_in(outputs);
     join_streams(outputs)
         .iter()
+        .filter(|output| !has_frames || !frames::is_control(output))
         .filter_map(|output| render_one(cell, output, caption, builder))
         .collect()
 }
@@ -110,7 +110,7 @@ fn render_one(
             (!is_removed).then(|| block(class, &cell::text(&output["text"])))
         }
         "error" => Some(block("error", &traceback(output))),
-        "display_data" | "execute_result" => display(output, caption, builder),
+        "display_data" | "execute_result" => display(cell, output, caption, builder),
         _ => None,
     }
 }
@@ -137,18 +137,22 @@ fn enclose(class: &str, html: &str) -> String {
 }
 
 /// Renders the representation that JupyterLab would choose.
-fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> Option<String> {
+fn display(
+    cell: &Cell,
+    output: &Value,
+    caption: Option<&str>,
+    builder: &mut PageBuilder,
+) -> Option<String> {
     let data = &output["data"];
     let text = |media_type: &str| data.get(media_type).map(cell::text);
-    if builder.is_published() {
-        if let Some(frames) = data.get(frames::MEDIA_TYPE) {
-            let mut render = |output: &Value| render_alone(output, builder).unwrap_or_default();
-            return frames::render(frames, &mut render);
-        }
-        if data.get(VIEW).is_some() && data.get("image/svg+xml").is_none() {
-            // The sliders are part of the frames.
-            return None;
-        }
+    if let Some(frames) = data.get(frames::MEDIA_TYPE) {
+        // The figure of the chapter is the one that the notebook shows.
+        let cover = builder.cover().clone();
+        let mut render =
+            |output: &Value| render_one(cell, output, caption, builder).unwrap_or_default();
+        let rendered = frames::render(frames, &mut render);
+        *builder.cover() = cover;
+        return rendered;
     }
     if let Some(html) = text("text/html") {
         let html = clean(&without_marks(&html));

@@ -42,7 +42,7 @@ pub fn write_pdf(pages: &Path) -> Result<PathBuf, Error> {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         });
     }
-    link(&pages.join("index.html"), NAME, "as PDF")?;
+    link(&pages.join("index.html"))?;
     Ok(file)
 }
 
@@ -61,10 +61,10 @@ fn browser() -> Option<PathBuf> {
     BROWSERS.iter().find_map(files)
 }
 
-/// Adds a link to a file with the whole course to the footer of the home page.
-pub(crate) fn link(home: &Path, file: &str, form: &str) -> Result<(), Error> {
+/// Adds a link to the file to the footer of the home page.
+fn link(home: &Path) -> Result<(), Error> {
     let page = fs::read_to_string(home).map_err(Error::io("reading", home))?;
-    let link = format!(", <a href=\"{file}\">the whole course {form}</a></footer>");
+    let link = format!(", <a href=\"{NAME}\">the whole course as PDF</a></footer>");
     fs::write(home, page.replacen("</footer>", &link, 1)).map_err(Error::io("writing", home))
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = folder.path().join("index.html");
         fs::write(&home, "<footer>Taper 1</footer>").expect("a page");
-        link(&home, NAME, "as PDF").expect("it is written");
+        link(&home).expect("it is written");
         let expected =
             "<footer>Taper 1, <a href=\"taper.pdf\">the whole course as PDF</a></footer>";
         assert_eq!(fs::read_to_string(&home).expect("a page"), expected);

@@ -10,7 +10,7 @@ use crate::home::Rendered;
 use crate::labels::Labels;
 use crate::numbers::Given;
 use crate::toolbar::Toolbar;
-use crate::{documentation, edition, home, numbers, page};
+use crate::{documentation, edition, home, numbers, page, toolbar};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -34,15 +34,18 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
     let edition = edition::load(context)?;
     let book = &edition::translated(edition.as_ref(), book)?;
     let rendered = render(context, book, edition.as_ref())?;
+    let footer = toolbar::footer(&rendered.book.notebooks, &rendered.book.labels);
     let mut pages = rendered.book.chapters.iter().zip(&rendered.pages);
     let mut changed = book.clone();
     for_each_chapter(&mut changed["items"], &mut |chapter| {
         if let Some((read, (path, page))) = is_notebook(chapter).then(|| pages.next()).flatten() {
-            chapter.insert("content".into(), page.html.clone().into());
+            let html = format!("{}{footer}", page.html);
+            chapter.insert("content".into(), html.into());
             chapter.insert("path".into(), format!("{path}.md").into());
             chapter.insert("number".into(), parts(read.number.as_deref()));
         } else if let Some(content) = chapter["content"].as_str() {
             let content = home::complete(content, &rendered, &book["items"]);
+            let content = format!("{content}\n\n{footer}");
             chapter.insert("content".into(), content.into());
         }
     });

@@ -128,6 +128,28 @@ fn chapter(path: &str, content: &str) -> Value {
     }})
 }
 
+#[test]
+fn sliders_have_a_frame_for_each_position() {
+    let svg = |n: u32| format!("<svg width=\"1\" height=\"{n}\"/>");
+    let frames = json!({ "sliders": [{ "label": "k", "values": [1, 2], "start": 1 }],
+        "frames": [{ "image/svg+xml": svg(1) }, { "image/svg+xml": svg(2) }] });
+    let slider = json!({ "application/vnd.jupyter.widget-view+json": {}, "text/plain": "k = 2" });
+    let shown = json!({ "image/svg+xml": svg(2), "application/vnd.taper.frames+json": frames });
+    let display =
+        |data: &Value| json!({ "output_type": "display_data", "metadata": {}, "data": data });
+    let cell = json!({ "cell_type": "code", "id": "a", "metadata": {}, "source": "interact()",
+        "execution_count": 1, "outputs": [display(&slider), display(&shown)] });
+    let html = page_of(json!([cell]));
+    assert!(!html.contains("k = 2"), "{html}");
+    for part in [
+        "<span>k</span><input type=\"range\" aria-label=\"k\" aria-valuetext=\"2\" min=\"0\" max=\"1\" value=\"1\" data-values=\"1 2\"><output>2</output>",
+        "<div class=\"frame\" hidden>\n<div class=\"output picture\"><img loading=\"lazy\" src=\"dots_files/a-1.svg\"",
+        "<div class=\"frame\">\n<div class=\"output picture\"><img src=\"dots_files/a-2.svg\"",
+    ] {
+        assert!(html.contains(part), "{html}");
+    }
+}
+
 /// Returns the text of the notebook `dots`.
 fn dots() -> String {
     std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture")
@@ -154,8 +176,15 @@ fn only_notebooks_are_changed() {
     assert_eq!(page["path"], "dots.md");
     let content = page["content"].as_str().expect("a text");
     assert!(content.contains("<h1 id=\"Dots\">"), "{content}");
-    // Nothing else has changed.
+    let words = output["items"][1]["Chapter"]["content"].as_str();
+    let version = concat!(
+        "\n\n<footer class=\"version\">Taper ",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(words.is_some_and(|words| words.starts_with(&format!("# Words{version}"))));
+    // Nothing else has changed, but for the version at the end.
     let mut expected = book;
+    expected["items"][1]["Chapter"]["content"] = output["items"][1]["Chapter"]["content"].clone();
     expected["items"][1]["Chapter"]["sub_items"][0] =
         output["items"][1]["Chapter"]["sub_items"][0].clone();
     assert_eq!(output, expected);
@@ -213,10 +242,18 @@ fn files_are_written_beside_the_pages() {
     let mut input = context();
     input["destination"] = json!(folder.path().join("taper"));
     input["book"] = json!({ "items": [chapter("dots", &dots)] });
-    std::fs::create_dir(folder.path().join("html")).expect("the folder that mdBook has written");
+    let pages = folder.path().join("html");
+    std::fs::create_dir(&pages).expect("the folder that mdBook has written");
+    std::fs::write(pages.join("searchindex.js"), "// mdBook's").expect("its index");
     write_files(&input.to_string()).expect("they are written");
-    let read = |name: &str| std::fs::read(folder.path().join("html").join(name)).expect(name);
+    let read = |name: &str| std::fs::read(pages.join(name)).expect(name);
     assert_eq!(read("dots.ipynb"), dots.as_bytes());
+    let index = String::from_utf8(read("searchindex.js")).expect("text");
+    let begin = "// mdBook's\nwindow.search.sections = [{\"body\":";
+    assert!(
+        index.starts_with(begin) && index.contains("\"url\":\"dots.html#Dots\""),
+        "{index}"
+    );
     assert!(read("dots_files/dot-1.png").starts_with(b"\x89PNG"));
 }
 

@@ -1,5 +1,5 @@
 //! The links below the title of a page: open, download or edit the notebook, and lead from a chapter to its solutions
-//! and back.
+//! and back; and the version of Taper at its end.
 
 use crate::book::Book;
 use crate::chapter::Chapter;
@@ -122,6 +122,17 @@ fn counterpart(chapter: &Chapter, book: &Book) -> Option<String> {
     Some(link(&book.href(chapter, other), text, title))
 }
 
+/// Returns the end of a page, with the version of Taper and the commit of the sources if they are a clone:
+/// `Taper 0.1.0, f8cae02 of 2026-11-25`.
+pub(crate) fn footer(sources: &Path, labels: &Labels) -> String {
+    let of = labels.get("{commit} of {date}");
+    let format = of.replace("{commit}", "%h").replace("{date}", "%cs");
+    let commit = git(sources, &["log", "-1", &format!("--format={format}")]);
+    let commit = commit.map_or(String::new(), |commit| format!(", {commit}"));
+    let version = env!("CARGO_PKG_VERSION");
+    format!("<footer class=\"version\">Taper {version}{commit}</footer>\n")
+}
+
 fn link(address: &str, text: &str, title: &str) -> String {
     format!(
         "<a href=\"{}\" title=\"{}\">{text}</a>",
@@ -132,11 +143,18 @@ fn link(address: &str, text: &str, title: &str) -> String {
 
 /// Returns the address of the clone's origin, if that is on GitHub.
 fn origin(folder: &Path) -> Option<String> {
-    let mut git = Command::new("git");
-    git.args(["remote", "get-url", "origin"])
-        .current_dir(folder);
-    let output = git.output().ok().filter(|output| output.status.success())?;
-    on_github(String::from_utf8_lossy(&output.stdout).trim())
+    on_github(&git(folder, &["remote", "get-url", "origin"])?)
+}
+
+/// Returns what git prints in a folder; `None` if that is nothing.
+fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .ok()?;
+    let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !printed.is_empty()).then_some(printed)
 }
 
 /// Returns the address of a repository on GitHub, without a user's name and password.

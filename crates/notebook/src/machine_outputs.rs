@@ -5,6 +5,7 @@
 use crate::digest::source_digest;
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
+use crate::document::percent::joined;
 use crate::error::{Error, Result};
 use crate::execution::execute::Execution;
 use serde::{Deserialize, Serialize};
@@ -35,13 +36,30 @@ impl MachineOutputs {
         notebook.with_extension("gpu.json")
     }
 
+    /// Returns the path of the file with the frames of a notebook's sliders.
+    pub fn frames_path(notebook: &Path) -> PathBuf {
+        notebook.with_extension("frames.json")
+    }
+
     /// Reads the file beside this notebook, if there is one.
     ///
     /// # Errors
     ///
     /// Fails if the file exists but cannot be read or parsed.
     pub fn beside(notebook: &Path) -> Result<Option<MachineOutputs>> {
-        let path = MachineOutputs::path(notebook);
+        MachineOutputs::read(MachineOutputs::path(notebook))
+    }
+
+    /// Reads the outputs with frames beside this notebook, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file exists but cannot be read or parsed.
+    pub fn frames_beside(notebook: &Path) -> Result<Option<MachineOutputs>> {
+        MachineOutputs::read(MachineOutputs::frames_path(notebook))
+    }
+
+    fn read(path: PathBuf) -> Result<Option<MachineOutputs>> {
         match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)
                 .map(Some)
@@ -70,8 +88,34 @@ impl MachineOutputs {
         }
     }
 
+    /// Collects the outputs of those cells of a run notebook that have a display of this media type.
+    pub fn with(media_type: &str, notebook: &Value) -> MachineOutputs {
+        let has = |cell: &&Value| {
+            let outputs = cell["outputs"].as_array();
+            let mut data = outputs.into_iter().flatten().map(|output| &output["data"]);
+            data.any(|data| data.get(media_type).is_some())
+        };
+        let cells = notebook["cells"].as_array().into_iter().flatten();
+        let cells = cells.filter(has).map(|cell| {
+            let outputs = CellOutputs {
+                digest: source_digest(&joined(&cell["source"])),
+                outputs: cell["outputs"].as_array().cloned().unwrap_or_default(),
+            };
+            (cell["id"].as_str().unwrap_or_default().to_owned(), outputs)
+        });
+        MachineOutputs {
+            machine: String::new(),
+            cells: cells.collect(),
+        }
+    }
+
+    /// Returns whether no cell has outputs.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
     /// Returns the text of the file, with a line for each line of output, which keeps diffs readable.
-    pub(crate) fn layout(&self) -> String {
+    pub fn layout(&self) -> String {
         let text = serde_json::to_string_pretty(self).expect("JSON values are written to memory");
         text + "\n"
     }

@@ -13,6 +13,9 @@ use taper_evaluator::{CellError, CellName, Evaluator, Event, Front, Interrupt};
 use taper_host::mutex::lock;
 use taper_host::process;
 
+/// The positions of a slider: a page has no widgets, so `interact` computes what it shows at all of them.
+const FRAMES: &str = "15";
+
 /// A process that evaluates the cells of a chapter. It starts with the first cell.
 pub(super) struct Cells {
     /// The folder against which relative paths in cells are resolved.
@@ -44,6 +47,7 @@ impl Cells {
         let mut child = Command::new(process::program()?)
             .args(["events", "--defer"])
             .current_dir(&self.folder)
+            .env("TAPER_FRAMES", FRAMES)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Ctrl-C in the terminal is for the server; this process notices that its parent has ended.

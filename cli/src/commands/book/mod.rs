@@ -2,8 +2,10 @@
 
 mod cells;
 
+use crate::commands::publish;
 use anyhow::{Context, Result, bail};
 use cells::Cells;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -11,6 +13,8 @@ use std::sync::Mutex;
 use taper_book::{self as book, mdbook};
 use taper_host::checkout;
 use taper_host::progress::Console;
+use taper_host::python::interpreter;
+use taper_notebook::MachineOutputs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -32,6 +36,15 @@ enum What {
         #[arg(long)]
         epub: bool,
     },
+    /// Run notebooks, and store what their sliders show at each position, for the book: `NN-name.frames.json`
+    Frames {
+        /// The notebooks
+        #[arg(required = true)]
+        notebooks: Vec<PathBuf>,
+        /// The positions of a slider
+        #[arg(long, default_value_t = 13)]
+        positions: u16,
+    },
     /// Serve the book on this machine, with cells that run; a page is updated when its notebook is saved
     Serve {
         /// The port on which the book is served; 0 for a free one
@@ -47,6 +60,18 @@ enum What {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let What::Frames {
+        notebooks,
+        positions,
+    } = &arguments.what
+    {
+        let mut written = notebooks
+            .iter()
+            .map(|notebook| write_frames(notebook, *positions));
+        return written
+            .try_for_each(|written| written)
+            .map(|()| ExitCode::SUCCESS);
+    }
     let folder = match &arguments.what {
         What::Serve {
             book: Some(folder), ..
@@ -77,22 +102,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 None => folder.join("output"),
             };
             book::build(&folder, &pages, &|| mdbook::command(&program, &taper))?;
-            write_whole(&pages.join("html"), *pdf, *epub)
+            let pages = pages.join("html");
+            if *epub {
+                write_epub(&folder, &pages)?;
+            }
+            if *pdf {
+                println!("Printing the course, which takes some minutes.");
+                println!("{}", book::write_pdf(&pages)?.display());
+            }
+            Ok(ExitCode::SUCCESS)
         }
         What::Serve { port, open, .. } => serve(program, taper, folder, *port, *open),
+        What::Frames { .. } => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Writes files with the whole course, made of its pages.
-fn write_whole(pages: &Path, pdf: bool, epub: bool) -> Result<ExitCode> {
-    if epub {
-        println!("{}", book::write_epub(pages)?.display());
+fn write_frames(notebook: &Path, positions: u16) -> Result<()> {
+    let text =
+        fs::read_to_string(notebook).with_context(|| format!("reading {}", notebook.display()))?;
+    let ran = publish::outputs_of(notebook, &text, positions)?;
+    let frames = MachineOutputs::with(book::FRAMES, &ran);
+    if frames.is_empty() {
+        bail!("{} has no slider", notebook.display());
     }
-    if pdf {
-        println!("Printing the course, which takes some minutes.");
-        println!("{}", book::write_pdf(pages)?.display());
+    let file = MachineOutputs::frames_path(notebook);
+    fs::write(&file, frames.layout()).with_context(|| format!("writing {}", file.display()))?;
+    println!("{}", file.display());
+    Ok(())
+}
+
+/// Writes the whole course as an EPUB beside its pages, with Python, which has an HTML parser and a writer of zip files.
+fn write_epub(book: &Path, pages: &Path) -> Result<()> {
+    let python = interpreter::find()?;
+    let mut epub = Command::new(&python.program);
+    let status = epub.arg(book.join("epub.py")).arg(pages).status();
+    match status.context("starting Python")?.success() {
+        true => Ok(()),
+        false => bail!("book/epub.py could not write the EPUB; it printed why"),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn serve(

@@ -14,6 +14,7 @@ use crate::builder::PageBuilder;
 use crate::cell::{Cell, text};
 use crate::chapter::{Chapter, Source};
 use crate::error::{ChapterError, Error};
+use crate::frames;
 use crate::html::{data, escape};
 use crate::page;
 use base64::Engine;
@@ -224,10 +225,11 @@ fn whole(chapter: &Chapter, content: &str, has_models: bool) -> String {
          style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'\">\n\
          <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n\
          <button id=\"theme\" type=\"button\" hidden>Dark</button>\n{content}\
-         <footer>Made with {}.</footer>\n</main>\n{program}<script>\n{}</script>\n</body>\n</html>\n",
+         <footer>Made with {}.</footer>\n</main>\n{program}<script>\n{}{}</script>\n</body>\n</html>\n",
         escape(chapter.title()),
         include_str!("page.css"),
         concat!("Taper ", env!("CARGO_PKG_VERSION")),
+        frames::SCRIPT,
         include_str!("page.js"),
     )
 }

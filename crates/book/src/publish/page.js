@@ -10,26 +10,6 @@ setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 themeButton.hidden = false;
 themeButton.addEventListener('click', () => setTheme(root.dataset.theme === 'light'));
 
-// Sliders: the index of a frame is that of all positions, the last slider moves fastest.
-for (const interaction of document.querySelectorAll('.interaction')) {
-    const frames = JSON.parse(interaction.querySelector('script').textContent);
-    const sliders = [...interaction.querySelectorAll('input')];
-    const show = () => {
-        let index = 0;
-        for (const slider of sliders) {
-            const values = slider.dataset.values.split(' ');
-            index = index * values.length + Number(slider.value);
-            slider.nextElementSibling.textContent = values[slider.value];
-            slider.setAttribute('aria-valuetext', values[slider.value]);
-        }
-        interaction.querySelector('.frame').innerHTML = frames[index];
-    };
-    for (const slider of sliders) {
-        slider.disabled = false;
-        slider.addEventListener('input', show);
-    }
-}
-
 // A region that scrolls can be scrolled with the keyboard only if it can have the focus.
 for (const region of document.querySelectorAll('pre, pre code, .output, .table-wrapper, math')) {
     if (region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight) {

@@ -14,6 +14,7 @@
 mod access;
 mod http;
 mod kernels;
+mod lab;
 mod live;
 mod site;
 
@@ -65,6 +66,7 @@ pub fn serve(options: Options) -> Result<(), Error> {
     let server = Arc::new(Server {
         access: Access::new(port).ok_or(Error::Random)?,
         site: Site::new(options.book, options.notebooks.clone(), output),
+        root: options.notebooks.with_file_name(""),
         kernels: Kernels::new(options.notebooks, options.start),
     });
     server.site.build(&*options.mdbook)?;
@@ -92,6 +94,8 @@ struct Server {
     access: Access,
     site: Site,
     kernels: Kernels,
+    /// The folder of the folder of the notebooks.
+    root: PathBuf,
 }
 
 impl Server {
@@ -159,6 +163,12 @@ impl Server {
                 let code = body["code"].as_str().unwrap_or_default();
                 let html = highlight::cell(code, &Links::none());
                 return Head::new(Status::Ok, HTML).send(stream, html.as_bytes());
+            }
+            "/_taper/lab" => {
+                let notebook = body["notebook"].as_str().unwrap_or_default();
+                let address = lab::address(&self.root.join(notebook));
+                let answer = json!({ "address": address }).to_string();
+                return head.send(stream, answer.as_bytes());
             }
             "/_taper/interrupt" => self.kernels.interrupt(page),
             "/_taper/restart" => self.kernels.restart(page),

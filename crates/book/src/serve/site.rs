@@ -136,9 +136,7 @@ fn changed(file: &Path) -> Option<SystemTime> {
 
 /// Adds the script with the Run buttons, and its style sheet, to a page.
 fn with_buttons(page: &str, build: u64) -> String {
-    // An output may be a formula on a page that has none.
-    let style = "<link rel=\"stylesheet\" href=\"/_taper/run.css\">\n\
-                 <link rel=\"stylesheet\" href=\"/fonts/katex.css\">\n</head>";
+    let style = "<link rel=\"stylesheet\" href=\"/_taper/run.css\">\n</head>";
     let script =
         format!("<script src=\"/_taper/run.js\" data-build=\"{build}\"></script>\n</body>");
     page.replacen("</head>", style, 1)
