@@ -1,6 +1,6 @@
 // What mdBook's own parts of a page lack: its words in other languages, its buttons for the keyboard, and a search that
 // knows names and Chinese. `labels.js` comes before, with the words and the languages of the book. What this script needs
-// of mdBook is in the table of tests/book/needed.rs.
+// of mdBook is in the table of tests/slow/book/needed.rs.
 
 // Returns a word of the book in the language of the page.
 function label(english) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the cells of the served book in headless Chromium, as a reader does, and as another site would.
 
-    book_run.py --url 'http://127.0.0.1:3000/?token=…' [--screenshots FOLDER]
+    book_run.py --url 'http://127.0.0.1:3000/?token=…' --lab http://localhost:8888/ [--screenshots FOLDER]
 
 The book has the chapters of `tests/slow/book_run.rs`. Exit status: 0 without problems, 1 with problems (one on each
 line), 2 without Chromium.
@@ -39,9 +39,10 @@ Promise.allSettled([
 class Book:
     """The served book in a browser, and the problems found."""
 
-    def __init__(self, browser: Browser, address: str, screenshots: Path | None) -> None:
+    def __init__(self, browser: Browser, address: str, lab: str, screenshots: Path | None) -> None:
         self.root = address.split("/?")[0]
         self.address = address
+        self.lab = lab
         self.screenshots = screenshots
         self.problems: list[str] = []
         self.is_refused = False
@@ -171,19 +172,24 @@ class Book:
         self.page.keyboard.press("Enter")
         self.page.keyboard.type("1")
         expect(self.code("last")).to_have_text("fn f() {\n    1")
+        self.page.keyboard.press("Tab")
+        self.page.keyboard.type("2")
+        expect(self.code("last")).to_have_text("fn f() {\n    1    2")
+        self.page.keyboard.press("Backspace")
+        self.page.keyboard.press("Shift+Tab")
+        expect(self.code("last")).to_have_text("fn f() {\n    1")
         self.page.keyboard.press("Escape")
         self.check(self.page.evaluate("document.activeElement.textContent") == "Run", "Escape does not lead to Run")
 
     def opens_in_lab(self) -> None:
-        """Checks that the link beside the buttons opens the notebook where `taper lab` has it, and that a hosted copy hides it."""
-        lab = "http://localhost:8888/lab/tree/notebooks/run.ipynb"
+        """Checks that the link beside the buttons opens the notebook in the JupyterLab that runs, and that a hosted copy hides it."""
         page = self.context.new_page()
-        page.route("http://localhost:8888/**", lambda route: route.fulfill(body="JupyterLab"))
+        page.route(f"{self.lab}**", lambda route: route.fulfill(body="JupyterLab"))
         stored = page.request.get(f"{self.root}/run.html").text()
-        self.check(f'<a class="local" hidden="" href="{lab}"' in stored, "the page of a hosted book has a link to this machine")
+        self.check('<a class="local" hidden="" href="http://localhost:8888/' in stored, "the page of a hosted book has a link to this machine")
         page.goto(f"{self.root}/run.html")
         page.get_by_role("group", name="Kernel").get_by_role("link", name="Open in JupyterLab").click()
-        page.wait_for_url(lab, timeout=PATIENCE)
+        page.wait_for_url(f"{self.lab}lab/tree/notebooks/run.ipynb?token=abc", timeout=PATIENCE)
         page.close()
 
     def looks(self) -> None:
@@ -272,6 +278,7 @@ def ask(host: str, method: str, path: str, headers: dict[str, str]):
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the cells of the served book.")
     parser.add_argument("--url", required=True)
+    parser.add_argument("--lab", required=True, help="the address of a JupyterLab with the book's folder")
     parser.add_argument("--screenshots", type=Path)
     args = parser.parse_args()
     steps = [
@@ -290,7 +297,7 @@ def main() -> int:
     ]
 
     def read(browser: Browser) -> list[str]:
-        book = Book(browser, args.url, args.screenshots)
+        book = Book(browser, args.url, args.lab, args.screenshots)
         for step in steps:
             try:
                 step(book)

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -22,12 +23,20 @@ fn cells_run_in_the_book_for_its_reader_only() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     write_book(folder.path());
-    let mut server = Server::start(&folder.path().join("book"));
+    // JupyterLab, as far as its description goes.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its port").port();
+    let lab = format!("http://localhost:{port}/");
+    let described = json!({"port": port, "url": lab, "token": "abc", "root_dir": folder.path()});
+    let jupyter = folder.path().join("jupyter");
+    fs::create_dir(&jupyter).expect("a folder");
+    fs::write(jupyter.join("jpserver-1.json"), described.to_string()).expect("its description");
+    let mut server = Server::start(&folder.path().join("book"), &jupyter);
     let mut visit = Command::new(python());
     visit
         .current_dir(root())
         .arg("tests/python/book_run.py")
-        .args(["--url", &server.address])
+        .args(["--url", &server.address, "--lab", &lab])
         .args(["--screenshots", "tests/output/book"]);
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
@@ -43,10 +52,11 @@ struct Server {
 }
 
 impl Server {
-    fn start(book: &Path) -> Server {
+    fn start(book: &Path, jupyter: &Path) -> Server {
         let mut serve = taper(&["book", "serve", "--port", "0", "--book"]);
         let mut process = serve
             .arg(book)
+            .env("JUPYTER_RUNTIME_DIR", jupyter)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .process_group(0)

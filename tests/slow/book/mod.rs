@@ -1,5 +1,6 @@
 //! The book: built by the real mdBook, read in a browser, and checked for broken links.
 
+mod needed;
 mod pages;
 mod served;
 mod site;

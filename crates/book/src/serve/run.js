@@ -90,6 +90,14 @@ class Cell {
                 const line = textBeforeCaret(this.code).split('\n').pop();
                 insert('\n' + line.match(/^\s*/)[0] + (/[{([]$/.test(line) ? '    ' : ''));
             }
+        } else if (event.key === 'Tab') {
+            event.preventDefault(); // Escape leaves the cell
+            if (event.shiftKey) {
+                const [spaces] = textBeforeCaret(this.code).match(/ {0,4}$/);
+                [...spaces].forEach(() => document.execCommand('delete'));
+            } else {
+                insert('    ');
+            }
         } else if (event.key === 'Escape') {
             this.code.blur();
             this.runButton.focus();
@@ -391,10 +399,21 @@ function addKernelBar() {
     showKernel(label('Cells run on this machine. Click into the code to change it; Shift-Enter runs it.'));
 }
 
-// The link to a JupyterLab on this machine, which the book hides elsewhere.
+// The link to JupyterLab, which the book hides elsewhere: it leads to the one that runs on this machine now.
 function openInLab() {
     const links = [...document.querySelectorAll('main .actions a.local')];
-    links.forEach(link => link.hidden = false);
+    for (const link of links) {
+        const notebook = decodeURIComponent(new URL(link.href).pathname.split('/lab/tree/').pop());
+        const find = async () => {
+            const { address } = await (await post('lab', { notebook })).json();
+            // Without an address it is a text, whose title says how to start JupyterLab.
+            address ? link.href = address : link.removeAttribute('href');
+            link.hidden = false;
+        };
+        const search = () => find().catch(() => { });
+        search();
+        window.addEventListener('focus', search);
+    }
     return links;
 }
 
