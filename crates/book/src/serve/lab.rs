@@ -38,7 +38,7 @@ fn folder() -> Option<PathBuf> {
         .or_else(|| Some(named("JUPYTER_DATA_DIR").or_else(own)?.join("runtime")))
 }
 
-/// Returns whether a server still listens: one that was killed leaves its file.
+/// Returns whether a server still listens: a killed server leaves its file.
 fn is_running(server: &Value) -> bool {
     let port = server["port"]
         .as_u64()
