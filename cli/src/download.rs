@@ -170,11 +170,11 @@ fn step(path: &Path, have: u64, total: u64, start: Instant) -> Step {
     let (done, total) = (have / MEGABYTE, total.div_ceil(MEGABYTE));
     let (done, total, elapsed) = (done as usize, total as usize, start.elapsed());
     Step {
-        verb: "Downloading",
+        verb: "Downloading".into(),
         name: folder.to_string_lossy().into_owned(),
         done,
         total,
-        unit: " MB",
+        unit: " MB".into(),
         elapsed,
         remaining: at_the_same_speed(done, total, elapsed),
     }

@@ -1,11 +1,14 @@
 //! Set-up, with the real command, the real cargo and a small stand-in for the clone: killed at any
 //! moment, run twice at the same time, damaged afterwards, or with a missing requirement.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod faults;
 mod gpu;
 #[path = "../common/hub.rs"]
 mod hub;
 mod killed;
+mod lab;
 mod layout;
 mod missing;
 mod packages;
@@ -18,7 +21,7 @@ mod versions;
 use place::Place;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const CELL: &str = "zeros(2)";
@@ -151,9 +154,8 @@ fn a_second_set_up_changes_nothing() {
     assert_eq!(again.text.lines().count(), 1, "{}", again.text);
 }
 
-#[test]
-fn a_session_leaves_nothing_behind_and_the_image_unchanged() {
-    let place = Place::ready();
+/// Writes a package into the place, and returns its folder.
+fn helper(place: &Place) -> PathBuf {
     let helper = place.path().join("helper");
     fs::create_dir_all(helper.join("src")).expect("a folder");
     fs::write(
@@ -162,7 +164,13 @@ fn a_session_leaves_nothing_behind_and_the_image_unchanged() {
     )
     .expect("written");
     fs::write(helper.join("src/lib.rs"), "pub fn seven() -> i32 { 7 }\n").expect("written");
+    helper
+}
 
+#[test]
+fn a_session_leaves_nothing_behind_and_the_image_unchanged() {
+    let place = Place::ready();
+    let helper = helper(&place);
     let dependency = format!(
         ":dep helper = {{ path = \"{}\" }}\nassert_eq!(helper::seven(), 7);\n{CELL}",
         helper.display()

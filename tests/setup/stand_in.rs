@@ -19,10 +19,12 @@ fn write_home(home: &Path) {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     fs::create_dir_all(home.join("src")).expect("a folder");
     fs::create_dir_all(home.join("macros/src")).expect("a folder");
+    let (library, prelude) = library();
     fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the file is copied");
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
-        ("src/lib.rs", &library()),
+        ("src/lib.rs", &library),
+        ("src/prelude.rs", &prelude),
         ("macros/Cargo.toml", MACROS_MANIFEST),
         ("macros/src/lib.rs", MACROS),
     ] {
@@ -54,12 +56,15 @@ cuda = []
 /// With what set-up itself tries a first cell.
 const SMALLEST: &str = include_str!("../../crates/session/src/image/trial/taper.rs");
 
-/// Returns the source of the library. It reports failures, which set-up's own does not.
-fn library() -> String {
-    SMALLEST.replace("pub mod prelude {", MORE).replace(
+/// Returns the source of the library and of its prelude. It reports failures, which set-up's own does not.
+fn library() -> (String, String) {
+    let source = SMALLEST.replace("pub mod prelude {", MORE).replace(
         "fn taper_send_to(_receive: extern \"C\" fn(*const u8, usize)) {}",
         "fn taper_send_to(receive: Receive) { let _ = RECEIVE.set(receive); }",
-    )
+    );
+    let (library, prelude) = source.split_once("pub mod prelude {").expect("it is last");
+    let prelude = prelude.trim_end().strip_suffix('}').expect("its end");
+    (format!("{library}pub mod prelude;\n"), prelude.to_owned())
 }
 
 const MORE: &str = r###"

@@ -1,7 +1,9 @@
 //! Which Rust compiles the cells, and which variables and files change how it compiles.
 
-use super::CELL;
-use super::place::{Place, Said, programs_without, script, with_first};
+use super::lab::held;
+use super::place::{Call, Place, Said, programs_without, rust_with, script, with_first};
+use super::{CELL, helper};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -127,29 +129,117 @@ fn a_cache_behind_a_symbolic_link_runs_each_cell() {
     said.says("\"23\"").says("\"45\"");
 }
 
-/// As after `rustup update`: the first cell compiles and shows the progress. An interrupt stops the compilation,
-/// and the next cell continues it.
+/// As after `rustup update`: plain Rust runs before the library is compiled, and what it has defined stays. A cell that needs
+/// the library waits for it; an interrupt ends the wait alone.
 #[test]
-fn what_is_missing_is_built_by_the_first_cell_of_a_kernel() {
+fn plain_rust_runs_while_the_library_is_compiled() {
     let place = Place::empty();
-    let requests = "{\"code\":\"1 + 1\",\"interrupt_after\":3000}\n{\"code\":\"1 + 1\"}\n";
-    let said = place
+    let go = place.path().join("go");
+    let path = held(&place, &go);
+    let cells = [
+        json!({ "code": "let mut v = vec![1, 2];\nfn len(v: &[i32]) -> usize { v.len() }\nlen(&v)" }),
+        json!({ "code": "unknown(1)" }),
+        json!({ "code": "let n: i32 = \"x\".parse()?;" }),
+        json!({ "code": "(zeros(2).len(), len(&v))", "interrupt_after": 2000 }),
+        json!({ "code": "use taper::prelude::*;", "interrupt_after": 2000 }),
+        json!({ "code": format!("std::fs::write({go:?}, \"\")?;\nv.push(3);") }),
+        json!({ "code": "(zeros(2).len(), len(&v))" }),
+        json!({ "code": "let n: i32 = \"x\".parse()?;" }),
+    ];
+    let requests = cells.map(|cell| format!("{cell}\n")).concat();
+    let events = place.taper(["events", "--defer"]).env("PATH", path);
+    let said = events.input(&requests).run().succeeds().text;
+    let cells: Vec<&str> = said.split("\"event\":\"done\"").collect();
+    let expected = [
+        "\"text/plain\":\"2\"",
+        "cannot find function `unknown`",
+        "InvalidDigit",
+        "\"Interrupted\"",
+        "\"Interrupted\"",
+        "\"ok\":false", // of the cell before
+        "\"text/plain\":\"(2, 3)\"",
+        "invalid digit found in string",
+    ];
+    for (cell, expected) in cells.iter().zip(expected) {
+        assert!(
+            cell.contains(expected),
+            "expected {expected} in {cell}\nin {said}"
+        );
+    }
+    for waited in [cells[3], cells[4], cells[6]] {
+        assert!(waited.contains("needs the library"), "{waited}");
+    }
+    assert!(
+        cells[6].contains("The library `taper` is ready."),
+        "{}",
+        cells[6]
+    );
+    assert!(!cells[1].contains("needs the library"), "{}", cells[1]);
+    place.run_cell(CELL).succeeds();
+}
+
+/// After `rustup update`, doctor and the first cell say what will happen and how to keep what is compiled: with the older
+/// Rust in another folder, nothing is compiled again.
+#[test]
+fn what_is_compiled_for_another_rust_is_named_and_can_be_kept() {
+    let place = Place::empty();
+    let rust = |folder: &str, release: &str| {
+        let code = format!(
+            "if [ \"$*\" = -vV ]; then\n    \"$installed\" -vV | sed 's/^release: .*/release: {release}/'\n    exit\nfi"
+        );
+        rust_with(
+            &place.path().join(folder),
+            [("rustc", &code), ("cargo", "")],
+        )
+    };
+    let call = |call: Call, path: &OsStr| call.env("PATH", path).without("RUSTUP_TOOLCHAIN");
+    let path = rust("stable", "1.97.0");
+    call(place.taper(["setup"]), &path).run().succeeds();
+    rust("stable", "1.98.0");
+    let named = "Taper was compiled for Rust 1.97.0, and this is Rust 1.98.0: it is compiled again, which took ";
+    let kept =
+        "`rustup toolchain install 1.97.0`, and RUSTUP_TOOLCHAIN=1.97.0 where you start Taper";
+    let doctor = call(place.taper(["doctor"]), &path).run().fails();
+    doctor
+        .says(named)
+        .says(kept)
+        .says("MISSING compiled packages: run `cargo taper setup`");
+    let request = json!({ "code": CELL, "interrupt_after": 1500 });
+    let events = place
         .taper(["events", "--defer"])
-        .input(requests)
+        .input(&format!("{request}\n"));
+    let said = call(events, &path).run().succeeds();
+    said.says(named).says(kept).says("Interrupted");
+
+    let path = rust("1.97.0", "1.97.0");
+    let said = call(place.taper(["setup"]), &path).run().succeeds();
+    let said = said.says("are used again").text;
+    assert!(!said.contains("Compil"), "{said}");
+    call(place.taper(["doctor"]), &path).run().succeeds();
+    let package = helper(&place);
+    let cell =
+        format!(":dep helper = {{ path = {package:?} }}\nassert_eq!(helper::seven(), 7);\n{CELL}");
+    let notebook = place.notebook(&cell);
+    call(place.taper(["run"]).argument(&notebook), &path)
         .run()
         .succeeds();
-    let (first, second) = said
-        .text
-        .split_once("\"ok\":false")
-        .expect("the first cell is interrupted");
-    assert!(
-        first.contains("\"Interrupted\"") && first.contains("Compiling"),
-        "{first}"
-    );
-    assert!(
-        second.contains("Compiled in") && second.contains("\"text/plain\":\"2\""),
-        "{second}"
-    );
+}
+
+/// What a kernel has compiled when it is killed, the next one finds.
+#[test]
+fn a_kernel_that_is_killed_while_the_library_is_compiled_leaves_nothing_broken() {
+    let place = Place::empty();
+    let cell = format!("{}\n", json!({ "code": CELL }));
+    let events = |place: &Place| place.taper(["events", "--defer"]).input(&cell);
+    let mut first = events(&place).start();
+    assert!(first.until(|_| place.file_of_image("libserde_core", ".rmeta").is_some()));
+    first.kill();
+    let said = events(&place).run().succeeds();
+    said.says("needs the library").says("\"ok\":true");
+    place.taper(["setup"]).run().succeeds();
+    place.taper(["doctor"]).run().succeeds();
+    place.becomes_quiet();
+    assert_eq!(place.sessions(), 0);
 }
 
 /// Cells are linked by the linker that comes with Rust.

@@ -115,10 +115,10 @@ fn image_state() -> Result<State> {
     let condition = Image::verify(&key, &mut Console::new())?;
     Ok(match condition {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),
-        Condition::Missing => match Image::other_release(&key) {
-            Some(release) => State::Bad(format!(
-                "those for Rust {release} are there, and this is Rust {}; {SET_UP}, which compiles them again and takes minutes",
-                toolchain::release()?
+        Condition::Missing => match Image::other(&key) {
+            Some(other) => State::Bad(format!(
+                "{SET_UP}. {}",
+                other.describe(toolchain::release()?)
             )),
             None => State::Bad(format!("not built yet; {SET_UP}")),
         },

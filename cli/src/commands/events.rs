@@ -35,7 +35,7 @@ struct Request {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Build what is missing within the first cell, as the kernel does
+    /// Run plain Rust while the image is built, as the kernel does
     #[arg(long)]
     defer: bool,
 }
@@ -49,9 +49,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Workspace::remove(&folder);
         std::process::exit(1);
     });
-    let mut session: Box<dyn Evaluator> = match arguments.defer {
+    let mut session = match arguments.defer {
         true => taper_session::start_or_defer(work)?,
-        false => Box::new(taper_session::start_session(work, &mut Console::new())?),
+        false => taper_session::start_session(work, &mut Console::new())?,
     };
     session.set_late(Arc::new(LateEvents));
     for (number, request) in (1..).zip(requests(session.interrupter())) {

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };
     let folder = work.path();
-    let start = move || Ok(taper_session::start_or_defer(work)?);
+    let start = move || Ok(Box::new(taper_session::start_or_defer(work)?) as _);
     serve(
         &arguments.connection_file,
         taper_session::is_complete,

@@ -1,4 +1,4 @@
-//! `taper lab`: completes the set-up and becomes JupyterLab.
+//! `taper lab`: sets up what is missing and becomes JupyterLab, while the image is compiled in the background.
 
 use crate::setup;
 use crate::setup::jupyter::Jupyter;
@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let (None, true) = (&notebook, checkout::is_carried()) {
         offer_course(&std::env::current_dir()?)?;
     }
-    let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
+    let mut console = Console::new();
+    setup::begin_image(&mut console)?;
+    let jupyter = setup::jupyter(arguments.jupyter.as_deref(), &mut console)?;
     let root = root_folder(notebook.as_deref())?;
     let here = std::env::current_dir()?;
     setup::trust::chapters(

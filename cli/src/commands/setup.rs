@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Fill a store that all users of this machine read, without JupyterLab
     #[arg(long, requires = "prefix", conflicts_with = "jupyter")]
     pub(crate) system: bool,
+    /// Compile what is missing, for `taper lab`
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
     /// The folder of the store
     #[arg(long, value_name = "FOLDER", requires = "system")]
     pub(crate) prefix: Option<PathBuf>,
@@ -49,6 +52,10 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.background {
+        setup::image_in_background()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let store = match &arguments.prefix {
         Some(prefix) => {
             // SAFETY: `main` has started no thread yet.

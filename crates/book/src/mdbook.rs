@@ -92,11 +92,11 @@ fn show(said: impl BufRead, start: Instant, progress: &mut dyn Progress) -> Stri
         };
         let elapsed = start.elapsed();
         progress.step(&Step {
-            verb: "Compiling",
+            verb: "Compiling".into(),
             name: package.split(' ').next().unwrap_or_default().to_owned(),
             done,
             total: PACKAGES.max(done),
-            unit: "",
+            unit: "".into(),
             elapsed,
             remaining: at_the_same_speed(done, PACKAGES, elapsed),
         });

@@ -68,7 +68,6 @@ fn configuration(folder: &Path, packages: Option<&Path>) -> Result<Config> {
         program: std::env::current_exe()?,
         cell_environment: Vec::new(),
         immutable_types: Vec::new(),
-        question_mark: None,
     })
 }
 
@@ -97,8 +96,8 @@ fn libraries(folder: &Path) -> Result<Vec<Package>> {
             packages.push(Package {
                 name: name.split('-').next().unwrap_or(name).to_owned(),
                 files: vec![file.clone()],
-                library: None,
                 runtime: name.starts_with("tokio-").then(|| RUNTIME.to_owned()),
+                ..Package::default()
             });
         }
     }

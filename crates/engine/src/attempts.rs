@@ -127,6 +127,7 @@ impl Engine {
             .iter()
             .filter(|it| plan.used.contains(&it.name));
         let is_certain = |name: &str| plan.cell.as_ref().is_none_or(|it| it.uses.is_used(name));
+        let packages = self.config.packages.iter();
         let parts = Parts {
             number: self.number,
             source: plan.source,
@@ -146,7 +147,7 @@ impl Engine {
                 .collect(),
             moved: &repairs.moved,
             used_up: &repairs.used_up,
-            question_mark: self.config.question_mark.as_deref(),
+            question_mark: packages.clone().find_map(|it| it.question_mark.as_deref()),
             frozen: &repairs.frozen,
             borrowed_at: &repairs.borrowed_at,
             temporaries: &repairs.temporaries,
@@ -154,11 +155,7 @@ impl Engine {
             has_await: repairs.has_await || plan.cell.as_ref().is_some_and(|it| it.has_await),
             has_try: repairs.has_try || plan.cell.as_ref().is_some_and(|it| it.has_try),
             options: &repairs.options,
-            runtime: self
-                .config
-                .packages
-                .iter()
-                .find_map(|it| it.runtime.as_deref()),
+            runtime: packages.clone().find_map(|it| it.runtime.as_deref()),
             marks: &plan.marks,
         };
         Source::new(&parts, &self.config.folder)

@@ -38,13 +38,10 @@ pub struct Config {
     /// The names of types of packages whose values do not change while they are borrowed with `&`. A value of any other
     /// type of a package may.
     pub immutable_types: Vec<String>,
-    /// The path of a function that receives the error of a `?` that ends a cell, as a `T: Display` by value, and is
-    /// `#[track_caller]`. Without it, the error is shown with `{:?}`.
-    pub question_mark: Option<String>,
 }
 
 /// A compiled package that cells can use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
     /// The name of the crate.
     pub name: String,
@@ -55,6 +52,9 @@ pub struct Package {
     pub runtime: Option<String>,
     /// The shared library among them. Cells resolve its symbols when they are loaded, which is faster than to link to it.
     pub library: Option<PathBuf>,
+    /// The path of a function that receives the error of a `?` that ends a cell, as a `T: Display` by value, and is
+    /// `#[track_caller]`, if the package has one. Without it, the error is shown with `{:?}`.
+    pub question_mark: Option<String>,
 }
 
 impl Package {

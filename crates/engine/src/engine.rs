@@ -5,7 +5,7 @@ use crate::cell::Reading;
 use crate::cell::work::Work;
 use crate::compile::shared::{Files, Shared, built};
 use crate::compile::{Compiler, Messages, types};
-use crate::config::Config;
+use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
 use crate::effects::Effects;
 use crate::error::{Failure, Result};
@@ -220,6 +220,11 @@ impl Engine {
         self.compiler.set_config(self.config.clone(), &attributes)
     }
 
+    /// Sets the folder in which shared libraries of packages are kept: see [`Config::libraries`](crate::Config::libraries).
+    pub fn set_libraries(&mut self, folder: Option<PathBuf>) {
+        Arc::make_mut(&mut self.config).libraries = folder;
+    }
+
     /// Sets the environment variables for the next process that runs the cells: see
     /// [`Config::cell_environment`](crate::Config::cell_environment).
     pub fn set_cell_environment(&mut self, variables: Vec<(OsString, Option<OsString>)>) {
@@ -268,9 +273,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Loads the shared libraries of packages into the process that runs the cells. Those that it has stay as they are.
-    pub(crate) fn load_packages(&mut self) -> Result<()> {
-        let libraries = self.shared.libraries().into_iter().cloned().collect();
+    /// Loads the shared libraries of packages into the process that runs the cells. Those that it has stay as they are, also
+    /// those of the packages `before`.
+    pub(crate) fn load_packages(&mut self, before: &[Package]) -> Result<()> {
+        let mut libraries = self.libraries();
+        libraries.retain(|library| !before.iter().any(|it| it.library.as_ref() == Some(library)));
         match &mut self.process {
             Some(process) => process.load(libraries),
             None => Ok(()),

@@ -31,8 +31,8 @@ pub struct Replaced {
 }
 
 impl Engine {
-    /// Sets the packages that cells can use, and where rustc finds what these use. Shared libraries that are given with them
-    /// are loaded when the process that runs the cells is started again.
+    /// Sets the packages that cells can use, and where rustc finds what these use. A shared library that is given with a
+    /// new one is loaded; another one at the same path, when the process that runs the cells is started again.
     ///
     /// # Errors
     ///
@@ -61,10 +61,10 @@ impl Engine {
             true => Ok(Vec::new()),
             false => self.remove_broken(&mut items, &mut changed),
         };
-        let removed = removed.inspect_err(|_| self.config = before);
+        let removed = removed.inspect_err(|_| self.config = before.clone());
         self.configure()?;
         let removed = removed?;
-        self.load_packages()?;
+        self.load_packages(&before.packages)?;
         let lost = self.variables.affected(&changed);
         for name in &lost {
             self.variables.remove(name);

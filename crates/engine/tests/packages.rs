@@ -23,8 +23,7 @@ fn package(folder: &Path, name: &str, version: u32, source: &str) -> Package {
     Package {
         name: name.to_owned(),
         files: vec![folder.join(format!("lib{name}-{version}.rlib"))],
-        library: None,
-        runtime: None,
+        ..Package::default()
     }
 }
 
@@ -151,14 +150,12 @@ fn a_package_with_which_no_cell_compiles_changes_nothing() {
     let first = || Package {
         name: "thing".to_owned(),
         files: vec![folder.join("libthing-1.rlib")],
-        library: None,
-        runtime: None,
+        ..Package::default()
     };
     let missing = Package {
         name: "missing".to_owned(),
         files: vec![PathBuf::from("/no/such/libmissing.rlib")],
-        library: None,
-        runtime: None,
+        ..Package::default()
     };
     let second = package(&folder, "thing", 2, SECOND);
     for packages in [vec![first(), missing.clone()], vec![second, missing]] {
@@ -178,8 +175,7 @@ fn another_package_leaves_everything_alone() {
     let first = Package {
         name: "thing".to_owned(),
         files: vec![folder.join("libthing-1.rlib")],
-        library: None,
-        runtime: None,
+        ..Package::default()
     };
     let more = package(&folder, "more", 1, "pub fn more() -> u8 { 9 }");
     let replaced = notebook
@@ -196,6 +192,38 @@ fn another_package_leaves_everything_alone() {
     assert_eq!(replaced.packages, ["more"]);
     assert_eq!(labels(&replaced), ["use more::more as m", "g"]);
     notebook.cells.check("(buffer.0, by)", "= (4, 9)");
+}
+
+#[test]
+fn a_shared_library_is_loaded_into_the_process_that_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("late.rs");
+    let library = folder.path().join("liblate.so");
+    const LATE: &str =
+        "pub fn late() -> i32 { 7 } #[track_caller] pub fn failed<T: std::fmt::Display>(_: T) {}";
+    std::fs::write(&source, LATE).expect("it is written");
+    let [source, out] = [&source, &library].map(|path| path.display().to_string());
+    let dylib = ["--edition=2024", "--crate-type=dylib", "-Cprefer-dynamic"];
+    rustc(&[&dylib[..], &[&source, "-o", &out]].concat());
+    let mut cells = Cells::start();
+    cells.check("let mut kept = vec![1];\nkept.push(2);", "");
+    cells.check(
+        "let n: i32 = Err(std::fmt::Error)?;\nn",
+        "failed at 1:1: Error",
+    );
+    let late = Package {
+        name: "late".to_owned(),
+        files: vec![library.clone()],
+        library: Some(library),
+        question_mark: Some("::late::failed".to_owned()),
+        ..Package::default()
+    };
+    let replaced = cells.engine.set_packages(vec![late], Vec::new());
+    assert_eq!(
+        replaced.expect("cells compile with it"),
+        Replaced::default()
+    );
+    cells.check("kept.push(late::late());\nkept", "= [1, 2, 7]");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn compiled_packages_are_used() {
             name: "greeter".into(),
             files: vec![file],
             library,
-            runtime: None,
+            ..Package::default()
         };
         let mut cells = Cells::with_packages(vec![package]);
         cells.check("let g = greeter::greet();\n#%%\ng.0", "= \"hello\"");
@@ -92,8 +92,7 @@ fn package(folder: &std::path::Path, name: &str, source: &str) -> Package {
     Package {
         name: name.to_owned(),
         files: vec![library],
-        library: None,
-        runtime: None,
+        ..Package::default()
     }
 }
 

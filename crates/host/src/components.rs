@@ -75,8 +75,9 @@ fn add_component(
     }
     let command = format!("rustup {}", arguments.join(" "));
     progress.line(&format!("Installing Rust's component {name} ({command})."));
-    let output = Command::new(&rustup).args(&arguments).output();
-    let output = output.starting(rustup)?;
+    let mut call = Command::new(&rustup);
+    Lock::pass_on(call.args(&arguments));
+    let output = call.output().starting(rustup)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(Error::InstallComponent {

@@ -1,50 +1,69 @@
 //! Locks on folders: one process writes at a time, or several read.
 
 use crate::error::{Context, Result};
-use crate::progress::Progress;
-use rustix::io::FdFlags;
+use crate::progress::{Progress, Published};
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How often a process that waits tries again.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A lock on a folder. It is released when it is dropped, or when this process and the supervised programs
-/// that the process has started ([`crate::process::supervised`]) have ended.
+thread_local! {
+    /// The descriptors of the exclusive locks that this thread has taken.
+    static HELD: RefCell<Vec<RawFd>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A lock on a folder. An exclusive one is released when it is dropped, or when this process and the programs that the
+/// thread with the lock has started with [`Lock::pass_on`], such as supervised ones, have ended.
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
-    /// Locks a folder for writing. While another process has locked it, reports that and waits, until the user
-    /// asks to stop.
+    /// Locks a folder for writing. While another process has locked it, reports that with the progress that the other
+    /// publishes ([`Published`]) and waits, until the user asks to stop.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
         let waiting = format!(
             "Another Taper is at work in {}. Waiting until it is done…",
             folder.display()
         );
         let lock = Self::alone(folder, &waiting, progress)?;
-        // The processes that we start hold the lock too.
-        rustix::io::fcntl_setfd(&lock._file, FdFlags::empty())
-            .map_err(io::Error::from)
-            .on_file("lock", folder)?;
+        HELD.with_borrow_mut(|held| held.push(lock.file.as_raw_fd()));
         Ok(lock)
+    }
+
+    /// Lets a program hold the exclusive locks of this thread too, which must be taken as long as the program starts.
+    pub(crate) fn pass_on(command: &mut Command) {
+        let held = HELD.with_borrow(Clone::clone);
+        let keep = move || {
+            for descriptor in &held {
+                // SAFETY: the call sets a flag, or returns an error for a number that is no open descriptor.
+                unsafe { libc::fcntl(*descriptor, libc::F_SETFD, 0) };
+            }
+            Ok(())
+        };
+        // SAFETY: the closure calls nothing but `fcntl`, and allocates nothing.
+        unsafe { command.pre_exec(keep) };
     }
 
     /// Locks a folder for writing by this process alone, not by those that it starts. While another process has locked
     /// it, shows `waiting`, until the user asks to stop.
     pub fn alone(folder: &Path, waiting: &str, progress: &mut dyn Progress) -> Result<Lock> {
         let file = open(folder)?;
-        lock(&file, waiting, progress).on_file("lock", folder)?;
-        Ok(Lock { _file: file })
+        lock(&file, folder, waiting, progress).on_file("lock", folder)?;
+        Ok(Lock { file })
     }
 
     /// Locks a folder for writing, unless another process has locked it.
     pub fn if_free(folder: &Path) -> Option<Lock> {
         let file = open(folder).ok()?;
-        file.try_lock().is_ok().then_some(Lock { _file: file })
+        file.try_lock().is_ok().then_some(Lock { file })
     }
 
     /// Locks a folder for reading.
@@ -52,7 +71,14 @@ impl Lock {
         // The lock file of a store can only be opened for reading.
         let file = File::open(folder.join("lock")).or_else(|_| open(folder))?;
         file.lock_shared().on_file("lock", folder)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let descriptor = self.file.as_raw_fd();
+        HELD.with_borrow_mut(|held| held.retain(|it| *it != descriptor));
     }
 }
 
@@ -63,18 +89,19 @@ fn open(folder: &Path) -> Result<File> {
     options.open(&path).on_file("open", &path)
 }
 
-fn lock(file: &File, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
+fn lock(file: &File, folder: &Path, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => wait(file, waiting, progress),
+        Err(TryLockError::WouldBlock) => wait(file, folder, waiting, progress),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// Waits for the lock. Which process holds it is not known: several may read, in other containers too.
-fn wait(file: &File, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
+fn wait(file: &File, folder: &Path, waiting: &str, progress: &mut dyn Progress) -> io::Result<()> {
     progress.line(waiting);
     let start = Instant::now();
+    let mut shown = None;
     loop {
         match file.try_lock() {
             Ok(()) => break,
@@ -82,7 +109,14 @@ fn wait(file: &File, waiting: &str, progress: &mut dyn Progress) -> io::Result<(
             Err(TryLockError::WouldBlock) if progress.is_stopped() => {
                 return Err(io::ErrorKind::Interrupted.into());
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+            Err(TryLockError::WouldBlock) => {
+                let step = Published::read(folder);
+                if let Some(step) = step.filter(|step| shown.as_ref() != Some(step)) {
+                    progress.step(&step);
+                    shown = Some(step);
+                }
+                std::thread::sleep(POLL);
+            }
         }
     }
     if start.elapsed() > Duration::from_secs(1) {
@@ -96,30 +130,65 @@ mod tests {
     use super::*;
     use crate::progress::{Console, Step};
 
-    /// Keeps the lines, and drops the lock after the first.
+    /// Keeps the lines, and drops the lock after the first step.
     struct Lines(Vec<String>, Option<Lock>);
 
     impl Progress for Lines {
         fn line(&mut self, text: &str) {
             self.0.push(text.to_owned());
-            self.1.take();
         }
 
-        fn step(&mut self, _step: &Step) {}
+        fn step(&mut self, step: &Step) {
+            self.line(&step.describe());
+            self.1.take();
+        }
     }
 
     #[test]
-    fn a_process_that_waits_for_a_reader_names_the_folder() {
+    fn only_a_supervised_program_holds_the_lock_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        for is_passed_on in [false, true] {
+            let lock = Lock::exclusive(folder, &mut Console::new()).expect("it is free");
+            let mut program = Command::new("sleep");
+            program.arg("60");
+            if is_passed_on {
+                Lock::pass_on(&mut program);
+            }
+            let mut program = program.spawn().expect("it starts");
+            drop(lock);
+            assert_eq!(Lock::if_free(folder).is_none(), is_passed_on);
+            program
+                .kill()
+                .and_then(|()| program.wait())
+                .expect("it ends");
+            assert!(Lock::if_free(folder).is_some());
+        }
+    }
+
+    #[test]
+    fn a_process_that_waits_names_the_folder_and_says_how_far_the_other_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         drop(Lock::exclusive(folder, &mut Console::new()).expect("it is free"));
         let reader = Lock::shared(folder).expect("it is free");
+        let mut console = Console::new();
+        let mut other = Published::new(folder, &mut console);
+        other.step(&Step {
+            verb: "Compiling".into(),
+            name: "taper".into(),
+            done: 1,
+            total: 2,
+            unit: "".into(),
+            elapsed: Duration::ZERO,
+            remaining: None,
+        });
         let mut lines = Lines(Vec::new(), Some(reader));
         let _writer = Lock::exclusive(folder, &mut lines).expect("it becomes free");
         let expected = format!(
             "Another Taper is at work in {}. Waiting until it is done…",
             folder.display()
         );
-        assert_eq!(lines.0[0], expected);
+        assert_eq!(lines.0, [expected, "Compiling 1 of 2: taper, 0 s".into()]);
     }
 }

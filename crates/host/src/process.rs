@@ -7,6 +7,7 @@
 //! supervisor has ended.
 
 use crate::error::{Context, Error, Result};
+use crate::lock::Lock;
 use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,6 +33,7 @@ pub fn supervised(program: impl AsRef<OsStr>) -> Result<Command> {
         .arg(SUPERVISOR_ARGUMENT)
         .arg(std::process::id().to_string())
         .arg(program);
+    Lock::pass_on(&mut command);
     Ok(command)
 }
 
@@ -93,6 +95,9 @@ pub fn duplicate(stream: impl AsFd) -> std::io::Result<OwnedFd> {
     let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(&stream, 3));
     Ok(duplicate?)
 }
+
+/// The niceness of what is compiled while the user does something else.
+pub const BACKGROUND: i32 = 5;
 
 /// Sets the niceness of this thread and of what it starts: with 19, it gets only the time that nothing else uses. Does
 /// nothing on systems where the priority belongs to the whole process.

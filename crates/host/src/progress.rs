@@ -1,6 +1,9 @@
 //! Progress reports of steps that take long.
 
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Shows the progress of a set-up.
@@ -18,20 +21,22 @@ pub trait Progress {
 }
 
 /// The state of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// What the step does, as a verb: `Compiling`.
-    pub verb: &'static str,
-    /// The current item, such as a crate.
+    pub verb: Cow<'static, str>,
+    /// The current items, such as crates.
     pub name: String,
     /// The number of items that are done.
     pub done: usize,
     /// The estimated number of all items.
     pub total: usize,
     /// The unit of `done` and `total` with a space before it, such as ` MB`; empty for items that are counted.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The time since the step began.
     pub elapsed: Duration,
-    /// The estimated time until the step ends; `None` while it cannot be estimated.
+    /// The estimated time until the step ends; `None` while it cannot be estimated, and zero once the step takes longer
+    /// than was estimated.
     pub remaining: Option<Duration>,
 }
 
@@ -39,22 +44,23 @@ pub struct Step {
 /// first items and seconds.
 pub fn at_the_same_speed(done: usize, total: usize, elapsed: Duration) -> Option<Duration> {
     let far_enough = done >= 5 && elapsed > Duration::from_secs(5);
-    far_enough.then(|| elapsed.mul_f64(total.saturating_sub(done) as f64 / done as f64))
+    let left = total.saturating_sub(done);
+    (far_enough && left > 0).then(|| elapsed.mul_f64(left as f64 / done as f64))
 }
 
 impl Step {
     /// Returns a line such as `Compiling 57 of 139: candle-core, 1 min 20 s, about 2 min to go`.
     pub fn describe(&self) -> String {
         let (done, total) = (self.done.min(self.total), self.total);
-        let mut line = format!(
-            "{} {done} of {total}{}: {}, {}",
-            self.verb,
-            self.unit,
-            self.name,
-            duration(self.elapsed)
-        );
-        if let Some(remaining) = self.remaining {
-            line += &format!(", about {} to go", duration(remaining));
+        let (verb, unit, elapsed) = (&self.verb, &self.unit, duration(self.elapsed));
+        let mut line = match &*self.name {
+            "" => format!("{verb} {done} of {total}{unit}, {elapsed}"),
+            name => format!("{verb} {done} of {total}{unit}: {name}, {elapsed}"),
+        };
+        match self.remaining {
+            None => {}
+            Some(Duration::ZERO) => line += ", longer than expected",
+            Some(remaining) => line += &format!(", about {} to go", duration(remaining)),
         }
         line
     }
@@ -68,10 +74,68 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
+/// The file in a locked folder with the current step of the process that has locked it.
+const PUBLISHED: &str = "progress";
+
+/// How often the file is written.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Progress that other processes can read, which wait until this one is done.
+pub struct Published<'a> {
+    progress: &'a mut dyn Progress,
+    file: PathBuf,
+    last: Option<Instant>,
+}
+
+impl<'a> Published<'a> {
+    /// Publishes the steps in a folder that this process has locked. What another has left there is removed.
+    pub fn new(folder: &Path, progress: &'a mut dyn Progress) -> Self {
+        let file = folder.join(PUBLISHED);
+        let _ = std::fs::remove_file(&file);
+        Self {
+            progress,
+            file,
+            last: None,
+        }
+    }
+
+    /// Returns the current step of the process that has locked a folder.
+    pub(crate) fn read(folder: &Path) -> Option<Step> {
+        serde_json::from_slice(&std::fs::read(folder.join(PUBLISHED)).ok()?).ok()
+    }
+}
+
+impl Progress for Published<'_> {
+    fn line(&mut self, text: &str) {
+        self.progress.line(text);
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.progress.step(step);
+        if self.last.is_none_or(|last| last.elapsed() >= INTERVAL) {
+            self.last = Some(Instant::now());
+            // Who waits for it reads the next one, if this cannot be written or is not complete.
+            let _ = serde_json::to_vec(step).map(|step| std::fs::write(&self.file, step));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.progress.is_stopped()
+    }
+}
+
+impl Drop for Published<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
 /// Progress on standard error: on a terminal one line that changes, elsewhere a line every ten seconds.
 #[derive(Default)]
 pub struct Console {
     last: Option<Instant>,
+    /// How often a step has a line of its own, also on a terminal.
+    every: Option<Duration>,
     /// Whether the terminal's current line shows a step.
     open: bool,
 }
@@ -80,6 +144,16 @@ impl Console {
     /// Creates a display that shows nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a display beside another program that prints: each step has a line of its own, at this interval.
+    pub fn every(interval: Duration) -> Self {
+        Self {
+            every: Some(interval),
+            // The first step says little.
+            last: Some(Instant::now()),
+            ..Self::default()
+        }
     }
 
     fn due(&mut self, interval: Duration) -> bool {
@@ -104,10 +178,10 @@ impl Progress for Console {
     }
 
     fn step(&mut self, step: &Step) {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = self.every.is_none() && std::io::stderr().is_terminal();
         let interval = match terminal {
             true => Duration::from_millis(100),
-            false => Duration::from_secs(10),
+            false => self.every.unwrap_or(Duration::from_secs(10)),
         };
         if !self.due(interval) {
             return;
@@ -135,11 +209,11 @@ mod tests {
     #[test]
     fn a_step_is_described_by_its_progress_and_the_time_that_is_left() {
         let step = Step {
-            verb: "Compiling",
+            verb: "Compiling".into(),
             name: "candle-core".into(),
             done: 50,
             total: 150,
-            unit: "",
+            unit: "".into(),
             elapsed: Duration::from_secs(80),
             remaining: at_the_same_speed(50, 150, Duration::from_secs(80)),
         };
@@ -147,9 +221,17 @@ mod tests {
             step.describe(),
             "Compiling 50 of 150: candle-core, 1 min 20 s, about 2 min 40 s to go"
         );
+        let late = Step {
+            remaining: Some(Duration::ZERO),
+            ..step.clone()
+        };
+        assert_eq!(
+            late.describe(),
+            "Compiling 50 of 150: candle-core, 1 min 20 s, longer than expected"
+        );
         let early = Step {
             done: 1,
-            unit: " MB",
+            unit: " MB".into(),
             elapsed: Duration::from_secs(1),
             remaining: at_the_same_speed(1, 150, Duration::from_secs(1)),
             ..step

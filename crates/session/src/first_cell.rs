@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<Session> {
     // SAFETY: `main` calls `hook` before it starts a thread.
     unsafe { std::env::remove_var(ENGINE) };
     let mut session = Session::start(&Start {
-        library: image::library(&work)?,
+        library: Some(image::library(&work)?),
         work: &work,
         taper: PathBuf::from(taper),
         features: features

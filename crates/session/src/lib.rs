@@ -24,7 +24,7 @@
 //!
 //! Compiling the crate `taper` and its dependencies takes minutes. So they are compiled once, into an
 //! [`image`], and each session gets a copy of it in a folder of its own ([`workspace`]). [`start_session`]
-//! builds the image if it is missing or outdated. An image is identified by a [`Key`](image::Key): a digest
+//! builds the image if it is missing or outdated; a kernel runs plain Rust meanwhile ([`start_or_defer`]). An image is identified by a [`Key`](image::Key): a digest
 //! of the compiler, the locked dependencies, the features and the sources of `taper`.
 //!
 //! # Processes
@@ -38,7 +38,6 @@
 //! |---|---|
 //! | `error.rs` | why a session does not start |
 //! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
-//! | `deferred.rs` | builds the image within the first cell, when a kernel starts without one |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
 //! | `workspace.rs` | a session's folder, cargo's configuration |
 //! | `environment.rs` | the environment of what a session starts |
@@ -51,7 +50,6 @@
 
 mod analysis;
 mod cells;
-mod deferred;
 pub mod environment;
 mod error;
 mod first_cell;
@@ -62,9 +60,8 @@ mod start;
 mod syntax;
 pub mod workspace;
 
-pub use deferred::start_or_defer;
 pub use environment::{STORED_CARGO_HOME, cargo_home};
 pub use error::Error;
 pub use hook::hook;
-pub use session::{Session, error_of, is_complete};
-pub use start::{evaluator, image_key, start_session};
+pub use session::{Session, error_of, is_complete, is_own};
+pub use start::{evaluator, image_key, start_or_defer, start_session};

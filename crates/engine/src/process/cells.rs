@@ -123,9 +123,10 @@ impl Worker {
     fn answer(&self, request: &Request) -> Result<(), libloading::Error> {
         match request {
             Request::Load { libraries } => {
-                for library in libraries {
-                    let library = link::load(library, RTLD_GLOBAL)?;
+                for path in libraries {
+                    let library = link::load(path, RTLD_GLOBAL)?;
                     link::attach(&library, || lock(&RUNNING).is_some())?;
+                    self.host.loaded(path);
                 }
             }
             Request::Run {

@@ -15,6 +15,11 @@ pub trait Host {
         Ok(())
     }
 
+    /// Is called after a library of packages was loaded, on the thread that runs the cells.
+    fn loaded(&self, library: &Path) {
+        let _ = library;
+    }
+
     /// Is called before each cell, with the number of the evaluation and the compiled cell.
     fn begin_cell(&self, cell: u32, library: &Path) {
         let _ = (cell, library);

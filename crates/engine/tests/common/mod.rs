@@ -53,7 +53,6 @@ impl Cells {
             program: example(),
             cell_environment: Vec::new(),
             immutable_types: Vec::new(),
-            question_mark: None,
         };
         Cells {
             engine: Engine::start(config).expect("the engine starts"),

@@ -2,6 +2,7 @@
 
 use super::{allocations, stop, threads};
 use libloading::Library;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
@@ -13,17 +14,14 @@ struct TaperLibrary {
     panic_is_error: extern "C" fn() -> bool,
 }
 
-/// The variable with the path of the library, which the process loads before the first cell.
-pub(super) const VARIABLE: &str = "TAPER_LIBRARY";
-
 static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
 
-/// Loads the library before the first cell, on the thread that runs the cells.
-pub(super) fn load() {
-    let Some(path) = std::env::var_os(VARIABLE) else {
+/// Finds the functions in a library that was loaded, if it is `taper`. Is called on the thread that runs the cells.
+pub(super) fn find(path: &Path) {
+    if TAPER.get().is_some() {
         return;
-    };
-    // SAFETY: the library has no initializers of its own, and each cell loads the same file.
+    }
+    // SAFETY: the library is loaded.
     let Ok(library) = (unsafe { Library::new(path) }) else {
         return;
     };

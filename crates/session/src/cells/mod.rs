@@ -48,12 +48,7 @@ const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 /// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit.
 const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
-/// Sets the environment of a process that runs cells. `library` is the path of `taper`.
-pub(crate) fn connect(command: &mut Command, library: &Path) {
-    prepare(command);
-    command.env(library::VARIABLE, library);
-}
-
+/// Sets the environment of a process that runs cells.
 pub(crate) fn prepare(command: &mut Command) {
     environment::for_user(command);
     let is_limited = std::env::var_os(MEMORY).is_some();
@@ -72,6 +67,10 @@ pub(crate) struct OurCells;
 impl taper_engine::Host for OurCells {
     fn start(&self) -> io::Result<()> {
         start().map_err(|error| io::Error::other(taper_host::error::describe(&error)))
+    }
+
+    fn loaded(&self, library: &Path) {
+        library::find(library);
     }
 
     fn begin_cell(&self, cell: u32, library: &Path) {
@@ -121,7 +120,6 @@ fn start() -> Result<()> {
     limit::apply()?;
     order::keep_order();
     input::attach()?;
-    library::load();
     stop::install();
     Ok(())
 }

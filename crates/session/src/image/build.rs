@@ -28,7 +28,8 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     origin::write(key, folder)?;
     taken::note(folder, cargo_home())?;
     workspace::configure(folder)?;
-    if !has_begun(folder) {
+    let is_first = !has_begun(folder);
+    if is_first {
         progress.line("Checking that cells run with this Rust.");
         let lost = trial::run(key, folder, progress)?;
         lost.lines().for_each(|line| progress.line(line));
@@ -36,17 +37,17 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     prepare(key, folder)?;
     let work = folder.join(WORK);
     cache::remove(&folder.join(PACKAGES))?;
-    if let Some(release) = origin::other_release(key, folder) {
-        progress.line(&format!(
-            "What was compiled before is for Rust {release}, and this is Rust {}.",
-            toolchain::release()?
-        ));
+    if let Some(other) = origin::other(key, folder) {
+        progress.line(&other.describe(toolchain::release()?));
     }
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, progress)?.write(&work)?;
     libraries::keep_metadata(&work)?;
     progress.line("Running a first cell.");
     run_first(WARM_ARGUMENT, &key.taper, &key.features, &work, progress)?;
+    if is_first {
+        origin::note_time(folder, start.elapsed())?;
+    }
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
 }

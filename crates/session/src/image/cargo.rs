@@ -1,17 +1,16 @@
 //! Runs cargo in a work directory and reports its progress.
 
 use super::artifacts::Artifacts;
+use super::estimate::Estimate;
 use crate::environment;
 use crate::error::{Error, Result};
-use cargo_metadata::{
-    Artifact, BuildScript, Message, Metadata, MetadataCommand, PackageId, TargetKind,
-};
+use cargo_metadata::{Artifact, BuildScript, Message, Metadata, MetadataCommand, TargetKind};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::{BTreeMap, HashSet};
-use std::io::{BufReader, Read};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use taper_host::checks;
@@ -133,14 +132,14 @@ fn run_cargo(
         "--message-format=json-render-diagnostics",
     ]);
     let mut child = command.spawn().starting("cargo")?;
-    let stderr = child.stderr.take().map(keep);
+    let (sender, heard) = channel();
     let stdout = child.stdout.take().expect("it is piped");
-    let messages = messages(stdout);
-    let (built, scripts) = report(&messages, metadata, &mut child, progress);
+    messages(stdout, sender.clone());
+    let stderr = child.stderr.take().expect("it is piped");
+    let said = status_lines(stderr, sender);
+    let (built, scripts) = report(&heard, metadata, &mut child, progress);
     let status = wait(&mut child, progress)?;
-    let said = stderr
-        .and_then(|thread| thread.join().ok())
-        .unwrap_or_default();
+    let said = said.join().unwrap_or_default();
     if !status.success() {
         return Err(explain_failure(&said, toolchain::get()?));
     }
@@ -150,24 +149,25 @@ fn run_cargo(
 /// Shows how far cargo is, until it closes its output or the user stops it. Returns the libraries that are ready, and what
 /// build scripts have said.
 fn report(
-    messages: &Receiver<Message>,
+    heard: &Receiver<Message>,
     metadata: &Metadata,
     child: &mut Child,
     progress: &mut dyn Progress,
 ) -> (Vec<Artifact>, Vec<BuildScript>) {
     let (mut built, mut scripts) = (Vec::new(), Vec::new());
     let (start, units) = (Instant::now(), count_units(metadata));
-    let mut left = libraries(metadata);
-    let (mut done, mut name) = (0, String::new());
+    let mut estimate = Estimate::new(metadata, &CRATES);
+    let mut done = 0;
     let mut shown = Duration::ZERO;
     loop {
-        let received = messages.recv_timeout(POLL);
+        let received = heard.recv_timeout(POLL);
         let elapsed = start.elapsed();
         if progress.is_stopped() {
             stop(child);
             return (built, scripts);
         }
         match received {
+            Ok(Message::TextLine(package)) => estimate.started(&package, elapsed),
             Ok(Message::BuildScriptExecuted(script)) => {
                 scripts.push(script);
                 continue;
@@ -177,15 +177,8 @@ fn report(
                     continue;
                 }
                 done += 1;
-                if !artifact.target.kind.contains(&TargetKind::CustomBuild) {
-                    left.remove(&artifact.package_id);
-                }
-                name = match left.len() {
-                    // They take long, because they wait for each other.
-                    1..=LAST => left.values().copied().collect::<Vec<&str>>().join(", "),
-                    _ => artifact.target.name.clone(),
-                };
                 if is_library(&artifact) {
+                    estimate.finished(&artifact, elapsed);
                     built.push(artifact);
                 }
             }
@@ -197,28 +190,42 @@ fn report(
         }
         shown = elapsed;
         progress.step(&Step {
-            verb: "Compiling",
-            name: name.clone(),
+            verb: "Compiling".into(),
+            name: estimate.now(),
             done,
             total: units.max(done),
-            unit: "",
+            unit: "".into(),
             elapsed,
-            remaining: None,
+            remaining: estimate.remaining(elapsed),
         });
     }
 }
 
 /// Reads cargo's messages on a thread of its own.
-fn messages(pipe: ChildStdout) -> Receiver<Message> {
-    let (sender, messages) = channel();
+fn messages(pipe: ChildStdout, heard: Sender<Message>) {
     std::thread::spawn(move || {
         for message in Message::parse_stream(BufReader::new(pipe)).map_while(std::io::Result::ok) {
-            if sender.send(message).is_err() {
+            if heard.send(message).is_err() {
                 return;
             }
         }
     });
-    messages
+}
+
+/// Collects what cargo writes for the user, and passes on which packages it begins to compile, as `name v1.2.3`.
+fn status_lines(pipe: ChildStderr, heard: Sender<Message>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let (mut pipe, mut said, mut line) = (BufReader::new(pipe), Vec::new(), Vec::new());
+        while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&line);
+            if let Some(package) = text.trim().strip_prefix("Compiling ") {
+                // Nobody waits for it after an interrupt.
+                let _ = heard.send(Message::TextLine(package.to_owned()));
+            }
+            said.append(&mut line);
+        }
+        String::from_utf8_lossy(&said).into_owned()
+    })
 }
 
 /// Waits for a supervised program, or kills it with everything that it has started when the user stops it.
@@ -309,19 +316,6 @@ pub(super) fn about_the_notebook(said: &str, folders: &[impl AsRef<Path>]) -> St
         }
     }
     said
-}
-
-/// How many packages are named that are left at the end.
-const LAST: usize = 3;
-
-/// Returns the names of the packages whose library is compiled.
-fn libraries(metadata: &Metadata) -> BTreeMap<PackageId, &str> {
-    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    let used: HashSet<_> = nodes.map(|node| &node.id).collect();
-    let packages = metadata.packages.iter().filter(|it| used.contains(&it.id));
-    let packages = packages.filter(|package| !CRATES.contains(&package.name.as_str()));
-    let names = packages.map(|package| (package.id.clone(), package.name.as_str()));
-    names.collect()
 }
 
 /// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if

@@ -4,11 +4,11 @@
 //!   `configuration` of cargo says about compiling;
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `cells_crate`: the crate to which cells belong, and its first cell;
-//! - `artifacts`: what cargo has compiled, as it reports it;
+//! - `artifacts`: what cargo has compiled, as it reports it; `estimate`: how long it still takes;
 //! - `trial` first runs cells with a few lines in place of `taper`;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - `origin` removes images that were replaced;
+//! - `origin` removes images that were replaced; `twin` uses one again that was compiled from the same inputs;
 //! - `packages` compiles those of `:dep` lines beside the image: `graph` says which package depends on which, `beside` is
 //!   the crate that depends on them, `added` the folder in which all sessions compile them;
 //! - `taken` is the compiler that takes what these need from an image that was compiled with another home of cargo;
@@ -24,6 +24,7 @@ mod cargo;
 mod cells_crate;
 mod clone;
 mod configuration;
+mod estimate;
 mod graph;
 mod key;
 mod layout;
@@ -34,6 +35,7 @@ mod packages;
 pub(crate) mod taken;
 mod transfer;
 mod trial;
+mod twin;
 
 pub use crate::error::Built;
 use crate::error::{Error, Result};
@@ -43,13 +45,14 @@ pub use key::Key;
 use layout::PACKAGES;
 pub(crate) use layout::SUPPORT;
 use manifest::Manifest;
+pub use origin::Other;
 pub(crate) use packages::Packages;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::checks;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
-use taper_host::progress::Progress;
+use taper_host::progress::{Progress, Published};
 use taper_host::store;
 
 /// The link in a work directory to the image from which files are still to be copied.
@@ -90,6 +93,7 @@ impl Image {
         }
         let folder = folder_of(key)?;
         let _lock = Lock::exclusive(&folder, progress)?;
+        let progress = &mut Published::new(&folder, progress);
         // Another process may have built it while this one waited.
         match Self::find(key)? {
             (Condition::Ready, Some(image)) => return Ok(image),
@@ -101,6 +105,9 @@ impl Image {
                 build::wipe(&folder)?;
             }
             _ => {}
+        }
+        if let Some(manifest) = twin::take(key, &folder, progress)? {
+            return Ok(Image { folder, manifest });
         }
         build::build(key, &folder, progress)?;
         let manifest = Manifest::write(&folder, key)?;
@@ -153,9 +160,9 @@ impl Image {
         }
     }
 
-    /// Returns the release of Rust for which `taper` was compiled before, if that is another one than today's.
-    pub fn other_release(key: &Key) -> Option<String> {
-        origin::other_release(key, &folder_of(key).ok()?)
+    /// Returns the newest image for another release of Rust than today's.
+    pub fn other(key: &Key) -> Option<Other> {
+        origin::other(key, &folder_of(key).ok()?)
     }
 
     /// Compares the content of every file with what the build wrote, which takes seconds. Deletes a
@@ -189,8 +196,9 @@ impl Image {
         Ok(Condition::Damaged(file))
     }
 
-    /// Adds to an empty work directory the files that a cell needs: links to the compiled packages, and
-    /// copies of small files. Those that only cargo reads, three quarters of all, are left to `complete`.
+    /// Adds to a work directory without an image the files that a cell needs: links to the compiled packages, and
+    /// copies of small files. Those that only cargo reads, three quarters of all, are left to `complete`. What is there
+    /// stays, such as what the engine has compiled for cells: a running process uses it.
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);
@@ -200,7 +208,9 @@ impl Image {
             let link = work.with_file_name(PACKAGES);
             std::os::unix::fs::symlink(&packages, &link).on_file("create", &link)?;
         }
-        let is_needed = |file: &&Path| clone::is_linked(file) || !layout::is_of_cargo(file);
+        let is_needed = |file: &&Path| {
+            (clone::is_linked(file) || !layout::is_of_cargo(file)) && !work.join(file).exists()
+        };
         self.copy_into(work, &is_needed)
     }
 

@@ -9,7 +9,9 @@ use super::manifest;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use taper_host::lock::Lock;
+use taper_host::progress::duration;
 use taper_host::{cache, toolchain};
 
 const FILE: &str = "origin.json";
@@ -25,6 +27,36 @@ struct Origin {
     /// The folder of the crate `taper`.
     taper: PathBuf,
     features: Vec<String>,
+    /// All that it is compiled from, without paths, as a digest: see [`Key::built`].
+    #[serde(default)]
+    from: String,
+    /// How many seconds the compilation took, if it was not interrupted.
+    #[serde(default)]
+    seconds: Option<u64>,
+}
+
+/// An image for another release of Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The release, such as `1.95.0`.
+    pub release: String,
+    /// How long its compilation took, if that is known.
+    pub took: Option<Duration>,
+}
+
+impl Other {
+    /// Describes what is there and what is missing, how long that takes, and how to keep what is there.
+    pub fn describe(&self, release: &str) -> String {
+        let other = &self.release;
+        let took = self.took.map_or("takes minutes".to_owned(), |took| {
+            format!("took {} for {other}", duration(took))
+        });
+        format!(
+            "Taper was compiled for Rust {other}, and this is Rust {release}: it is compiled again, which {took}. To stay \
+             with {other}, for which nothing is compiled: `rustup toolchain install {other}`, and \
+             RUSTUP_TOOLCHAIN={other} where you start Taper."
+        )
+    }
 }
 
 impl Origin {
@@ -34,6 +66,8 @@ impl Origin {
             release: toolchain::release()?.to_owned(),
             taper: key.taper.clone(),
             features: key.features.clone(),
+            from: key.built()?.from,
+            seconds: None,
         })
     }
 
@@ -56,9 +90,31 @@ impl Origin {
 
 /// Records what the image in this folder is built for.
 pub(super) fn write(key: &Key, image: &Path) -> Result<()> {
-    let origin =
-        serde_json::to_vec(&Origin::of(key)?).map_err(Error::json("the origin of an image"))?;
+    write_origin(&Origin::of(key)?, image)
+}
+
+/// Records how long the compilation of an image took.
+pub(super) fn note_time(image: &Path, took: Duration) -> Result<()> {
+    let Some(origin) = Origin::read(image) else {
+        return Ok(());
+    };
+    let seconds = Some(took.as_secs());
+    write_origin(&Origin { seconds, ..origin }, image)
+}
+
+fn write_origin(origin: &Origin, image: &Path) -> Result<()> {
+    let origin = serde_json::to_vec(origin).map_err(Error::json("the origin of an image"))?;
     Ok(cache::write_atomically(&image.join(FILE), &origin)?)
+}
+
+/// Returns all that an image is compiled from, without paths, as a digest.
+pub(super) fn from(image: &Path) -> Option<String> {
+    Some(Origin::read(image)?.from)
+}
+
+/// Returns the compiler for which an image is.
+pub(super) fn rustc(image: &Path) -> Option<PathBuf> {
+    Some(Origin::read(image)?.rustc)
 }
 
 /// Marks an image as used until the result is dropped.
@@ -81,8 +137,8 @@ pub(super) fn remove_replaced(image: &Path) -> usize {
     old.filter(|old| remove(old).is_some()).count()
 }
 
-/// Returns the release of Rust for which the newest other image of this crate was compiled, if that is another release.
-pub(super) fn other_release(key: &Key, image: &Path) -> Option<String> {
+/// Returns the newest image of this crate for another release of Rust.
+pub(super) fn other(key: &Key, image: &Path) -> Option<Other> {
     let own = Origin::of(key).ok()?;
     let images = std::fs::read_dir(image.parent()?).ok()?.flatten();
     let others = images.filter_map(|entry| {
@@ -91,9 +147,14 @@ pub(super) fn other_release(key: &Key, image: &Path) -> Option<String> {
         let is_other = (&found.taper, &found.features) == (&own.taper, &own.features)
             && !found.release.is_empty()
             && found.release != own.release;
-        is_other.then_some((manifest.modified().ok()?, found.release))
+        let other = Other {
+            release: found.release,
+            took: found.seconds.map(Duration::from_secs),
+        };
+        is_other.then_some((manifest.modified().ok()?, other))
     });
-    others.max().map(|(_, release)| release)
+    let newest = others.max_by_key(|(built, _)| *built);
+    newest.map(|(_, other)| other)
 }
 
 /// Removes an image. Returns `None` if it is used or being built, or cannot be removed.
@@ -117,6 +178,8 @@ mod tests {
             release: String::new(),
             taper: taper.clone(),
             features: Vec::new(),
+            from: String::new(),
+            seconds: None,
         };
         std::fs::write(&rustc, "").expect("a file");
         assert!(origin().is_gone());
@@ -142,6 +205,8 @@ mod tests {
                 release: name.to_owned(),
                 taper,
                 features,
+                from: String::new(),
+                seconds: None,
             });
             std::fs::write(image.join(FILE), origin.expect("JSON")).expect("a file");
             image

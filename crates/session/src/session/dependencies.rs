@@ -143,7 +143,7 @@ impl<'a> LiveLine<'a> {
     }
 
     /// Shows at last what has happened, and after how long.
-    fn end(&mut self, what: &str, rest: &str) {
+    pub(super) fn end(&mut self, what: &str, rest: &str) {
         if !self.id.is_empty() {
             let took = duration(self.started_at.elapsed());
             self.show(&format!("{what} {took}.{rest}"));

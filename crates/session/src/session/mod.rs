@@ -1,6 +1,7 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
 //! - [`engine`] evaluates Rust; [`ahead`] and [`idle`] let it compile the next cell before that runs;
+//! - [`awaited`] runs plain Rust while the library is compiled;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`], [`definitions`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
@@ -13,6 +14,7 @@
 //! - [`limits`] finds cells that are too large; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`.
 
 mod ahead;
+mod awaited;
 mod cells_manifest;
 mod commands;
 mod completeness;
@@ -40,21 +42,21 @@ mod variables;
 
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
+use awaited::Awaited;
 pub use completeness::of as is_complete;
-pub(crate) use dependencies::LiveLine;
 use diagnostics::Context;
 pub(crate) use diagnostics::error as cell_error;
 use editor::CellEditor;
+pub use engine::is_own;
 use engine::{Code, Engine, How, Own, Ran, Running};
 pub(crate) use engine::{Start, VARIABLE as ENGINE};
 use interrupt::Interrupter;
 use names::{Changes, Names, Outcome};
-pub(crate) use needs::needed;
 pub use outcome::error_of;
 use outcome::{interrupted, outcome};
-use preloaded::PreloadedCrate;
+use preloaded::{PRELUDE, PreloadedCrate};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use taper_evaluator::run::Times;
@@ -91,6 +93,8 @@ pub struct Session {
     profile: Option<taper_engine::Profile>,
     /// The code of the last compile error, such as `E0308`.
     last_error: Option<String>,
+    /// The library `taper`, while it is compiled. It has the session's folder until then.
+    awaited: Option<Awaited>,
     /// The session's folder. It is removed when this is dropped, after the engine.
     work: Option<Workspace>,
     /// Keeps the image from being removed.
@@ -105,7 +109,20 @@ impl Session {
         self
     }
 
-    /// Starts a session that has run `use taper::prelude::*`.
+    /// Starts a session that runs plain Rust until the image is built. `taper` is the folder of the crate.
+    pub(crate) fn start_without_library(work: Workspace, taper: &Path) -> Result<Session> {
+        let start = Start {
+            work: &work.path(),
+            taper: taper.canonicalize().unwrap_or_else(|_| taper.to_owned()),
+            features: Vec::new(),
+            library: None,
+        };
+        let mut session = Session::start(&start)?;
+        session.awaited = Some(Awaited::new(work, taper));
+        Ok(session)
+    }
+
+    /// Starts a session that has run `use taper::prelude::*`, if there is an image.
     pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = engine::start(start)?;
         let interrupter = Arc::new(Interrupter::new(engine.cells()));
@@ -124,17 +141,20 @@ impl Session {
             is_profiled: false,
             profile: None,
             last_error: None,
+            awaited: None,
             work: None,
             image: None,
         };
-        let first_cell = session.first_cell();
-        let result = session.run(&first_cell, &mut Silent);
-        result.map_err(Error::own_cell(&first_cell))?;
+        if start.library.is_some() {
+            let first_cell = session.first_cell();
+            let result = session.run(&first_cell, &mut Silent);
+            result.map_err(Error::own_cell(&first_cell))?;
+        }
         Ok(session)
     }
 
     fn first_cell(&self) -> String {
-        self.engine.first_cell(preloaded::PRELUDE)
+        self.engine.first_cell(PRELUDE)
     }
 
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
@@ -212,12 +232,14 @@ impl Session {
 
     /// Runs a cell of Rust, shell commands and the session's own commands.
     fn run_cell(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = self.preloaded.without_reloading(code);
+        let without = self.preloaded.without_reloading(code);
+        let names_library = *without != *code;
+        let code = without;
         if let Some(refused) = limits::refusal(&code) {
             return Err(refused);
         }
         let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
-        self.run_all(&cell, front)
+        self.run_with_library(&cell, names_library, front)
     }
 
     /// Runs the commands of a cell, then its Rust.
@@ -251,7 +273,7 @@ impl Session {
         if result.is_ok() {
             self.report_frozen(frozen, front);
         }
-        if cell.clear && result.is_ok() {
+        if cell.clear && result.is_ok() && self.awaited.is_none() {
             return self.run(&self.first_cell(), &mut Silent);
         }
         result
@@ -324,7 +346,8 @@ impl Evaluator for Session {
     }
 
     fn idle(&mut self) -> Option<Duration> {
-        self.compile_ahead()
+        let pauses = [self.look_for_library(), self.compile_ahead()];
+        pauses.into_iter().flatten().min()
     }
 
     fn set_late(&mut self, late: Arc<dyn Late>) {

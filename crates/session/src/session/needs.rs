@@ -28,7 +28,7 @@ impl Session {
 }
 
 /// Returns the cells that must run, where `is_done` says whether a cell with this source need not.
-pub(crate) fn needed(
+fn needed(
     cells: &[(String, String)],
     id: &str,
     is_done: &dyn Fn(&str, &str) -> bool,

@@ -12,14 +12,14 @@ use taper_evaluator::{CellName, Editor, Event, Front};
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
-    /// The folder in which packages are compiled, with the files of the image.
+    /// The folder in which packages are compiled, with the files of the image, if there is one.
     pub(crate) work: &'a Path,
-    /// The folder of the crate `taper`, loaded before the first cell.
+    /// The folder of the crate `taper`.
     pub(crate) taper: PathBuf,
     /// The enabled features of that crate.
     pub(crate) features: Vec<String>,
-    /// The library `taper` in the work directory.
-    pub(crate) library: PathBuf,
+    /// The library `taper` in the work directory, loaded before the first cell; `None` while the image is built.
+    pub(crate) library: Option<PathBuf>,
 }
 
 /// What adding packages has changed.

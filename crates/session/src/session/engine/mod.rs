@@ -17,6 +17,11 @@ use std::any::Any;
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.
 pub(crate) const VARIABLE: &str = "TAPER_ENGINE";
 
+/// Returns whether the user has chosen our own engine.
+pub fn is_own() -> bool {
+    std::env::var_os(VARIABLE).is_none_or(|engine| engine != "evcxr")
+}
+
 /// Starts the engine that the user has chosen.
 pub(super) fn start(start: &Start) -> Result<Box<dyn Engine>> {
     match std::env::var_os(VARIABLE) {

@@ -21,30 +21,35 @@ const IMMUTABLE: [&str; 4] = ["DType", "Device", "Shape", "Tensor"];
 /// The folder of compiled cells in Taper's cache.
 const CACHE: &str = "cells";
 
-/// Returns the configuration for the packages that are compiled in `work`.
-pub(super) fn of(work: &Path, library: &Path) -> Result<Config> {
+/// Returns the configuration for cells without packages.
+pub(super) fn of(work: &Path) -> Result<Config> {
     let found = toolchain::get()?;
     let target = toolchain::host()?;
     let session = work.parent().unwrap_or(work);
-    let compiled = Artifacts::read(work)?;
     let flags = ["--edition=2024", "-Cstrip=debuginfo"].map(OsString::from);
     Ok(Config {
         rustc: found.sysroot.join("bin/rustc"),
         sysroot: found.sysroot.clone(),
         target: target.to_owned(),
         flags: flags.into(),
-        search: compiled.search(work),
+        search: Vec::new(),
         environment: Vec::new(),
-        packages: packages(vec![("taper".to_owned(), compiled.taper(work)?)], None),
+        packages: Vec::new(),
         folder: session.join("cells"),
         shared: work.join(image::SUPPORT),
         cache: cache::folder().ok().map(|cache| cache.join(CACHE)),
-        libraries: image::added(work).ok(),
+        libraries: None,
         program: taper_host::process::program()?,
-        cell_environment: environment(library),
+        cell_environment: environment(),
         immutable_types: IMMUTABLE.map(str::to_owned).to_vec(),
-        question_mark: Some(QUESTION_MARK.to_owned()),
     })
+}
+
+/// Returns the package `taper` of the image in `work`, and where rustc finds what it uses.
+pub(super) fn of_image(work: &Path) -> Result<(Vec<Package>, Vec<OsString>)> {
+    let compiled = Artifacts::read(work)?;
+    let taper = vec![("taper".to_owned(), compiled.taper(work)?)];
+    Ok((packages(taper, None), compiled.search(work)))
 }
 
 /// Writes the manifest to which `:dep` adds packages, if the image has none.
@@ -60,6 +65,7 @@ pub(super) fn packages(
 ) -> Vec<Package> {
     let package = |(name, files): (String, Vec<PathBuf>)| Package {
         library: shared_library(&files).filter(|_| name == "taper").cloned(),
+        question_mark: (name == "taper").then(|| QUESTION_MARK.to_owned()),
         runtime: tokio.filter(|_| name == "tokio").and_then(runtime),
         name,
         files,
@@ -80,10 +86,10 @@ fn runtime(features: &BTreeSet<String>) -> Option<String> {
 }
 
 /// Returns the changes of this process's environment for the process that runs the cells.
-pub(super) fn environment(library: &Path) -> Vec<(OsString, Option<OsString>)> {
+pub(super) fn environment() -> Vec<(OsString, Option<OsString>)> {
     // The program does not matter.
     let mut command = Command::new("cells");
-    cells::connect(&mut command, library);
+    cells::prepare(&mut command);
     let changes = command.get_envs();
     changes
         .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))

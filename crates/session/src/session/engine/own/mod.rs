@@ -22,7 +22,7 @@ mod tables;
 use super::interface::{Code, Engine, How, Ran, Running, Start};
 use crate::cells;
 use crate::error::{Error, Result};
-use crate::image::Packages;
+use crate::image::{self, Packages};
 use crate::session::cells_manifest::Declared;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::diagnostics::{Diagnostic, EngineError};
@@ -45,8 +45,8 @@ pub(crate) struct Own {
     late: LateOutput,
     /// The folder in which packages are compiled.
     work: PathBuf,
-    /// The shared library `taper`.
-    library: PathBuf,
+    /// The shared library `taper`, if there is an image.
+    library: Option<PathBuf>,
     packages: Packages,
     /// What was declared before the first package was added.
     declared_first: Option<Declared>,
@@ -57,13 +57,17 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    /// Starts the engine with the packages that are compiled in `work`.
+    /// Starts the engine, with the packages of the image in `work` if there is one.
     pub(super) fn start(start: &Start) -> Result<Own> {
-        let (work, library) = (start.work, &*start.library);
+        let work = start.work;
         // The process that runs the cells could not say it.
         cells::limit()?;
         configuration::write_manifest(start)?;
-        let config = configuration::of(work, library)?;
+        let mut config = configuration::of(work)?;
+        if start.library.is_some() {
+            (config.packages, config.search) = configuration::of_image(work)?;
+            config.libraries = image::added(work).ok();
+        }
         let engine = taper_engine::Engine::start(config);
         let mut engine =
             engine.map_err(|error| Error::Start(taper_host::error::describe(&error)))?;
@@ -75,7 +79,7 @@ impl Own {
             output: Output::default(),
             late,
             work: work.to_owned(),
-            library: library.to_owned(),
+            library: start.library.clone(),
             packages: Packages::new(work),
             declared_first: None,
             cells: CellGraph::default(),
@@ -87,7 +91,7 @@ impl Own {
     /// Starts the process that runs the cells again, with the session's current environment.
     fn restart(&mut self) -> Result<(), taper_engine::Error> {
         self.cells.clear();
-        let environment = configuration::environment(&self.library);
+        let environment = configuration::environment();
         self.engine.set_cell_environment(environment);
         let restarted = self.engine.restart_process().map(drop);
         self.editor.set_scope(self.engine.scope());

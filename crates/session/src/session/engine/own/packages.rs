@@ -2,17 +2,28 @@
 
 use super::{Own, configuration, messages};
 use crate::error::Error;
-use crate::image::artifacts::Artifacts;
 use crate::image::{self, Packages};
 use crate::session::cells_manifest::{self, Declared};
 use crate::session::diagnostics::EngineError;
-use crate::session::engine::interface::Added;
+use crate::session::engine::interface::{Added, Start};
 use std::path::Path;
 use std::time::SystemTime;
 use taper_engine::{Failure, Replaced};
 use taper_host::progress::Progress;
 
 impl Own {
+    /// Loads the library `taper` of an image that was copied into the work directory after the start. Variables stay.
+    pub(crate) fn load_image(&mut self, start: &Start) -> Result<(), EngineError> {
+        configuration::write_manifest(start).map_err(described)?;
+        let (packages, search) = configuration::of_image(&self.work).map_err(described)?;
+        self.engine.set_libraries(image::added(&self.work).ok());
+        let replaced = self.engine.set_packages(packages, search);
+        replaced.map_err(refused)?;
+        self.library.clone_from(&start.library);
+        self.editor.reload(self.engine.scope());
+        Ok(())
+    }
+
     /// Compiles the packages of a cell's `:dep` lines. A failure leaves everything as it was.
     pub(crate) fn add_packages(
         &mut self,
@@ -42,7 +53,7 @@ impl Own {
         if Declared::read(&self.work).is_same(before) && !cells_manifest::has_folders(&self.work) {
             return Ok(Added::default());
         }
-        let last_built = modified(&self.library);
+        let last_built = self.library.as_deref().map(modified);
         let has_variables = self.engine.variables().next().is_some();
         let compiled = self.packages.compile(has_variables, progress);
         let compiled = compiled.map_err(described)?;
@@ -50,8 +61,8 @@ impl Own {
         let library = packages.iter().find_map(|package| package.library.clone());
         let replaced = self.engine.set_packages(packages, compiled.search);
         let replaced = replaced.map_err(refused)?;
-        let library = library.unwrap_or_else(|| self.library.clone());
-        let is_other = library != self.library || modified(&library) != last_built;
+        let library = library.or_else(|| self.library.clone());
+        let is_other = library != self.library || library.as_deref().map(modified) != last_built;
         self.library = library;
         self.editor.reload(self.engine.scope());
         Ok(Added {
@@ -79,14 +90,9 @@ impl Own {
     /// Sets the packages of the image.
     fn forget_packages(&mut self) -> Option<Replaced> {
         image::restore(&self.work).ok()?;
-        let compiled = Artifacts::read(&self.work).ok()?;
-        let packages = vec![("taper".to_owned(), compiled.taper(&self.work).ok()?)];
-        let packages = configuration::packages(packages, None);
-        self.library = packages.first()?.library.clone()?;
-        let replaced = self
-            .engine
-            .set_packages(packages, compiled.search(&self.work));
-        replaced.ok()
+        let (packages, search) = configuration::of_image(&self.work).ok()?;
+        self.library = Some(packages.first()?.library.clone()?);
+        self.engine.set_packages(packages, search).ok()
     }
 }
 
