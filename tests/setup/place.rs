@@ -260,10 +260,18 @@ impl Call {
     }
 }
 
-/// A call that has begun.
+/// A call that has begun. Its process, which may become JupyterLab, ends with the test.
 pub(crate) struct Running {
     pub(crate) child: Child,
     output: tempfile::TempPath,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Running {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The limit includes the whole set-up, which the first start does.
+/// The limit includes the whole set-up, which the first test does.
 const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
@@ -282,6 +282,9 @@ impl Lab {
     }
 
     fn start_with(options: &[&str], notebook: &Path, theme: &str) -> Lab {
+        // JupyterLab would open before the library is compiled.
+        let set_up = run_within(TO_START, taper(&["setup"]));
+        assert!(set_up.status.success(), "{}", set_up.all());
         let port = free_port();
         let settings = root().join("tests/output").join(theme);
         let themes = settings.join("@jupyterlab/apputils-extension/themes.jupyterlab-settings");

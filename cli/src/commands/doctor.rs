@@ -112,6 +112,9 @@ fn kernel_state() -> Result<State> {
 
 fn image_state() -> Result<State> {
     let key = image_key()?;
+    if let Some(step) = Image::progress(&key) {
+        return Ok(State::Bad(format!("not complete yet. {}", step.describe())));
+    }
     let condition = Image::verify(&key, &mut Console::new())?;
     Ok(match condition {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),

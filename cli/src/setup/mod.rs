@@ -80,8 +80,9 @@ pub(crate) fn begin_image(progress: &mut dyn Progress) -> Result<()> {
     }
     toolchain::get()?.remember()?;
     progress.line(
-        "Taper is compiled in the background, once, which takes minutes. Plain Rust runs meanwhile; a cell that needs \
-         Taper waits for it. If you stop JupyterLab before, the next start goes on.",
+        "The library `taper` is compiled in the background, once, which takes minutes. Meanwhile you can read notebooks \
+         and run plain Rust; a cell that needs the library waits for it. If you stop JupyterLab before, the next start \
+         goes on.",
     );
     let builder = process::supervised(process::program()?)?
         .args(["setup", BACKGROUND])

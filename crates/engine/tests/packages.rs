@@ -209,7 +209,7 @@ fn a_shared_library_is_loaded_into_the_process_that_runs() {
     cells.check("let mut kept = vec![1];\nkept.push(2);", "");
     cells.check(
         "let n: i32 = Err(std::fmt::Error)?;\nn",
-        "failed at 1:1: Error",
+        "failed at 2:1: Error",
     );
     let late = Package {
         name: "late".to_owned(),

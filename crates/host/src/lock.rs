@@ -43,7 +43,7 @@ impl Lock {
         let held = HELD.with_borrow(Clone::clone);
         let keep = move || {
             for descriptor in &held {
-                // SAFETY: the call sets a flag, or returns an error for a number that is no open descriptor.
+                // SAFETY: the call sets a flag, or returns an error if the descriptor is closed.
                 unsafe { libc::fcntl(*descriptor, libc::F_SETFD, 0) };
             }
             Ok(())

@@ -100,7 +100,7 @@ impl<'a> Published<'a> {
     }
 
     /// Returns the current step of the process that has locked a folder.
-    pub(crate) fn read(folder: &Path) -> Option<Step> {
+    pub fn read(folder: &Path) -> Option<Step> {
         serde_json::from_slice(&std::fs::read(folder.join(PUBLISHED)).ok()?).ok()
     }
 }

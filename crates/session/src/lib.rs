@@ -37,7 +37,8 @@
 //! | file | task |
 //! |---|---|
 //! | `error.rs` | why a session does not start |
-//! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
+//! | `current.rs` | the image for the checkout in which this build of Taper lives |
+//! | `start.rs` | starts a session from it, or without it |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
 //! | `workspace.rs` | a session's folder, cargo's configuration |
 //! | `environment.rs` | the environment of what a session starts |
@@ -50,6 +51,7 @@
 
 mod analysis;
 mod cells;
+mod current;
 pub mod environment;
 mod error;
 mod first_cell;
@@ -60,8 +62,9 @@ mod start;
 mod syntax;
 pub mod workspace;
 
+pub use current::image_key;
 pub use environment::{STORED_CARGO_HOME, cargo_home};
 pub use error::Error;
 pub use hook::hook;
 pub use session::{Session, error_of, is_complete, is_own};
-pub use start::{evaluator, image_key, start_or_defer, start_session};
+pub use start::{evaluator, start_or_defer, start_session};

@@ -219,7 +219,7 @@ fn status_lines(pipe: ChildStderr, heard: Sender<Message>) -> JoinHandle<String>
         while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&line);
             if let Some(package) = text.trim().strip_prefix("Compiling ") {
-                // Nobody waits for it after an interrupt.
+                // The receiver is gone after an interrupt.
                 let _ = heard.send(Message::TextLine(package.to_owned()));
             }
             said.append(&mut line);

@@ -52,7 +52,7 @@ use taper_host::cache;
 use taper_host::checks;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
-use taper_host::progress::{Progress, Published};
+use taper_host::progress::{Progress, Published, Step};
 use taper_host::store;
 
 /// The link in a work directory to the image from which files are still to be copied.
@@ -158,6 +158,13 @@ impl Image {
             Some(file) => Ok((Condition::Damaged(file), None)),
             None => Ok((Condition::Ready, Some(Image { folder, manifest }))),
         }
+    }
+
+    /// Returns the current step of the process that builds the image for a key, if one does.
+    pub fn progress(key: &Key) -> Option<Step> {
+        let folder = folder_of(key).ok()?;
+        let is_built = Lock::if_free(&folder).is_none();
+        is_built.then(|| Published::read(&folder)).flatten()
     }
 
     /// Returns the newest image for another release of Rust than today's.
@@ -271,7 +278,7 @@ fn folder_of(key: &Key) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use taper_host::progress::{Console, Step};
+    use taper_host::progress::Console;
 
     /// Another process, which builds the image again while this one waits for its lock.
     struct Other<'a> {

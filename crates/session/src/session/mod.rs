@@ -1,7 +1,7 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
 //! - [`engine`] evaluates Rust; [`ahead`] and [`idle`] let it compile the next cell before that runs;
-//! - [`awaited`] runs plain Rust while the library is compiled;
+//! - [`library`] runs plain Rust while the library `taper` is compiled, and is [`awaited`];
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`], [`definitions`] and [`variables`] track variables, to show them and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
@@ -27,6 +27,7 @@ mod editor;
 mod engine;
 mod idle;
 mod interrupt;
+mod library;
 mod limits;
 mod names;
 mod needs;
