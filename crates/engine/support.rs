@@ -69,14 +69,15 @@ fn report(topic: Topic, texts: &[&str]) {
     }
 }
 
-/// Prepares the process. The thread that calls this is the one that runs the cells.
+/// Prepares the process. The thread that calls this first is the one that runs the cells. Another call takes panics back from
+/// a library that was loaded since.
 // SAFETY: the prefix `taper_` keeps the symbol's name unique, here and below.
 #[unsafe(no_mangle)]
 pub extern "C" fn taper_support_attach(host: Report) {
     if HOST.set(host).is_ok() {
         turn::begin();
-        panics::install_hook();
     }
+    panics::install_hook();
 }
 
 /// Flushes what a cell has printed without a newline.

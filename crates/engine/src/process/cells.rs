@@ -128,6 +128,7 @@ impl Worker {
                     link::attach(&library, || lock(&RUNNING).is_some())?;
                     self.host.loaded(path);
                 }
+                link::report_panics();
             }
             Request::Run {
                 cell: number,

@@ -40,12 +40,15 @@ static RESERVE: Mutex<Option<File>> = Mutex::new(None);
 
 /// Functions of `support.rs`.
 struct Support {
+    attach: Attach,
     flush: extern "C" fn(),
     forget: unsafe extern "C" fn(Text),
     pass: unsafe extern "C" fn(*const Text, usize),
     stop_waiting: extern "C" fn(),
     leave: extern "C" fn(),
 }
+
+type Attach = extern "C" fn(unsafe extern "C" fn(u32, *const Text, usize));
 
 /// A text of another copy of Rust's library.
 #[repr(C)]
@@ -91,18 +94,17 @@ pub(super) fn attach(library: &Library, is_busy: fn() -> bool) -> Result<(), lib
     if SUPPORT.get().is_some() {
         return Ok(());
     }
-    type Receive = unsafe extern "C" fn(u32, *const Text, usize);
     // SAFETY: `support.rs` defines the functions with these types.
     unsafe {
-        let attach = library.get::<extern "C" fn(Receive)>(b"taper_support_attach")?;
         let support = Support {
+            attach: *library.get(b"taper_support_attach")?,
             flush: *library.get(b"taper_support_flush")?,
             forget: *library.get(b"taper_support_forget")?,
             pass: *library.get(b"taper_support_pass")?,
             stop_waiting: *library.get(b"taper_support_stop_waiting")?,
             leave: *library.get(b"taper_support_leave")?,
         };
-        attach(receive);
+        (support.attach)(receive);
         if let Some(allocations) = HOST.get().and_then(|host| host.allocations()) {
             type Count = extern "C" fn(&'static Allocations);
             library.get::<Count>(b"taper_support_count")?(allocations);
@@ -121,6 +123,13 @@ pub(super) fn attach(library: &Library, is_busy: fn() -> bool) -> Result<(), lib
         }
     });
     Ok(())
+}
+
+/// Lets `support.rs` report panics, in place of a library that was loaded after it.
+pub(super) fn report_panics() {
+    if let Some(support) = SUPPORT.get() {
+        (support.attach)(receive);
+    }
 }
 
 /// Passes on what was printed without a newline.

@@ -47,7 +47,7 @@ pub(super) fn find(path: &Path) {
         })()
     };
     if let Some(taper) = found {
-        (taper.attach)();
+        stop::with_handler(|| (taper.attach)());
         let _ = TAPER.set(taper);
     }
 }

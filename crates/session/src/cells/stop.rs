@@ -41,6 +41,18 @@ thread_local! {
 /// this is the one that runs the cells.
 pub(super) fn install() {
     take_over();
+    install_handler();
+}
+
+/// Lets a library install its handler of interrupts, to which ours passes them on.
+pub(super) fn with_handler(install: impl FnOnce()) {
+    // SAFETY: the handler was installed before ours.
+    unsafe { libc::signal(libc::SIGINT, PREVIOUS.load(Ordering::Relaxed)) };
+    install();
+    install_handler();
+}
+
+fn install_handler() {
     // SAFETY: zero is a valid value of each field. The handler does only what is allowed in one: it reads a clock and atomic
     // variables, and sends a signal. Without `SA_RESTART`, the call in which the thread waits returns.
     unsafe {
