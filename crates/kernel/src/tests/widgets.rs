@@ -41,7 +41,7 @@ fn a_drag_of_a_hundred_events_ends_at_the_last_value() {
         assert_eq!(front.outcome(&cell).await, (ReplyStatus::Ok, 1));
         assert_eq!(
             front.outputs(&drag[0]).await,
-            ["busy", "stdout lr is 100", "idle"]
+            ["busy", "stdout lr is 100.0", "idle"]
         );
         for event in &drag[1..] {
             assert_eq!(front.outputs(event).await, ["busy", "idle"]);
@@ -72,7 +72,7 @@ fn a_control_that_was_moved_while_a_cell_failed_runs_its_callback_with_the_next_
         let next = front.send(moved("steps", 7.0)).await;
         assert_eq!(
             front.outputs(&next).await,
-            ["busy", "stdout lr is 3steps is 7", "idle"]
+            ["busy", "stdout lr is 3.0steps is 7.0", "idle"]
         );
         // After replies in between, `busy` is published again.
         front.without_request();

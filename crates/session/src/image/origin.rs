@@ -107,9 +107,11 @@ fn write_origin(origin: &Origin, image: &Path) -> Result<()> {
     Ok(cache::write_atomically(&image.join(FILE), &origin)?)
 }
 
-/// Returns all that an image is compiled from, without paths, as a digest.
-pub(super) fn from(image: &Path) -> Option<String> {
-    Some(Origin::read(image)?.from)
+/// Returns whether an image was compiled from the inputs of a key, and from sources in the same folder: rustc shows lines of
+/// the library's source where it was when it was compiled.
+pub(super) fn is_same(image: &Path, key: &Key) -> Result<bool> {
+    let from = key.built()?.from;
+    Ok(Origin::read(image).is_some_and(|it| it.from == from && it.taper == key.taper))
 }
 
 /// Returns the compiler for which an image is.

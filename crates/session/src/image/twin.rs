@@ -1,5 +1,5 @@
-//! An image that was compiled from the same inputs, for a Rust or a clone in another folder: after `rustup toolchain install
-//! 1.95.0`, that of `stable` when it was 1.95.0. As with an image of another machine, nothing is compiled again.
+//! An image that was compiled from the same inputs, for a Rust in another folder: after `rustup toolchain install 1.95.0`, that
+//! of `stable` when it was 1.95.0. As with an image of another machine, nothing is compiled again.
 
 use super::clone;
 use super::key::Key;
@@ -41,13 +41,13 @@ pub(super) fn take(
 }
 
 fn find(key: &Key, folder: &Path) -> Result<Option<(PathBuf, Manifest)>> {
-    let from = key.built()?.from;
     let all = folder.with_file_name("");
     let images = std::fs::read_dir(&all).on_file("read", &all)?.flatten();
     let mut others = images.map(|it| it.path()).filter(|it| it != folder);
     Ok(others.find_map(|other| {
-        let is_same = origin::from(&other)? == from && !other.join(PACKAGES).exists();
-        let manifest = is_same.then(|| Manifest::read(&other)).flatten()?;
+        let is_same = origin::is_same(&other, key).unwrap_or(false);
+        let is_compiled_here = !other.join(PACKAGES).exists();
+        let manifest = Manifest::read(&other).filter(|_| is_same && is_compiled_here)?;
         manifest
             .first_damaged(&other)
             .is_none()
