@@ -166,8 +166,7 @@ pub trait Controls {
     /// Shows the controls; returns the id and the first values of each, in order.
     #[doc(hidden)]
     fn show_controls(&self) -> Vec<(String, Vec<f64>)> {
-        let sliders = self.sliders().iter();
-        sliders.map(|it| (it.show(), vec![it.get()])).collect()
+        shown(self.sliders())
     }
 
     /// Returns the sliders in order.
@@ -179,6 +178,12 @@ pub trait Controls {
     /// Converts the values of all controls to the type that the callback receives.
     #[doc(hidden)]
     fn values(all: &[f64]) -> Self::Values;
+}
+
+/// Shows sliders. A function without generics, so that a cell does not compile it.
+fn shown(sliders: &[Slider]) -> Vec<(String, Vec<f64>)> {
+    let sliders = sliders.iter();
+    sliders.map(|it| (it.show(), vec![it.get()])).collect()
 }
 
 impl Controls for Slider {
