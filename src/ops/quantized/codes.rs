@@ -45,7 +45,7 @@ impl Code for Eight {
     #[inline(always)]
     fn decode(codes: &[u8]) -> Integers {
         let codes = &codes[..GROUP];
-        let mut integers = Integers::default();
+        let mut integers = [[0; GROUP / 2]; 2];
         for i in 0..GROUP / 2 {
             integers[0][i] = i16::from(codes[i] as i8);
             integers[1][i] = i16::from(codes[i + GROUP / 2] as i8);
@@ -73,7 +73,7 @@ impl Code for Four {
     #[inline(always)]
     fn decode(codes: &[u8]) -> Integers {
         let codes = &codes[..GROUP / 2];
-        let mut integers = Integers::default();
+        let mut integers = [[0; GROUP / 2]; 2];
         for i in 0..GROUP / 2 {
             integers[0][i] = i16::from(codes[i] & 15) - 8;
             integers[1][i] = i16::from(codes[i] >> 4) - 8;
@@ -170,9 +170,13 @@ multiversion! {
         for (row, (integers, scale)) in row.chunks(GROUP).zip(groups.iter_mut().zip(scales)) {
             let mut group = [0.0; GROUP];
             group[..row.len()].copy_from_slice(row);
-            let largest = fold_lanes(group.map(f32::abs), f32::max);
-            // NaN where an input is not finite.
-            let zero = fold_lanes(group.map(|input| input * 0.0), |a, b| a + b);
+            let (mut sizes, mut zeros) = ([0.0; GROUP], [0.0; GROUP]);
+            for i in 0..GROUP {
+                // A zero is NaN where an input is not finite.
+                (sizes[i], zeros[i]) = (group[i].abs(), group[i] * 0.0);
+            }
+            let largest = fold_lanes(sizes, f32::max);
+            let zero = fold_lanes(zeros, |a, b| a + b);
             *scale = largest / LARGEST + zero;
             // Inputs so small that the factor overflows become 0.
             let factor = Some(LARGEST / largest).filter(|it| it.is_finite()).unwrap_or(0.0);
@@ -190,9 +194,13 @@ fn products<const IS_FAST: bool>(a: [i16; GROUP / 2], b: [i16; GROUP / 2]) -> [i
     if IS_FAST {
         use std::arch::x86_64::{__m256i, _mm256_madd_epi16};
         use std::mem::transmute;
+        type Sixteen = [i16; GROUP / 2];
         // SAFETY: the caller promises the instruction. Arrays and vectors have the same size, and any bits are integers.
         return unsafe {
-            let [a, b] = [a, b].map(|it| transmute::<[i16; GROUP / 2], __m256i>(it));
+            let (a, b) = (
+                transmute::<Sixteen, __m256i>(a),
+                transmute::<Sixteen, __m256i>(b),
+            );
             transmute::<__m256i, [i32; GROUP / 4]>(_mm256_madd_epi16(a, b))
         };
     }
@@ -211,21 +219,28 @@ multiversion! {
         let rows = codes.chunks_exact(groups * C::BYTES).zip(scales.chunks_exact(groups));
         let mut factors = vec![0.0; groups];
         for (out, (codes, scales)) in out.iter_mut().zip(rows) {
-            for (factor, (weight, x)) in factors.iter_mut().zip(scales.iter().zip(&x.scales)) {
-                *factor = wide(*weight) * x;
+            for group in 0..groups {
+                factors[group] = wide(scales[group]) * x.scales[group];
             }
+            // Indices, because iterators over several lists would not be inlined here.
             let mut sums = [0.0f32; GROUP / 4];
-            for ((codes, x), factor) in codes.chunks_exact(C::BYTES).zip(&x.groups).zip(&factors) {
-                let weights = C::decode(codes);
+            for group in 0..groups {
+                let weights = C::decode(&codes[group * C::BYTES..][..C::BYTES]);
+                let (x, factor) = (&x.groups[group], factors[group]);
                 let lower = products::<FUSED>(weights[0], x[0]);
                 let upper = products::<FUSED>(weights[1], x[1]);
                 for i in 0..GROUP / 4 {
-                    sums[i] = ((lower[i] + upper[i]) as f32).multiply_add::<FUSED>(*factor, sums[i]);
+                    sums[i] = ((lower[i] + upper[i]) as f32).multiply_add::<FUSED>(factor, sums[i]);
                 }
             }
             // The sums are in memory once, so that the loop before fills whole vectors: else the compiler begins with
             // the last additions, and makes all vectors as short as theirs.
-            out.write(black_box(sums).iter().sum());
+            let sums = black_box(sums);
+            let mut sum = sums[0];
+            for i in 1..GROUP / 4 {
+                sum += sums[i];
+            }
+            out.write(sum);
         }
     }
 }
