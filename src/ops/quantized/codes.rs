@@ -236,9 +236,9 @@ multiversion! {
             // The sums are in memory once, so that the loop before fills whole vectors: else the compiler begins with
             // the last additions, and makes all vectors as short as theirs.
             let sums = black_box(sums);
-            let mut sum = sums[0];
-            for i in 1..GROUP / 4 {
-                sum += sums[i];
+            let mut sum = 0.0;
+            for lane in &sums {
+                sum += lane;
             }
             out.write(sum);
         }
