@@ -331,7 +331,9 @@ mod tests {
             let y = Tensor::from(y).to_vec::<f32>();
             let expected = x.matmul(&values.t()).to_vec::<f32>();
             for (y, expected) in y.iter().zip(expected) {
-                let is_near = (y - expected).abs() <= 1e-3 * expected.abs().max(1.0);
+                // Beside a large input, the others of its group are rounded to its precision.
+                let size = expected.abs().max(1.0).max(extreme as f32);
+                let is_near = (y - expected).abs() <= 1e-3 * size;
                 let is_same = y.to_bits() == expected.to_bits() || y.is_nan() && expected.is_nan();
                 assert!(is_near || is_same, "{extreme}: {y} {expected}");
             }
