@@ -301,30 +301,53 @@ mod tests {
                 let weight = Quantized::new(randn((outputs, inputs)).raw(), bits).unwrap();
                 let values = Tensor::from(weight.tensor().unwrap());
                 let weight = Arc::new(weight);
-                let x = Parameter::new(&randn((2, rows, inputs)).narrow(0, 0, 1)).tensor();
+                let x = randn((2, rows, inputs)).narrow(0, 0, 1);
+                let x = match rows <= FEW_ROWS {
+                    true => rounded(&x),
+                    false => x,
+                };
+                let x = Parameter::new(&x).tensor();
                 let bias = randn(outputs);
                 let y = linear_quantized(&"test", x.raw(), &weight, Some(bias.raw())).unwrap();
                 let y = Tensor::from(y);
                 let expected = x.matmul(&values.t()) + &bias;
-                // Each input of a few rows is rounded by at most a 65,534th of the largest in its group.
-                let tolerance = if rows <= FEW_ROWS { 2e-4 } else { 1e-5 };
                 let size = largest(&expected).max((inputs as f64).sqrt());
                 assert!(
-                    largest(&(&y - &expected)) < tolerance * size,
+                    largest(&(&y - &expected)) < 1e-5 * size,
                     "{bits} {rows} {inputs} {outputs}"
                 );
                 let of = |y: &Tensor| y.sqr().sum_all().backward().of(&x);
                 let (got, expected) = (of(&y), of(&expected));
-                assert!(
-                    largest(&(got - &expected)) < 5.0 * tolerance * largest(&expected).max(size)
-                );
+                assert!(largest(&(got - &expected)) < 1e-4 * largest(&expected).max(size));
             }
+        }
+    }
+
+    /// Returns the inputs as they are multiplied with a few rows.
+    fn rounded(x: &Tensor) -> Tensor {
+        let inputs = x.dims()[x.rank() - 1];
+        let values = x.flatten_all().to_vec1::<f32>();
+        let rows = values.chunks(inputs).map(Inputs::of);
+        let values = rows.flat_map(|row| row.expect("finite inputs").values(inputs));
+        let rounded = crate::tensor::tensor(values.collect::<Vec<f32>>());
+        rounded.reshape(x.dims().to_vec())
+    }
+
+    #[test]
+    fn inputs_are_rounded_by_a_60_000th_of_the_largest_in_their_group() {
+        let x = with_seed(1, || randn((1, 70)));
+        let difference = (rounded(&x) - &x).abs();
+        for (first, count) in [(0, 32), (32, 32), (64, 6)] {
+            let of = |x: &Tensor| largest(&x.narrow(1, first, count));
+            assert!(of(&difference) > 0.0);
+            assert!(of(&difference) < of(&x) / 60_000.0);
         }
     }
 
     #[test]
     fn extreme_inputs_are_those_of_f32() {
-        let weight = Arc::new(Quantized::new(randn((3, 40)).raw(), 8).unwrap());
+        let weight = with_seed(1, || Quantized::new(randn((3, 40)).raw(), 8).unwrap());
+        let weight = Arc::new(weight);
         let values = Tensor::from(weight.tensor().unwrap());
         for extreme in [0.0, 1e-44, 1e-38, 3e34, f64::INFINITY, f64::NAN] {
             let mut x = randn((1, 40)).to_vec::<f32>();

@@ -160,6 +160,17 @@ impl Inputs {
         let is_finite = scales.iter().all(|scale| scale.is_finite());
         is_finite.then_some(Inputs { groups, scales })
     }
+
+    /// Returns the rounded values.
+    #[cfg(test)]
+    pub(super) fn values(&self, count: usize) -> Vec<f32> {
+        let groups = self.groups.iter().zip(&self.scales);
+        let values = groups.flat_map(|(group, scale)| {
+            let integers = group.as_flattened().iter();
+            integers.map(move |integer| f32::from(*integer) * scale)
+        });
+        values.take(count).collect()
+    }
 }
 
 /// The largest integer of the inputs. The sum of a group's products with weights of 8 bits needs 27 bits then.
@@ -187,7 +198,7 @@ multiversion! {
     }
 }
 
-/// Returns sums of two products each. `IS_FAST` promises AVX2 on x86.
+/// Returns sums of two products each. `IS_FAST` promises AVX2 on x86: it is `FUSED` of [`multiversion!`].
 #[inline(always)]
 fn products<const IS_FAST: bool>(a: [i16; GROUP / 2], b: [i16; GROUP / 2]) -> [i32; GROUP / 4] {
     #[cfg(target_arch = "x86_64")]
