@@ -60,51 +60,23 @@ enum What {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let What::Frames {
-        notebooks,
-        positions,
-    } = &arguments.what
-    {
-        let mut written = notebooks
-            .iter()
-            .map(|notebook| write_frames(notebook, *positions));
-        return written
-            .try_for_each(|written| written)
-            .map(|()| ExitCode::SUCCESS);
-    }
-    let folder = match &arguments.what {
-        What::Serve {
-            book: Some(folder), ..
-        } => std::path::absolute(folder)?,
-        _ => checkout::folder()?.join("book"),
-    };
-    if !folder.join("book.toml").exists() {
-        bail!(
-            "There is no book in {}: run this command from a complete clone of Taper.",
-            folder.display()
-        );
-    }
-    // Asked first: a newer build may replace this program on disk while mdBook is installed.
-    let taper = std::env::current_exe().context("finding this program")?;
-    let mut progress = Console::new();
-    let program = mdbook::ensure(&mut progress)?;
-    book::document(taper_session::image_key()?.sources, &mut progress)?;
-    drop(progress);
     match &arguments.what {
         What::Build {
             dest_dir,
             pdf,
             epub,
         } => {
+            let tools = Tools::prepare(None)?;
             // Relative to the current folder; mdBook would take it relative to the book's.
             let pages = match dest_dir {
                 Some(folder) => std::path::absolute(folder)?,
-                None => folder.join("output"),
+                None => tools.folder.join("output"),
             };
-            book::build(&folder, &pages, &|| mdbook::command(&program, &taper))?;
+            let command = || mdbook::command(&tools.program, &tools.taper);
+            book::build(&tools.folder, &pages, &command)?;
             let pages = pages.join("html");
             if *epub {
-                write_epub(&folder, &pages)?;
+                write_epub(&tools.folder, &pages)?;
             }
             if *pdf {
                 println!("Printing the course, which takes some minutes.");
@@ -112,8 +84,51 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        What::Serve { port, open, .. } => serve(program, taper, folder, *port, *open),
-        What::Frames { .. } => Ok(ExitCode::SUCCESS),
+        What::Frames {
+            notebooks,
+            positions,
+        } => {
+            let mut notebooks = notebooks.iter();
+            notebooks.try_for_each(|notebook| write_frames(notebook, *positions))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        What::Serve { port, open, book } => serve(Tools::prepare(book.as_deref())?, *port, *open),
+    }
+}
+
+/// What builds a book.
+struct Tools {
+    /// The folder of the book.
+    folder: PathBuf,
+    /// mdBook.
+    program: PathBuf,
+    /// This program, which mdBook calls.
+    taper: PathBuf,
+}
+
+impl Tools {
+    /// Installs mdBook and documents the crate, if that has not been done. `book` is another folder than the checkout's.
+    fn prepare(book: Option<&Path>) -> Result<Tools> {
+        let folder = match book {
+            Some(folder) => std::path::absolute(folder)?,
+            None => checkout::folder()?.join("book"),
+        };
+        if !folder.join("book.toml").exists() {
+            bail!(
+                "There is no book in {}: run this command from a complete clone of Taper.",
+                folder.display()
+            );
+        }
+        // Asked first: a newer build may replace this program on disk while mdBook is installed.
+        let taper = std::env::current_exe().context("finding this program")?;
+        let mut progress = Console::new();
+        let program = mdbook::ensure(&mut progress)?;
+        book::document(taper_session::image_key()?.sources, &mut progress)?;
+        Ok(Tools {
+            folder,
+            program,
+            taper,
+        })
     }
 }
 
@@ -142,13 +157,12 @@ fn write_epub(book: &Path, pages: &Path) -> Result<()> {
     }
 }
 
-fn serve(
-    program: PathBuf,
-    taper: PathBuf,
-    folder: PathBuf,
-    port: u16,
-    open: bool,
-) -> Result<ExitCode> {
+fn serve(tools: Tools, port: u16, open: bool) -> Result<ExitCode> {
+    let Tools {
+        folder,
+        program,
+        taper,
+    } = tools;
     let opened = Mutex::new(None);
     book::serve(book::Options {
         notebooks: folder.with_file_name("notebooks"),
