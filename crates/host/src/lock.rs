@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// A lock on a folder. An exclusive one is released when it is dropped, or when this process and the programs that the
-/// thread with the lock has started with [`Lock::pass_on`], such as supervised ones, have ended.
+/// thread with the lock has started with `pass_on`, such as supervised ones, have ended.
 pub struct Lock {
     file: File,
 }
