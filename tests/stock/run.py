@@ -49,7 +49,7 @@ def main() -> int:
             failed += found
             ran += count
     print(f"{ran - len(failed)} passed, {len(failed)} failed")
-    text = listed(failed, ran, len(notebooks))
+    text = listed(failed)
     before, _, rest = README.read_text().partition(BEGIN)
     stored, _, after = rest.partition(END)
     if args.write:
@@ -154,15 +154,13 @@ def execute(client, manager, source: str, limit: float) -> str | None:
     return "\n".join(errors) or f"{content.get('ename')}: {content.get('evalue')}"
 
 
-def listed(failed: list[Failure], ran: int, notebooks: int) -> str:
+def listed(failed: list[Failure]) -> str:
     """Returns the list for README.md: one line for each cell that fails by itself."""
-    if not failed:
-        return f"All {ran} cells of the {notebooks} notebooks run there.\n"
     own = [it for it in failed if it.cause is None]
-    following = len(failed) - len(own)
-    text = f"Of {ran} cells in {notebooks} notebooks, {len(own)} fail there"
-    text += f", and {following} that need what these define" if following else ""
-    text += ":\n\n| notebook | cell | because |\n|:--|:--|:--|\n"
+    if not own:
+        return "All cells of the chapters and their solutions run there.\n"
+    text = "These cells fail there, and those that need what they define; all others run:\n\n"
+    text += "| notebook | cell | because |\n|:--|:--|:--|\n"
     for it in own:
         text += f"| `{relative(it.notebook)}` | `{escaped(first_line(it.source))}` | {escaped(it.reason())} |\n"
     return text
