@@ -138,7 +138,7 @@ fn clone() -> Result<PathBuf, Box<dyn Error>> {
 }
 
 /// Adds the file `name`, or all files of the folder `name`, to `files`. Leaves out hidden files, which are
-/// leftovers of editors and of Jupyter, and `output`, the folder into which chapters write.
+/// leftovers of editors and of Jupyter, `output`, the folder into which chapters write, and what only the book shows.
 fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     let path = clone.join(name);
     if !path.is_dir() {
@@ -150,7 +150,9 @@ fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<d
         names.push(entry?.file_name());
     }
     names.sort();
-    let is_carried = |name: &str| !name.starts_with(['.', '_']) && name != "output";
+    let is_carried = |name: &str| {
+        !name.starts_with(['.', '_']) && name != "output" && !name.ends_with(".frames.json")
+    };
     for entry in names {
         if entry.to_str().is_some_and(is_carried) {
             list(clone, &name.join(entry), files)?;
