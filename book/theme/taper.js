@@ -13,6 +13,7 @@ function focusWhatScrolls() {
 }
 focusWhatScrolls();
 window.addEventListener('resize', focusWhatScrolls);
+document.addEventListener('input', () => setTimeout(focusWhatScrolls));
 for (const folded of document.querySelectorAll('main details')) {
     folded.addEventListener('toggle', focusWhatScrolls);
 }

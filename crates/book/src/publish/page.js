@@ -10,12 +10,22 @@ setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 themeButton.hidden = false;
 themeButton.addEventListener('click', () => setTheme(root.dataset.theme === 'light'));
 
-// A region that scrolls can be scrolled with the keyboard only if it can have the focus.
-for (const region of document.querySelectorAll('pre, pre code, .output, .table-wrapper, math')) {
-    if (region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight) {
-        region.setAttribute('tabindex', '0');
+// A region that scrolls can be scrolled with the keyboard only if it can have the focus. Which do depends on the width of the
+// window, on figures that have been loaded, and on what a slider shows.
+function focusWhatScrolls() {
+    for (const region of document.querySelectorAll('pre, pre code, .output, .table-wrapper, math')) {
+        const scrolls = region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight;
+        if (scrolls) {
+            region.tabIndex = 0;
+        } else {
+            region.removeAttribute('tabindex');
+        }
     }
 }
+focusWhatScrolls();
+window.addEventListener('load', focusWhatScrolls);
+window.addEventListener('resize', focusWhatScrolls);
+document.addEventListener('input', () => setTimeout(focusWhatScrolls));
 
 // Models.
 const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
