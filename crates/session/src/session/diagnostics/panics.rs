@@ -1,36 +1,9 @@
 //! What to do about panics whose message is one of Rust's library.
 
+use super::hints::TABLES;
 use crate::syntax::Syntax;
 use ra_ap_syntax::ast::{self, AstNode};
 use std::ops::Range;
-
-/// What to do about panics, by the beginning and the end of their message; the first match counts. The payload of a panic
-/// is a text, and these are written by Rust's library.
-#[rustfmt::skip]
-const ADVICE: [(&str, &str, &str); 22] = [
-    ("called `Result::unwrap()` on an `Err` value: Any { .. }", "", "This is what a thread or a closure panicked with, and its message is shown above; or what `downcast` did not convert."),
-    ("called `Result::unwrap()` on an `Err` value: PoisonError", "", "A thread panicked while it held the lock. The value is there all the same: `.lock().unwrap_or_else(|it| it.into_inner())`."),
-    (UNWRAP, "", "To return the error to the caller, write `?` in place of `.unwrap()`, in a function that returns a `Result`."),
-    ("called `Option::unwrap()` on a `None` value", "", "There was no value. Test first, with `if let Some(x) = …`, or pass a default to `.unwrap_or(…)`."),
-    ("index out of bounds: the len is 0 ", "", "There is no element. Test first, with `.is_empty()`, or use `.get(i)`, which returns an `Option`."),
-    ("index out of bounds: the len is ", "", "Indices count from 0, so the last index is the length minus 1."),
-    ("range end index ", "", RANGE),
-    ("range start index ", "", RANGE),
-    ("attempt to subtract", OVERFLOW, "The result does not fit into its type. Unsigned integers, such as `usize`, cannot go below 0: convert first, `x as i64`."),
-    ("attempt to divide by zero", "attempt to divide by zero", ZERO),
-    ("attempt to calculate the remainder with a divisor of zero", "", ZERO),
-    ("attempt to shift ", OVERFLOW, "An `i32` is shifted by 31 bits at most, an `i64` by 63. For powers of 2, use a larger type or `2f64.powi(n)`."),
-    ("attempt to ", OVERFLOW, "The result does not fit into its type. Use a larger one, such as `i64`, `i128` or `f64`."),
-    ("RefCell already borrowed", "RefCell already borrowed", BORROWED),
-    ("already borrowed: BorrowMutError", "", BORROWED),
-    ("RefCell already mutably borrowed", "", CHANGED),
-    ("already mutably borrowed: BorrowError", "", CHANGED),
-    ("byte index ", "`", BYTES),
-    ("start byte index ", "`", BYTES),
-    ("end byte index ", "`", BYTES),
-    ("no entry found for key", "no entry found for key", "Test first, with `.get(key)`: it returns an `Option`."),
-    ("capacity overflow", "capacity overflow", "The size is larger than any memory. Check the number of elements."),
-];
 
 /// How a panic begins where there is an error in place of a value.
 const UNWRAP: &str = "called `Result::unwrap()` on an `Err` value";
@@ -39,21 +12,12 @@ const UNWRAP: &str = "called `Result::unwrap()` on an `Err` value";
 const QUESTION_MARK: &str =
     "Write `?` in place of `.unwrap()`: then the cell ends with the error itself.";
 
-const OVERFLOW: &str = " with overflow";
-const RANGE: &str = "Indices count from 0, and a range ends at the length at most.";
-const ZERO: &str =
-    "An integer cannot be divided by 0. Check the divisor first, or calculate with `f64`.";
-const BORROWED: &str = "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins.";
-const CHANGED: &str = "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins.";
-const BYTES: &str = "A character may be several bytes long, and a string is sliced by bytes. Use characters, with `.chars()`.";
-
 /// Adds a line about what to do, unless the message has one. `is_unwrapped` says whether the statements of the cell
 /// contain the `.unwrap()` that panicked.
 pub(super) fn with_advice(message: &str, is_unwrapped: bool) -> String {
-    let fits = |(begin, end, _): &&(&str, &str, &str)| {
-        message.starts_with(begin) && message.ends_with(end)
-    };
-    match ADVICE.iter().find(fits) {
+    let mut rows = TABLES.panics.iter();
+    let row = rows.find(|(begin, end, _)| message.starts_with(begin) && message.ends_with(end));
+    match row {
         Some((begin, _, advice)) if message.lines().count() == 1 => {
             let advice = match *begin == UNWRAP && is_unwrapped {
                 true => QUESTION_MARK,

@@ -12,6 +12,8 @@
 //! - [`borrows`]: what cannot be changed, moved or borrowed;
 //! - [`table`]: errors of the compiler by code and text;
 //! - [`kept`]: variables that cannot be kept.
+//!
+//! Sentences that depend on a word or a text only are data: `hints.toml`, read by [`tables`].
 
 mod borrows;
 mod elements;
@@ -23,6 +25,7 @@ mod names;
 mod numbers;
 mod python;
 mod table;
+mod tables;
 mod tensor;
 mod traits;
 
@@ -33,6 +36,7 @@ use super::context::{Body, Context};
 use super::diagnostic::Diagnostic;
 use hint::{Hint, instead};
 pub(crate) use kept::{of_crate, private, why_gone};
+pub(super) use tables::TABLES;
 
 /// Adds the hint for a diagnostic.
 pub(crate) fn add(diagnostic: &mut Diagnostic, context: &Context) {

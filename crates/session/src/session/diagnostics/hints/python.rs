@@ -1,169 +1,12 @@
 //! Python's syntax, functions and modules, and what Rust and Taper have instead.
 
 use super::hint::{Hint, instead};
+use super::tables::{TABLES, hint_for};
 use crate::session::diagnostics::context::Context;
 use crate::session::diagnostics::diagnostic::Diagnostic;
 use crate::session::position::byte_offset;
 use crate::session::tokens::{depth_after, is_name, with_offsets};
 use std::ops::RangeInclusive;
-
-/// Parts of a line that are Python or a command of IPython, and what to write; the first match counts. In a
-/// pattern `STR` is a string, `NAME` a name, `NUM` a number, `^` the begin of the line, and `…` matches any
-/// tokens, of which none closes a bracket that is open before.
-#[rustfmt::skip]
-const SYNTAX: &[(&str, &str)] = &[
-    ("^ %% bash", "a command that begins with `%` must be the first line of its cell."),
-    ("^ %% sh", "a line that begins with `!` is a command of the shell: `!ls -l`."),
-    ("^ % timeit", "a command that begins with `%` must be the first line of its cell."),
-    ("^ % time", "a command that begins with `%` must be the first line of its cell."),
-    ("^ %% timeit", "a command that begins with `%` must be the first line of its cell."),
-    ("^ %% time", "a command that begins with `%` must be the first line of its cell."),
-    ("^ % matplotlib", "nothing is needed: figures such as `plot(…)` are shown in the notebook."),
-    ("^ % pip", "a package is added with `:dep name = \"*\"` at the top of a cell."),
-    ("^ cargo add", "a package is added with `:dep name = \"*\"` at the top of a cell."),
-    ("^ pip install", "a package is added with `:dep name = \"*\"` at the top of a cell."),
-    ("^ % pwd", "a line that begins with `!` is a command of the shell: `!pwd`."),
-    ("^ % ls", "a line that begins with `!` is a command of the shell: `!ls`."),
-    ("^ % cd", "the folder is changed with `std::env::set_current_dir(\"data\")?;`."),
-    ("^ %% NAME", "this command of IPython does not exist here; `:help` lists the commands of this kernel."),
-    ("^ % NAME", "this command of IPython does not exist here; `:help` lists the commands of this kernel."),
-    ("^ # NAME", "a comment begins with `//`."),
-    ("print ( f '", "a string with values is printed with the macro: `println!(\"{x}\")`."),
-    ("print ( f STR", "a string with values is printed with the macro: `println!(\"{x}\")`."),
-    ("f STR", "a string with values is `format!(\"value {x}\")`; to print it, `println!(\"value {x}\")`."),
-    ("f '", "a string with values is `format!(\"value {x}\")`; to print it, `println!(\"value {x}\")`."),
-    ("print STR", "text is printed with the macro: `println!(\"{x}\")`."),
-    ("print NAME", "a value is printed with the macro: `println!(\"{x}\")`, or `{x:?}` for lists."),
-    ("lambda :", "a function without a name is a closure: `|| 1`."),
-    ("lambda NAME", "a function without a name is a closure: `|x| x + 1`."),
-    ("[ … for NAME in", "a list is built with an iterator: `(0..10).map(|i| i * i).collect::<Vec<_>>()`."),
-    ("( … for NAME in", "values are computed with an iterator: `(0..10).map(|i| i * i).sum::<i32>()`."),
-    ("{ NAME : … for NAME in", "a map is built with an iterator: `(0..3).map(|i| (i, i * i)).collect::<std::collections::HashMap<_, _>>()`."),
-    ("{ STR :", "a map is `std::collections::HashMap::from([(\"a\", 1), (\"b\", 2)])`."),
-    ("{ NUM :", "a map is `std::collections::HashMap::from([(1, \"a\"), (2, \"b\")])`."),
-    ("{ NUM ,", "a set is `std::collections::HashSet::from([1, 2, 3])`."),
-    ("{ STR ,", "a set is `std::collections::HashSet::from([\"a\", \"b\"])`."),
-    ("is not None", "an `Option` is tested with `x.is_some()`."),
-    ("is None", "an `Option` is tested with `x.is_none()`."),
-    ("is not", "values are compared with `!=`."),
-    ("not in", "membership is tested with `!v.contains(&x)`."),
-    ("is NAME", "values are compared with `==`."),
-    ("is NUM", "values are compared with `==`."),
-    ("if NAME in", "membership is tested with a method: `if v.contains(&x) { … }`."),
-    ("if NUM in", "membership is tested with a method: `if v.contains(&x) { … }`."),
-    ("if not NAME", "not is written `!`: `if !done { … }`."),
-    ("while not NAME", "not is written `!`: `while !done { … }`."),
-    ("= not", "not is written `!`: `!true`."),
-    ("^ not", "not is written `!`: `!true`."),
-    ("elif", "the word is `else if`: `if a { … } else if b { … }`."),
-    ("^ else :", "a block is written between `{` and `}`, without `:`."),
-    ("^ def NAME", "a function begins with `fn`: `fn f(x: f64) -> f64 { x + 1.0 }`."),
-    ("^ async def", "a function begins with `fn`: `async fn f(x: f64) -> f64 { x + 1.0 }`."),
-    ("^ class NAME", "a `struct` holds the fields, and an `impl` the methods."),
-    ("^ import NAME", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
-    ("^ from NAME", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
-    ("^ try :", "an error is returned, not caught: `?` passes it on, and `match f() { Ok(value) => …, Err(error) => … }` handles it."),
-    ("^ except", "an error is returned, not caught: `match f() { Ok(value) => …, Err(error) => … }`."),
-    ("^ raise NAME", "an error is returned: `return Err(\"why\".into());`; for a bug in the program, `panic!(\"why\")`."),
-    ("^ with NAME", "a value is closed at the end of its block: `{ let file = std::fs::File::open(\"a.txt\")?; … }`."),
-    ("^ assert NAME", "the macro is `assert!(x > 0)`, or `assert_eq!(a, b)`."),
-    ("^ del NAME", "a variable is removed with `drop(x)`."),
-    ("^ pass", "an empty block is `{}`."),
-    ("^ global NAME", "a function takes what it needs as an argument."),
-    ("^ nonlocal NAME", "a closure may change variables around it: `let mut add = |x| total += x;`."),
-    ("yield", "a generator is an iterator: `std::iter::from_fn(…)`, or `(0..10).map(…)`."),
-    ("^ type (", "the type of a variable is shown by `:type x`; `:vars` lists all."),
-    ("^ @ NAME", "Rust has no decorators; `#[…]` above a function is an attribute."),
-    ("^ if … :", "a block is written between `{` and `}`, without `:`."),
-    ("^ for … in … :", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
-    ("^ while … :", "a block is written between `{` and `}`, without `:`."),
-    ("^ match … :", "a block is written between `{` and `}`, without `:`: `match x { 1 => \"one\", _ => \"more\" }`."),
-    ("= NAME if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
-    ("= NUM if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
-    ("= STR if", "the condition comes first: `let x = if a { \"yes\" } else { \"no\" };`."),
-    ("[ : ,", "a tensor is indexed with ranges: `x.i((.., 0))` is `x[:, 0]`."),
-    ("[ … , :", "a tensor is indexed with ranges: `x.i((0, ..))` is `x[0, :]`."),
-    ("[ NUM :", "a part of a list is `&v[1..3]`; of a tensor, `x.i(1..3)`."),
-    ("[ : NUM", "a part of a list is `&v[..3]`; of a tensor, `x.i(..3)`."),
-    ("[ : -", "a part of a list is `&v[..v.len() - 1]`; of a tensor, `x.i(..-1)`."),
-    ("[ ::", "every second element is `v.iter().step_by(2)`; the reverse, `v.iter().rev()`."),
-    ("[ ... ,", "a tensor is indexed with ranges: `x.i((.., 0))`."),
-    ("[ … , ... ]", "a tensor is indexed with ranges: `x.i((.., 0))`."),
-    ("<>", "inequality is written `!=`."),
-    ("@", "matrix multiplication is a method: `a.matmul(&b)`."),
-];
-
-/// Functions of Python, for which rustc suggests a function of a similar name.
-#[rustfmt::skip]
-const FUNCTIONS: &[(&str, &str)] = &[
-    ("range", "`0..10` are the integers from 0 to 9."),
-    ("len", "the length is a method: `v.len()`."),
-    ("float", "write `x as f64`, or for a string `s.parse::<f64>()?`."),
-    ("int", "write `x as i64`, or for a string `s.parse::<i64>()?`."),
-    ("str", "write `x.to_string()`."),
-    ("print", "printing is a macro: `println!(\"{x}\")`."),
-    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()`, along a dimension `x.sum(0)`."),
-    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()`, along a dimension `x.max(0)`."),
-    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()`, along a dimension `x.min(0)`."),
-    ("round", "it is a method: `x.round()`; to print two digits, `println!(\"{x:.2}\")`."),
-    ("pow", "a power is `x.powi(2)` of a float, `n.pow(2)` of an integer."),
-    ("sorted", "a list is sorted in place: `v.sort();`, with floats `v.sort_by(f64::total_cmp);`."),
-    ("reversed", "the reverse is an iterator: `v.iter().rev()`."),
-    ("enumerate", "it is a method: `for (i, x) in v.iter().enumerate() { … }`."),
-    ("zip", "it is a method: `for (a, b) in v.iter().zip(&w) { … }`."),
-    ("map", "it is a method: `v.iter().map(|x| x * 2)`."),
-    ("filter", "it is a method: `v.iter().filter(|x| **x > 0)`."),
-    ("any", "it is a method: `v.iter().any(|x| *x > 0)`."),
-    ("all", "it is a method: `v.iter().all(|x| *x > 0)`."),
-    ("list", "a list is `vec![1, 2, 3]`; an iterator becomes one with `.collect::<Vec<_>>()`."),
-    ("tuple", "a tuple is `(1, \"a\")`."),
-    ("dict", "a map is `std::collections::HashMap::from([(\"a\", 1)])`."),
-    ("set", "a set is `std::collections::HashSet::from([1, 2])`."),
-    ("bool", "compare: `x != 0`, `!s.is_empty()`."),
-    ("isinstance", "the type of a variable is known before the program runs; `:vars` lists the types."),
-    ("input", "a line is read with `std::io::stdin().read_line(&mut line)?;`."),
-    ("open", "a file is read with `std::fs::read_to_string(\"a.txt\")?`."),
-    ("dir", "press Tab after `x.` for the methods of a value."),
-    ("help", "press Shift-Tab on a name for its documentation; `:help` lists the commands of the kernel."),
-    ("ord", "the code of a character is `'a' as u32`."),
-    ("chr", "the character with a code is `97u8 as char`."),
-    ("repr", "it is `format!(\"{x:?}\")`."),
-    ("exit", "restart or shut down the kernel in the notebook's menu."),
-    ("quit", "restart or shut down the kernel in the notebook's menu."),
-    ("sleep", "it is `std::thread::sleep(std::time::Duration::from_secs(1))`."),
-    ("super", "Rust has no inheritance; a trait holds what several types share."),
-    ("append", "it is a method: `v.push(x)`."),
-    ("Exception", "an error may be a string: `return Err(\"why\".into());`."),
-    ("Counter", "count in a map: `*counts.entry(word).or_insert(0) += 1;`."),
-    ("zeros_like", "it is a method: `x.zeros_like()`."),
-    ("ones_like", "it is a method: `x.ones_like()`."),
-    ("randn_like", "it is a method: `x.randn_like()`."),
-    ("cat", "tensors are joined with `cat(&[&a, &b], 0)`."),
-    ("concat", "tensors are joined with `cat(&[&a, &b], 0)`."),
-    ("stack", "tensors are stacked with `Tensor::stack(&[&a, &b], 0)`."),
-    ("matmul", "tensors are borrowed: `matmul(&a, &b)`."),
-    ("dot", "the dot product of two vectors is `(&a * &b).sum_all()`; the product of matrices, `a.matmul(&b)`."),
-    ("mean", "the mean of a tensor is `x.mean_all()`, along a dimension `x.mean(0)`."),
-    ("argmax", "pass the dimension: `x.argmax(0)`."),
-    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0])`."),
-];
-
-/// Types of Python and of Candle.
-#[rustfmt::skip]
-const TYPES: &[(&str, &str)] = &[
-    ("int", "an integer is an `i64`, an index a `usize`."),
-    ("float", "a floating-point number is an `f64`; the elements of a tensor, `f32`."),
-    ("string", "a string is a `String`, or `&str` where it is borrowed."),
-    ("list", "a list is a `Vec<f64>`."),
-    ("dict", "a map is a `std::collections::HashMap<String, f64>`."),
-    ("set", "a set is a `std::collections::HashSet<String>`."),
-    ("tuple", "a tuple is `(f64, String)`."),
-    ("object", "a value of any type is a `Box<dyn std::any::Any>`; write the type that is meant."),
-    ("Var", "a tensor to be trained is a `Parameter`: `let w = Parameter::new(&x);`; calculate with `w.tensor()`."),
-    ("ndarray", "a tensor of any shape is a `Tensor`."),
-    ("long", "an integer is an `i64`."),
-    ("double", "a floating-point number is an `f64`."),
-];
 
 /// Functions of torch and numpy that are methods of a tensor, and of a float if the second is true.
 #[rustfmt::skip]
@@ -175,34 +18,6 @@ const METHODS: [(&str, bool); 10] = [
 /// Modules of Python of which no package of crates.io is meant.
 const MODULES: [&str; 11] = [
     "math", "os", "sys", "torch", "np", "numpy", "nn", "F", "optim", "plt", "pd",
-];
-
-/// Names of Python that have a value or stand for a module.
-#[rustfmt::skip]
-const NAMES: &[(&str, &str)] = &[
-    ("help", "press Shift-Tab on a name for its documentation; `:help` lists the commands of the kernel."),
-    ("True", "it is written `true`."),
-    ("False", "it is written `false`."),
-    ("null", "a value that may be missing is an `Option`: `None` or `Some(x)`."),
-    ("nil", "a value that may be missing is an `Option`: `None` or `Some(x)`."),
-    ("nan", "it is `f64::NAN`."),
-    ("inf", "it is `f64::INFINITY`."),
-    ("pi", "it is `std::f64::consts::PI`."),
-    ("math", "a number has methods: `2f64.sqrt()`, `x.sin()`; `std::f64::consts::PI` is π."),
-    ("torch", "the functions of taper need no prefix: `zeros((2, 3))`, `tensor(&[1.0, 2.0])`."),
-    ("np", "the functions of taper need no prefix: `zeros((2, 3))`, `linspace(0.0, 1.0, 5)`."),
-    ("numpy", "the functions of taper need no prefix: `zeros((2, 3))`, `linspace(0.0, 1.0, 5)`."),
-    ("nn", "the layers of taper need no prefix: `Linear::new(2, 3)`, `seq![…]`."),
-    ("F", "functions of torch are methods or layers here: `x.relu()`, `cross_entropy(&logits, &labels)`."),
-    ("optim", "the optimisers of taper need no prefix: `SGD::new(model.parameters(), 0.1)`."),
-    ("plt", "figures are made with `plot(&x, &[&y])`, without a prefix."),
-    ("pd", "there are no data frames here; `:dep polars = \"*\"` adds a package that has them."),
-    ("random", "random tensors are `rand((2, 3))` and `randn((2, 3))`; `manual_seed(1)` makes them repeatable."),
-    ("os", "files are in `std::fs`, paths in `std::path`, variables in `std::env`."),
-    ("sys", "arguments and variables are in `std::env`."),
-    ("time", "measure with `std::time::Instant::now()` and `.elapsed()`."),
-    ("tqdm", "a progress bar is `for x in progress(v) { … }`."),
-    ("display", "it is a function: `display(&figure)`."),
 ];
 
 /// Explains Python's syntax in the line of an error, if the error is in it or right behind it.
@@ -226,11 +41,12 @@ pub(super) fn syntax(diagnostic: &Diagnostic, context: &Context) -> Option<Hint>
         return Some(instead("a comment begins with `//`."));
     }
     let is_let = tokens.get(1) == Some(&"let");
-    let found = SYNTAX.iter().find(|(pattern, _)| {
+    let mut rows = TABLES.python_syntax.iter();
+    let found = rows.find(|(pattern, _)| {
         let is_type = is_let && pattern.ends_with(':');
         !is_type && is_in(pattern, &tokens).is_some_and(|range| range.contains(&place))
     });
-    found.map(|(_, text)| instead(*text))
+    found.map(|(_, text)| instead(text))
 }
 
 /// Words after which Python has a name, without an operator.
@@ -279,12 +95,11 @@ pub(super) fn name(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
         return Some(instead(format!("{what} it as a method: `x.{name}(…)`.")));
     }
     let table = match () {
-        () if says("function") => FUNCTIONS,
-        () if says("cannot find type") => TYPES,
-        () => NAMES,
+        () if says("function") => &TABLES.python_functions,
+        () if says("cannot find type") => &TABLES.python_types,
+        () => &TABLES.python_names,
     };
-    let (_, text) = table.iter().find(|(word, _)| *word == name)?;
-    Some(instead(*text))
+    hint_for(table, name).map(instead)
 }
 
 /// Explains a function of Python where Taper has one of the same name, for tensors: `max(n, 5)`.
@@ -304,8 +119,9 @@ pub(super) fn function(diagnostic: &Diagnostic, context: &Context) -> Option<Hin
         return None;
     }
     let is_called = |word: &str| labels.clone().any(|label| context.marked(label) == word);
-    let (_, text) = FUNCTIONS.iter().find(|(word, _)| is_called(word))?;
-    Some(instead(*text))
+    let mut rows = TABLES.python_functions.iter();
+    let (_, text) = rows.find(|(word, _)| is_called(word))?;
+    Some(instead(text))
 }
 
 /// Returns where the pattern occurs in the tokens: from its first token to the one behind its last.
@@ -380,10 +196,9 @@ mod tests {
         let found = |line: &str| {
             let tokens = joined(line).into_iter();
             let tokens: Vec<&str> = tokens.map(|(_, text)| text).collect();
-            SYNTAX
-                .iter()
-                .find(|(pattern, _)| is_in(pattern, &tokens).is_some())
-                .map(|(pattern, _)| *pattern)
+            let mut rows = TABLES.python_syntax.iter();
+            rows.find(|(pattern, _)| is_in(pattern, &tokens).is_some())
+                .map(|(pattern, _)| pattern.as_str())
         };
         assert_eq!(found("[i*i for i in range(10)]"), Some("[ … for NAME in"));
         assert_eq!(found("f\"value {x}\""), Some("f STR"));

@@ -1,6 +1,7 @@
 //! Hints by the compiler's code and a part of its text: sentences that are true of each error of the row.
 
 use super::hint::{Hint, besides, is_number, quoted};
+use super::tables::TABLES;
 use crate::session::diagnostics::context::{Body, Context};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 
@@ -10,9 +11,8 @@ pub(super) fn hint(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
         return Some(besides(text));
     }
     let code = diagnostic.code.as_deref().unwrap_or_default();
-    let (_, part, text) = TABLE
-        .iter()
-        .find(|row| row.0 == code && says(diagnostic, row.1))?;
+    let mut rows = TABLES.errors.iter();
+    let (_, part, text) = rows.find(|row| row.0 == code && says(diagnostic, &row.1))?;
     let has_edits = diagnostic.notes.iter().any(|note| !note.edits.is_empty());
     if part.is_empty() && has_edits {
         // The compiler's suggestion is better than a hint about all errors of this code.
@@ -90,28 +90,3 @@ fn other(diagnostic: &Diagnostic, context: &Context) -> Option<String> {
     };
     Some(text.to_owned())
 }
-
-/// An error's code, a part of its message, and the hint, in which `{}` is the first part of the message between backticks.
-#[rustfmt::skip]
-const TABLE: &[(&str, &str, &str)] = &[
-    ("E0061", "`&[&dyn taper::plot::Values]` is missing", "a figure needs the values of both axes: `plot(&x, &[&y])`."),
-    ("E0608", "of type `Tensor`", "a tensor is indexed with `.i(…)`: `t.i(0)` is its first row, `t.i(-1)` the last, `t.i((0, 1))` one element."),
-    ("E0277", "the size for values of type `str`", "`str` has no size of its own: a string is a `String`, or `&str` where it is borrowed."),
-    ("E0369", "cannot multiply `&str`", "a string is repeated with `\"a\".repeat(3)`."),
-    ("E0369", "cannot multiply `&'static str`", "a string is repeated with `\"a\".repeat(3)`."),
-    ("E0369", "cannot multiply `String`", "a string is repeated with `s.repeat(3)`."),
-    ("E0369", "cannot multiply `Vec", "the elements are multiplied with `v.iter().map(|x| x * 2).collect::<Vec<_>>()`; for calculations, `tensor(&[1.0, 2.0])`."),
-    ("E0369", "cannot add `Vec", "the elements are added with `a.iter().zip(&b).map(|(a, b)| a + b).collect::<Vec<_>>()`; two lists are joined with `a.extend(b)`."),
-    ("E0317", "", "an `if` that has a value needs an `else`: `let x = if a { 1 } else { 2 };`."),
-    ("E0004", "", "a `match` covers all cases. Add the missing ones, or `_ => …` for all others."),
-    ("E0023", "", "write one name for each field, or `..` for the others."),
-    ("E0040", "", "a value is dropped with `drop(x)`."),
-    ("E0060", "", "pass the arguments that the function's definition lists."),
-    ("E0072", "", "a type cannot hold itself; put it in a box: `Option<Box<{}>>`."),
-    ("E0117", "", "a foreign trait can only be implemented for your own types: `struct Mine(Vec<f64>);`."),
-    ("E0423", "macro", "a macro has a `!` after its name."),
-    ("E0424", "", "`self` is known in methods only, which name it first: `fn area(&self) -> f64`."),
-    ("E0434", "", "a function does not see the variables around it. Pass them as arguments."),
-    ("E0765", "", "a string ends with `\"`."),
-    ("", "Unrecognised command", "a line that begins with `:` is a command of the kernel. `:help` lists them all."),
-];

@@ -1,0 +1,69 @@
+//! The tables of hints, which are data: `hints.toml`.
+
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+/// What is looked for, and the hint.
+type Row = (String, String);
+
+/// The tables of `hints.toml`, each described there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::session::diagnostics) struct Tables {
+    pub(super) python_syntax: Vec<Row>,
+    pub(super) python_functions: Vec<Row>,
+    pub(super) python_types: Vec<Row>,
+    pub(super) python_names: Vec<Row>,
+    pub(super) tensor_missing: Vec<Row>,
+    pub(super) tensor_arguments: Vec<Row>,
+    pub(super) errors: Vec<(String, String, String)>,
+    pub(in crate::session::diagnostics) panics: Vec<(String, String, String)>,
+}
+
+pub(in crate::session::diagnostics) static TABLES: LazyLock<Tables> =
+    LazyLock::new(|| toml::from_str(include_str!("hints.toml")).expect("the tables of hints"));
+
+/// Returns the hint for a word.
+pub(super) fn hint_for(table: &'static [Row], word: &str) -> Option<&'static str> {
+    let (_, hint) = table.iter().find(|(known, _)| known == word)?;
+    Some(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_row_is_found_and_says_a_whole_sentence() {
+        let tables = &*TABLES;
+        let words = [
+            &tables.python_syntax,
+            &tables.python_functions,
+            &tables.python_types,
+            &tables.python_names,
+            &tables.tensor_missing,
+            &tables.tensor_arguments,
+        ];
+        for table in words {
+            let mut seen = HashSet::new();
+            for (word, hint) in table {
+                assert!(seen.insert(word), "`{word}` is there twice");
+                is_sentence(hint);
+            }
+        }
+        for table in [&tables.errors, &tables.panics] {
+            let mut seen = HashSet::new();
+            for (begin, end, hint) in table {
+                assert!(seen.insert((begin, end)), "`{begin}` is there twice");
+                is_sentence(hint);
+            }
+        }
+    }
+
+    fn is_sentence(hint: &str) {
+        assert!(hint.ends_with('.'), "no end: {hint}");
+        let quotes = hint.matches('`').count();
+        assert_eq!(quotes % 2, 0, "a backtick is missing: {hint}");
+    }
+}
