@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// The crate that all cells link to.
+pub(crate) const SUPPORT: &str = "cell_support";
+
 /// How cells are compiled, and where.
 #[derive(Clone, Debug)]
 pub struct Config {

@@ -2,7 +2,8 @@
 
 use crate::cell::text;
 use crate::cell::{Binding, Parsed, Place, Temporary};
-use crate::compile::{SUPPORT, types};
+use crate::compile::types;
+use crate::config::SUPPORT;
 use crate::file::{Edit, File, Position, file_of_cell};
 use crate::parts::{FUNCTION, Glue, Parts, Used};
 use std::collections::BTreeMap;

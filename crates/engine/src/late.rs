@@ -1,6 +1,6 @@
 //! Cells that have ended, or that were left, and go on on a thread of theirs.
 
-use crate::compile::SUPPORT;
+use crate::config::SUPPORT;
 use crate::engine::{Engine, Event};
 use crate::error::Failure;
 use crate::plan::Input;

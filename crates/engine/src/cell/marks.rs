@@ -1,7 +1,7 @@
 //! The calls with which a profiled cell reports its line: before each statement, also in loops, closures and functions.
 
 use super::text::position;
-use crate::compile::SUPPORT;
+use crate::config::SUPPORT;
 use syn::parse::Parser;
 use syn::visit::{self, Visit};
 use syn::{

@@ -3,7 +3,7 @@
 //! All items are compiled again with each cell. A static must not be: only the cell that defines it contains
 //! it, under a symbol of its own, and later cells link to that symbol.
 
-use crate::compile::SUPPORT;
+use crate::config::SUPPORT;
 use std::ops::Range;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;

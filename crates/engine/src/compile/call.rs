@@ -3,9 +3,6 @@
 use crate::config::Config;
 use std::process::{Command, Stdio};
 
-/// The crate that all cells link to.
-pub(crate) const SUPPORT: &str = "cell_support";
-
 /// Returns a call of rustc without arguments.
 pub(super) fn rustc(config: &Config) -> Command {
     let mut command = Command::new(&config.rustc);

@@ -14,5 +14,4 @@ pub(crate) mod shared;
 mod support;
 pub(crate) mod types;
 
-pub(crate) use call::SUPPORT;
 pub(crate) use rustc::{Compiler, Library, Messages, Task};

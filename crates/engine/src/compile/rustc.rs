@@ -10,11 +10,11 @@
 //! loops, another one waits for cells with nested loops. Compared with level 1, cells of the chapters take 0.7 times as
 //! long at level 0, and 1.5 times as long at level 2, which pays only for tight loops.
 
-use super::call::{self, SUPPORT};
+use super::call;
 use super::linker::Linker;
 use super::{support, types};
 use crate::cell::work::Work;
-use crate::config::{Config, Package};
+use crate::config::{Config, Package, SUPPORT};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::interrupt::Control;

@@ -1,7 +1,7 @@
 //! Compiles what every cell links to: `support.rs` beside this crate's sources, with its modules.
 
-use super::call::{self, SUPPORT};
-use crate::config::Config;
+use super::call;
+use crate::config::{Config, SUPPORT};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 use taper_host::error::Context as _;

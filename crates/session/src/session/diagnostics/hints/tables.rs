@@ -48,14 +48,14 @@ mod tests {
         for table in words {
             let mut seen = HashSet::new();
             for (word, hint) in table {
-                assert!(seen.insert(word), "`{word}` is there twice");
+                assert!(seen.insert(word), "`{word}` occurs twice");
                 is_sentence(hint);
             }
         }
         for table in [&tables.errors, &tables.panics] {
             let mut seen = HashSet::new();
             for (begin, end, hint) in table {
-                assert!(seen.insert((begin, end)), "`{begin}` is there twice");
+                assert!(seen.insert((begin, end)), "`{begin}` occurs twice");
                 is_sentence(hint);
             }
         }
