@@ -1,32 +1,40 @@
 //! The text in a file that people read: documents, comments, messages.
 
 use regex::{Captures, Regex};
+use std::sync::LazyLock;
+
+macro_rules! regex {
+    ($pattern:literal) => {
+        LazyLock::new(|| Regex::new($pattern).expect("a pattern"))
+    };
+}
 
 /// Comments and literals of Rust. Strings that contain a blank are messages.
-const RUST: &str = r##"(?sx)
+static RUST: LazyLock<Regex> = regex!(
+    r##"(?sx)
     //[/!]*(?<line>[^\n]*) | /\*(?<block>.*?)\*/
     | b?r\#\#"(?<raw2>.*?)"\#\# | b?r\#"(?<raw1>.*?)"\# | \bb?r"(?<raw>[^"]*)"
-    | "(?<string>(?:[^"\\]|\\.)*)" | '(?:[^'\\\n]|\\[^\n]+?)'"##;
-const SCRIPT: &str = r"(?m)(?:^\s*|\ )\#+(?<line>[^\n]*)$";
-const CODE: &str = r"(?m)^[ ]*```[\s\S]*?(?:^[ ]*```|\z)|`[^`]*`";
+    | "(?<string>(?:[^"\\]|\\.)*)" | '(?:[^'\\\n]|\\[^\n]+?)'"##
+);
+static SCRIPT: LazyLock<Regex> = regex!(r"(?m)(?:^\s*|\ )\#+(?<line>[^\n]*)$");
+static CODE: LazyLock<Regex> = regex!(r"(?m)^[ ]*```[\s\S]*?(?:^[ ]*```|\z)|`[^`]*`");
 /// Links to notebooks: their texts are titles, which the chapters determine.
-const TITLES: &str = r"\[[^\]]*\]\([^)]*\.ipynb[^)]*\)";
+static TITLES: LazyLock<Regex> = regex!(r"\[[^\]]*\]\([^)]*\.ipynb[^)]*\)");
 
 /// Returns the prose of a file, with as many lines as the file has. What is not prose is replaced by `.`, over which no
 /// sentence continues. The extension of the file's name says what is prose.
 pub(crate) fn of(file: &str, source: &str) -> Option<String> {
     let text = match file.rsplit(['.', '/']).next()? {
         "md" => source.to_owned(),
-        "rs" => only(RUST, source),
-        "py" | "toml" | "yml" | "run" | "nightly" | "common" => only(SCRIPT, source),
+        "rs" => only(&RUST, source),
+        "py" | "toml" | "yml" | "run" | "nightly" | "common" => only(&SCRIPT, source),
         _ => return None,
     };
-    Some(without(TITLES, &without(CODE, &text)))
+    Some(without(&TITLES, &without(&CODE, &text)))
 }
 
 /// Keeps the named groups of a pattern's matches.
-fn only(pattern: &str, source: &str) -> String {
-    let pattern = Regex::new(pattern).expect("a pattern");
+fn only(pattern: &Regex, source: &str) -> String {
     let (mut text, mut end) = (String::new(), 0);
     for found in pattern.captures_iter(source) {
         let whole = found.get(0).expect("a match");
@@ -48,8 +56,7 @@ fn kept(found: &Captures) -> String {
     }
 }
 
-fn without(pattern: &str, text: &str) -> String {
-    let pattern = Regex::new(pattern).expect("a pattern");
+fn without(pattern: &Regex, text: &str) -> String {
     let dotted = pattern.replace_all(text, |found: &Captures| dot(&found[0]));
     dotted.into_owned()
 }
