@@ -6,6 +6,7 @@ mod documents;
 mod from_pytorch;
 mod programs;
 mod pytorch_names;
+mod reading_times;
 mod readme;
 mod security;
 mod versions;
