@@ -1,6 +1,6 @@
 //! The options for loading parameters, and the report of what was loaded.
 
-use crate::error::{Result, argument, attempt, explain};
+use crate::error::{Result, attempt, refuse};
 use crate::input;
 use crate::nn::StateEntry;
 use crate::nn::prefix::Prefixes;
@@ -137,26 +137,16 @@ impl LoadOptions {
             let name = names
                 .first()
                 .map_or("".into(), |name| input::shortened(name));
-            return Err(argument(
-                "strip_prefix",
-                "the beginning of a name in the file",
-                format_args!("{:?}", self.stripped),
-                format_args!("One of its names is {name:?}"),
-            ));
+            refuse!(argument("strip_prefix", format_args!("{:?}", self.stripped));
+                "the beginning of a name in the file", "One of its names is {name:?}");
         }
         let mut renamed = HashMap::new();
         for (name, value) in values {
             let rest = name.strip_prefix(&self.stripped).unwrap_or(&name);
             let new = format!("{}{rest}", self.added);
-            if renamed.insert(new.clone(), value).is_some() {
-                return Err(explain(
-                    format!(
-                        "without the prefix {:?}, two tensors of the file are named {new:?}",
-                        self.stripped
-                    ),
-                    "Save the file with other names, or load it without strip_prefix",
-                ));
-            }
+            refuse!(if renamed.insert(new.clone(), value).is_some();
+                ("without the prefix {:?}, two tensors of the file are named {new:?}", self.stripped);
+                "Save the file with other names, or load it without strip_prefix");
         }
         Ok(renamed)
     }
@@ -212,15 +202,9 @@ impl LoadReport {
                 continue;
             };
             for (name, other) in &found[1..] {
-                if !equal(value, other)? {
-                    return Err(explain(
-                        format!(
-                            "{} and {name} are one tensor in this model, but differ in the file",
-                            entry.name
-                        ),
-                        "Build the model without the tie, or save the file again; nothing was changed",
-                    ));
-                }
+                refuse!(if !equal(value, other)?;
+                    ("{} and {name} are one tensor in this model, but differ in the file", entry.name);
+                    "Build the model without the tie, or save the file again; nothing was changed");
             }
             match entry.refusal(value) {
                 Some(refusal) => mismatched.push(format!("{} is {refusal}", entry.name)),

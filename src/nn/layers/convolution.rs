@@ -1,6 +1,6 @@
 //! What all convolutions share: their parameters, with PyTorch's names, and their settings.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::nn::fusible::{Fusible, Kind};
 use crate::nn::layers::affine::Affine;
 use crate::nn::summary::output_of;
@@ -196,14 +196,9 @@ pub(super) fn check_channels(
         ("groups", groups),
     ];
     check::positive(name, &sizes);
-    if !in_channels.is_multiple_of(groups) || !out_channels.is_multiple_of(groups) {
-        raise(explain(
-            format!(
-                "{name}: {groups} groups cannot share {in_channels} input and {out_channels} output channels"
-            ),
-            "Choose a number of groups that divides both",
-        ))
-    }
+    raise!(if !in_channels.is_multiple_of(groups) || !out_channels.is_multiple_of(groups);
+        "{name}: {groups} groups cannot share {in_channels} input and {out_channels} output channels";
+        "Choose a number of groups that divides both");
 }
 
 /// Returns a kernel size, stride or dilation of sequences as that of images of height 1.
