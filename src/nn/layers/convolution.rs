@@ -342,22 +342,19 @@ pub(super) use convolution;
 macro_rules! padding_mode {
     ($name:ident, $x:literal, $y:literal) => {
         impl $name {
-            /// Pads so that the output has the size of the input, whatever the kernel and its dilation: PyTorch's
-            /// `padding="same"`. For an even kernel there is one element more at the end than at the start. An input panics
-            /// if the stride is not 1.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2).padding_same();")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
-            /// ```
-            pub fn padding_same(mut self) -> Self {
-                self.conv.spec.same = true;
-                self
-            }
-
             setters! {
+                /// Pads so that the output has the size of the input, whatever the kernel and its dilation: PyTorch's
+                /// `padding="same"`. For an even kernel there is one element more at the end than at the start. An input panics
+                /// if the stride is not 1.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2).padding_same();")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
+                /// ```
+                pub fn padding_same(self): self.conv.spec.same = true;
+
                 /// Sets the values of the padding; zeros by default.
                 ///
                 /// ```

@@ -80,55 +80,48 @@ macro_rules! class_loss {
                 Self::default()
             }
 
-            /// Sets how the losses of the examples become the loss of the batch.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
-            /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).dims(), [2]);
-            /// ```
-            pub fn reduction(mut self, reduction: Reduction) -> Self {
-                self.settings.reduction = reduction;
-                self
-            }
+            setters! {
+                /// Sets how the losses of the examples become the loss of the batch.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
+                /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).dims(), [2]);
+                /// ```
+                pub fn reduction(self, reduction: Reduction): self.settings.reduction = reduction;
 
-            /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
-            /// the sum of the losses is divided by the sum of the targets' weights.
-            ///
-            /// A target whose class has the weight 0 does not count, also if its predictions are NaN; with label
-            /// smoothing, the other classes count. If the sum of the weights is 0, the mean is NaN, and the gradients
-            /// are 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0]));")]
-            /// let loss = loss.reduction(Reduction::Sum);
-            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, 1])).item();
-            /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
-            /// ```
-            pub fn weight(mut self, weight: &Tensor) -> Self {
-                self.settings.weight = Some(weight.raw().detach());
-                self
-            }
+                /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
+                /// the sum of the losses is divided by the sum of the targets' weights.
+                ///
+                /// A target whose class has the weight 0 does not count, also if its predictions are NaN; with label
+                /// smoothing, the other classes count. If the sum of the weights is 0, the mean is NaN, and the gradients
+                /// are 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0]));")]
+                /// let loss = loss.reduction(Reduction::Sum);
+                /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+                /// let loss = loss.forward(&log_p, &tensor(&[0, 1])).item();
+                /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
+                /// ```
+                pub fn weight(self, weight: &Tensor): self.settings.weight = Some(weight.raw().detach());
 
-            /// Sets the class index of the targets that are ignored, such as padding; -100 by default. Their
-            /// predictions reach neither the loss nor a gradient, also if they are NaN. If all targets are ignored, the
-            /// mean is NaN, and the gradients are 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-1);")]
-            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, -1])).item();
-            /// assert!((loss - 2f64.ln()).abs() < 1e-6);
-            /// ```
-            pub fn ignore_index(mut self, index: i64) -> Self {
-                self.settings.ignore_index = Some(index);
-                self
+                /// Sets the class index of the targets that are ignored, such as padding; -100 by default. Their
+                /// predictions reach neither the loss nor a gradient, also if they are NaN. If all targets are ignored, the
+                /// mean is NaN, and the gradients are 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-1);")]
+                /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+                /// let loss = loss.forward(&log_p, &tensor(&[0, -1])).item();
+                /// assert!((loss - 2f64.ln()).abs() < 1e-6);
+                /// ```
+                pub fn ignore_index(self, index: i64): self.settings.ignore_index = Some(index);
             }
 
             /// Returns the loss of predictions.
