@@ -23,13 +23,13 @@ pub(crate) use kernels::optimizer_step;
 #[cfg(test)]
 pub(crate) use kernels::testing;
 pub(crate) use kernels::{
-    Windows, add_bias, affine, combined, indices_of_maxima, of_patches, of_picked, of_sums,
-    patches, picked, sums,
+    AddBias, Windows, affine, combined, indices_of_maxima, of_patches, of_picked, of_sums, patches,
+    picked, sums,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;
 
-use crate::error::{self, Problem, Result};
+use crate::error::{Problem, Result, refuse};
 use candle_core::{Device, DeviceLocation};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -68,17 +68,11 @@ pub fn gpu(index: usize) -> Result<Device> {
         return Ok(device.clone());
     }
     match backend::count()? {
-        0 => Err(error::gpu(
-            format_args!("there is no GPU {index}: the driver reports none"),
-            format_args!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
-        )),
-        count if index >= count => Err(error::index(
-            "gpu",
-            "GPU",
-            index as i64,
-            count,
-            format_args!("Use gpu({}), or a lower index", count - 1),
-        )),
+        0 => refuse!(gpu;
+            "there is no GPU {index}: the driver reports none",
+            "Use cpu(), or try_gpu({index}), which falls back to the CPU"),
+        count if index >= count => refuse!(index("gpu", "GPU", index as i64, count);
+            ("Use gpu({}), or a lower index", count - 1)),
         _ => {
             let device = backend::open(index)?;
             opened.insert(index, device.clone());

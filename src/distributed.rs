@@ -25,7 +25,7 @@ pub(crate) use communicator::Communicator;
 pub(crate) use place::{at, saved};
 pub use world::World;
 
-use crate::error::{self, Result};
+use crate::error::{Result, problem};
 use std::sync::Arc;
 
 /// Returns the rank of this process and the number of processes. The first call initialises MPI: make it
@@ -90,17 +90,13 @@ fn launched() -> Option<usize> {
 
 fn alone_of(size: usize) -> crate::error::Error {
     match cfg!(feature = "mpi") {
-        true => error::explain(
-            format!(
-                "the launcher started {size} processes, but MPI reports one: the launcher and the program use different MPIs"
-            ),
+        true => problem!(
+            "the launcher started {size} processes, but MPI reports one: the launcher and the program use different MPIs";
             "Start the program with the mpirun beside the mpicc that it was built with; with Slurm, try \
-             srun --mpi=pmix, or mpirun in the job file",
-        ),
-        false => error::explain(
-            format!("the launcher started {size} processes, but this program is built without MPI"),
-            "Build it with the feature: cargo build --release --features mpi",
-        ),
+             srun --mpi=pmix, or mpirun in the job file"),
+        false => problem!(
+            "the launcher started {size} processes, but this program is built without MPI";
+            "Build it with the feature: cargo build --release --features mpi"),
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 mod advice;
 mod candle;
 mod construct;
+mod macros;
 mod note;
 mod opaque;
 mod raise;
@@ -22,6 +23,7 @@ pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, name, parse, shape, state,
 };
+pub(crate) use macros::{problem, raise, refuse};
 pub(crate) use note::Note;
 pub use opaque::Error;
 pub use raise::attempt;

@@ -183,67 +183,57 @@ macro_rules! optimizer {
                 Self { groups }
             }
 
-            /// Sets the weight decay, which pulls the parameters towards 0. From d2l's chapter *Weight Decay*.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.01).weight_decay(0.1);")]
-            /// assert!(optimizer.show_text().contains("weight_decay=0.1"));
-            /// ```
-            pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-                self.groups.first().weight_decay = weight_decay;
-                self
-            }
+            setters! {
+                /// Sets the weight decay, which pulls the parameters towards 0. From d2l's chapter *Weight Decay*.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.01).weight_decay(0.1);")]
+                /// assert!(optimizer.show_text().contains("weight_decay=0.1"));
+                /// ```
+                pub fn weight_decay(self, weight_decay: f64): self.groups.first().weight_decay = weight_decay;
 
-            /// Restricts weight decay to the parameters with two or more dimensions: weights and kernels,
-            /// not biases and the scales of normalisation layers.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            /// let net = Linear::new(2, 3);
-            /// net.parameter("bias").set(&ones(3));
-            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(net.parameters(), 0.1).weight_decay(0.5).decay_matrices_only();")]
-            /// let y = net.forward(&ones((1, 2))); // (1, 3)
-            /// let loss = mse_loss(&y, &y.detach()); // its gradients are 0
-            /// optimizer.step(&loss.backward());
-            /// assert_eq!(net.parameter("bias").tensor().to_vec1::<f32>(), [1.0, 1.0, 1.0]);
-            /// ```
-            pub fn decay_matrices_only(mut self) -> Self {
-                self.groups.first().decay_matrices_only = true;
-                self
-            }
+                /// Restricts weight decay to the parameters with two or more dimensions: weights and kernels,
+                /// not biases and the scales of normalisation layers.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                /// let net = Linear::new(2, 3);
+                /// net.parameter("bias").set(&ones(3));
+                #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(net.parameters(), 0.1).weight_decay(0.5).decay_matrices_only();")]
+                /// let y = net.forward(&ones((1, 2))); // (1, 3)
+                /// let loss = mse_loss(&y, &y.detach()); // its gradients are 0
+                /// optimizer.step(&loss.backward());
+                /// assert_eq!(net.parameter("bias").tensor().to_vec1::<f32>(), [1.0, 1.0, 1.0]);
+                /// ```
+                pub fn decay_matrices_only(self): self.groups.first().decay_matrices_only = true;
 
-            /// Sets whether the loss is increased instead of decreased; `false` by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            /// let w = Parameter::new(&tensor(&[1.0]));
-            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize(true);")]
-            /// optimizer.step(&w.tensor().sqr().sum_all().backward());
-            /// assert!(w.tensor().to_vec1::<f32>()[0] > 1.0);
-            /// ```
-            pub fn maximize(mut self, maximize: bool) -> Self {
-                self.groups.first().maximize = maximize;
-                self
-            }
+                /// Sets whether the loss is increased instead of decreased; `false` by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                /// let w = Parameter::new(&tensor(&[1.0]));
+                #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize(true);")]
+                /// optimizer.step(&w.tensor().sqr().sum_all().backward());
+                /// assert!(w.tensor().to_vec1::<f32>()[0] > 1.0);
+                /// ```
+                pub fn maximize(self, maximize: bool): self.groups.first().maximize = maximize;
 
-            /// Adds the parameters of another optimiser, with its settings, as a group. Parameters that
-            /// are in both move to the new group. The other methods change the first group.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
-            #[doc = concat!("let output = ", stringify!($name), "::new(net[2].parameters(), 0.1);")]
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(net.parameters(), 0.01).add_param_group(output);")]
-            /// assert_eq!(optimizer.lrs(), [0.01, 0.1]);
-            /// ```
-            pub fn add_param_group(mut self, group: Self) -> Self {
-                self.groups.add(group.groups);
-                self
+                /// Adds the parameters of another optimiser, with its settings, as a group. Parameters that
+                /// are in both move to the new group. The other methods change the first group.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
+                #[doc = concat!("let output = ", stringify!($name), "::new(net[2].parameters(), 0.1);")]
+                #[doc = concat!("let optimizer = ", stringify!($name), "::new(net.parameters(), 0.01).add_param_group(output);")]
+                /// assert_eq!(optimizer.lrs(), [0.01, 0.1]);
+                /// ```
+                pub fn add_param_group(self, group: Self): self.groups.add(group.groups);
             }
         }
 

@@ -8,7 +8,7 @@ use super::comparison::{Column, Comparison, Unit};
 use super::outcome::Outcome;
 use crate::data::{Batch, BatchData};
 use crate::device::{DeviceExt, cpu, gpu};
-use crate::error::{Result, attempt, explain};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::{Raw, Tensor, check_size, rand, with_device, with_seed};
 use crate::train::{AnyModel, Module, Steps, steps};
 use candle_core::{DType, Device};
@@ -99,12 +99,8 @@ fn batch_sizes_on(
     batch_sizes: &[usize],
 ) -> Result<Comparison> {
     check_sizes("compare_batch_sizes", batch_sizes)?;
-    if batch.is_empty() {
-        return Err(explain(
-            "compare_batch_sizes: the batch is empty",
-            "Pass at least one example",
-        ));
-    }
+    refuse!(if batch.is_empty();
+        "compare_batch_sizes: the batch is empty"; "Pass at least one example");
     let (mut columns, mut times) = (Vec::new(), Vec::new());
     for (i, device) in devices.iter().enumerate() {
         let (steps, moves) = steps_on(device, model, batch, batch_sizes)?;
@@ -213,12 +209,9 @@ pub fn compare_transfers(device: &Device, bytes: &[usize]) -> Result<Comparison>
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compare_copies(device: &Device, bytes: usize, pieces: usize) -> Result<Timings> {
-    if pieces == 0 || bytes < pieces {
-        return Err(explain(
-            format!("compare_copies: cannot divide {bytes} bytes into {pieces} pieces"),
-            "Pass at least one piece, and at least one byte per piece",
-        ));
-    }
+    refuse!(if pieces == 0 || bytes < pieces;
+        "compare_copies: cannot divide {bytes} bytes into {pieces} pieces";
+        "Pass at least one piece, and at least one byte per piece");
     let size = bytes / pieces;
     let big = bytes_of_zeros(size * pieces)?;
     let small: Vec<Tensor> = (0..pieces)
@@ -316,13 +309,10 @@ fn speed_up(times: &[Column]) -> Option<Column> {
 }
 
 fn check_sizes(what: &str, sizes: &[usize]) -> Result<()> {
-    match sizes.is_empty() || sizes.contains(&0) {
-        false => Ok(()),
-        true => Err(explain(
-            format!("{what}: expected sizes of at least 1, found {sizes:?}"),
-            "Pass sizes such as &[16, 64, 256]",
-        )),
-    }
+    refuse!(if sizes.is_empty() || sizes.contains(&0);
+        "{what}: expected sizes of at least 1, found {sizes:?}";
+        "Pass sizes such as &[16, 64, 256]");
+    Ok(())
 }
 
 #[cfg(test)]

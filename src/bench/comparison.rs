@@ -3,7 +3,7 @@
 use super::benchmark::{Timing, readable_time};
 use super::digits::three_digits;
 use crate::erased::outlined;
-use crate::error::{Result, explain};
+use crate::error::{Result, refuse};
 use crate::notebook::MimeBundle;
 use crate::notebook::{Show, Table};
 use crate::plot::{Figure, Scale, Values, plot};
@@ -98,10 +98,7 @@ impl Comparison {
             Some(column) => Ok(column.values.clone()),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
-                Err(explain(
-                    format!("no column named {header:?}"),
-                    format!("Choose one of: {}", names.join(", ")),
-                ))
+                refuse!("no column named {header:?}"; ("Choose one of: {}", names.join(", ")))
             }
         }
     }

@@ -11,7 +11,7 @@ pub use impls::{agreed, parts_of};
 #[doc(hidden)]
 pub use search::{Search, Searched};
 
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, problem};
 use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::Device;
@@ -249,10 +249,5 @@ use compiled_here;
 
 /// Returns the error of an empty list of batches.
 fn nothing_to_join() -> crate::error::Error {
-    error::argument(
-        "collate",
-        "at least one batch",
-        "none",
-        "Pass the batches to join",
-    )
+    problem!(argument("collate", "none"); "at least one batch", "Pass the batches to join")
 }

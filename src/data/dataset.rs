@@ -1,7 +1,7 @@
 //! Data sets: examples by index.
 
 use super::{Batch, BatchData};
-use crate::error::{self, Result, attempt};
+use crate::error::{self, Result, attempt, refuse};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -150,12 +150,9 @@ impl TensorDataset {
     pub fn new(x: Tensor, y: Tensor) -> Result<Self> {
         if x.dims().is_empty() || x.dims().first() != y.dims().first() {
             let (x, y) = (x.dims(), y.dims());
-            return Err(error::shape(
-                "TensorDataset",
-                format_args!("y with the first dimension of x, whose shape is {x:?}"),
-                y,
-                "Give both the same first dimension: the number of examples",
-            ));
+            refuse!(shape("TensorDataset", y);
+                "y with the first dimension of x, whose shape is {x:?}",
+                "Give both the same first dimension: the number of examples");
         }
         // Examples are selected from contiguous tensors; a view may not be one.
         attempt(|| Self {
@@ -210,12 +207,8 @@ pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
 /// Joins transformed images to a batch. Without images, its shape is unknown.
 pub(super) fn stack(images: &[Tensor]) -> Result<Tensor> {
     match images {
-        [] => Err(error::argument(
-            "get",
-            "at least one index",
-            "none",
-            "Give the index of each example of the batch",
-        )),
+        [] => refuse!(argument("get", "none");
+            "at least one index", "Give the index of each example of the batch"),
         _ => attempt(|| Tensor::stack(images, 0)),
     }
 }

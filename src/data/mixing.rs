@@ -1,7 +1,7 @@
 //! Mixed examples: mixup and cutmix.
 
 use super::{Batch, Dataset};
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, raise, refuse};
 use crate::ops::one_hot;
 use crate::tensor::{Tensor, random_beta, random_unit};
 use candle_core::DType;
@@ -128,22 +128,11 @@ type Mix = fn(&Tensor, f64) -> (Tensor, f64);
 
 fn mixed(name: &str, batch: &Batch, settings: (usize, f64), mix: Mix) -> Result<Batch> {
     let (num_classes, alpha) = settings;
-    if !(alpha > 0.0 && alpha.is_finite()) {
-        return Err(error::argument(
-            name,
-            "an alpha above 0",
-            alpha,
-            "Use .alpha(0.2), for instance",
-        ));
-    }
-    if !batch.x.dtype().is_float() {
-        return Err(error::dtype(
-            name,
-            "inputs of floating-point numbers",
-            batch.x.dtype(),
-            "Convert them in the data set: x.to_dtype(DType::F32)",
-        ));
-    }
+    refuse!(if !(alpha > 0.0 && alpha.is_finite()); argument(name, alpha);
+        "an alpha above 0", "Use .alpha(0.2), for instance");
+    refuse!(if !batch.x.dtype().is_float(); dtype(name, batch.x.dtype());
+        "inputs of floating-point numbers",
+        "Convert them in the data set: x.to_dtype(DType::F32)");
     attempt(|| {
         let y = one_hot(&batch.y, num_classes).to_dtype(DType::F32); // (batch, classes)
         let (x, share) = mix(&batch.x, random_beta(alpha));
@@ -159,12 +148,8 @@ fn mix_up(x: &Tensor, share: f64) -> (Tensor, f64) {
 fn cut_mix(x: &Tensor, share: f64) -> (Tensor, f64) {
     let (height, width) = match *x.dims() {
         [_, .., height, width] if height * width > 0 => (height, width),
-        ref dims => error::raise(error::shape(
-            "CutMix",
-            "images (batch, …, height, width)",
-            dims,
-            "Use MixUp for other inputs",
-        )),
+        ref dims => raise!(shape("CutMix", dims);
+            "images (batch, …, height, width)", "Use MixUp for other inputs"),
     };
     // Half of each side, so that the rectangle has 1 - share of the pixels where it is not cut off.
     let half = 0.5 * (1.0 - share).sqrt();

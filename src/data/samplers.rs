@@ -1,7 +1,7 @@
 //! Samplers: which examples a loader takes, and in which order.
 
 use crate::erased::outlined;
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::{permutation, random_unit};
 
 /// Chooses the examples of a loop through a loader, and their order.
@@ -95,12 +95,9 @@ impl WeightedSampler {
             }
             None => format!("{} weights, none above 0", weights.len()),
         };
-        Err(error::argument(
-            "WeightedSampler",
+        refuse!(argument("WeightedSampler", found);
             "finite weights of at least 0, not all of them 0",
-            found,
-            "Give each example its weight, 1 divided by the size of its class for instance",
-        ))
+            "Give each example its weight, 1 divided by the size of its class for instance")
     }
 
     /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
@@ -145,17 +142,10 @@ impl WeightedSampler {
             .filter(|(_, weight)| **weight > 0.0)
             .map(|(i, weight)| (-(1.0 - random_unit()).ln() / weight, i))
             .collect();
-        if times.len() < self.num_samples {
-            return Err(error::argument(
-                "WeightedSampler without replacement",
-                format_args!(
-                    "at most {} samples, the examples with a weight above 0",
-                    times.len()
-                ),
-                self.num_samples,
-                "Draw fewer, or with .replacement(true)",
-            ));
-        }
+        refuse!(if times.len() < self.num_samples;
+            argument("WeightedSampler without replacement", self.num_samples);
+            ("at most {} samples, the examples with a weight above 0", times.len()),
+            "Draw fewer, or with .replacement(true)");
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
         let drawn = times.into_iter().take(self.num_samples);
         Ok(drawn.map(|(_, i)| i).collect())

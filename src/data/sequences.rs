@@ -2,7 +2,7 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error::{self, Result, attempt};
+use crate::error::{self, Result, attempt, refuse};
 use crate::ops::cat;
 use crate::tensor::{Raw, Tensor};
 
@@ -24,12 +24,8 @@ use crate::tensor::{Raw, Tensor};
 /// ```
 pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
     let Some(first) = sequences.first() else {
-        return Err(error::argument(
-            "pad_sequences",
-            "at least one sequence",
-            "none",
-            "Pass the sequences of a batch",
-        ));
+        refuse!(argument("pad_sequences", "none");
+            "at least one sequence", "Pass the sequences of a batch");
     };
     let rest = first.dims().get(1..);
     let mut longest = 0;
@@ -49,12 +45,8 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
         longest = longest.max(length);
     }
     if let Some(other) = sequences.iter().find(|x| x.dtype() != first.dtype()) {
-        return Err(error::dtype(
-            "pad_sequences",
-            format_args!("{}, as the first sequence", first.dtype().as_str()),
-            other.dtype(),
-            "Convert it: x.to_dtype(…)",
-        ));
+        refuse!(dtype("pad_sequences", other.dtype());
+            ("{}, as the first sequence", first.dtype().as_str()), "Convert it: x.to_dtype(…)");
     }
     let padded = |sequence: &Tensor| -> Result<Tensor> {
         let mut shape = sequence.dims().to_vec();

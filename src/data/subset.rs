@@ -2,7 +2,7 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::permutation;
 use std::sync::Arc;
 
@@ -114,14 +114,10 @@ fn parts(examples: usize, sizes: &[usize]) -> Result<Vec<Vec<usize>>> {
     let sum = sizes
         .iter()
         .try_fold(0, |sum: usize, &n| sum.checked_add(n));
-    if sum != Some(examples) {
-        return Err(error::argument(
-            "random_split",
-            format_args!("sizes with the sum {examples}, the number of examples"),
-            sum.map_or("too many".to_owned(), |sum| sum.to_string()),
-            "Give each example to a part; parts that you do not need can be dropped",
-        ));
-    }
+    refuse!(if sum != Some(examples);
+        argument("random_split", sum.map_or("too many".to_owned(), |sum| sum.to_string()));
+        "sizes with the sum {examples}, the number of examples",
+        "Give each example to a part; parts that you do not need can be dropped");
     let mut order = permutation(examples).into_iter();
     let part = |size: &usize| order.by_ref().take(*size).collect();
     Ok(sizes.iter().map(part).collect())
@@ -160,22 +156,11 @@ pub fn k_folds<B: BatchData, D: Dataset<B>>(
 
 /// Returns the indices of both parts of each fold.
 fn folds(examples: usize, k: usize) -> Result<Vec<[Vec<usize>; 2]>> {
-    if examples < 2 {
-        return Err(error::argument(
-            "k_folds",
-            "a data set of at least 2 examples",
-            examples,
-            "Add examples: each fold needs one",
-        ));
-    }
-    if k < 2 || k > examples {
-        return Err(error::argument(
-            "k_folds",
-            format_args!("from 2 to {examples} folds, the number of examples"),
-            k,
-            "Choose 5 or 10, if there are that many examples",
-        ));
-    }
+    refuse!(if examples < 2; argument("k_folds", examples);
+        "a data set of at least 2 examples", "Add examples: each fold needs one");
+    refuse!(if k < 2 || k > examples; argument("k_folds", k);
+        "from 2 to {examples} folds, the number of examples",
+        "Choose 5 or 10, if there are that many examples");
     let order = permutation(examples);
     let fold = |i| {
         let (start, end) = (examples * i / k, examples * (i + 1) / k);

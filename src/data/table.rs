@@ -9,7 +9,7 @@ mod scale;
 mod tests;
 
 use crate::erased::{Erased, outlined};
-use crate::error::{self, Result, attempt};
+use crate::error::{self, Result, attempt, refuse};
 use crate::input;
 use crate::notebook::{Show, Table};
 use crate::tensor::Tensor;
@@ -286,14 +286,10 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn concat(&self, other: &Self) -> Result<Self> {
-        if self.columns() != other.columns() {
-            return Err(error::argument(
-                "DataFrame::concat",
-                format_args!("the columns {}", self.columns().join(", ")),
-                other.columns().join(", "),
-                "Bring both to the same columns with select or drop",
-            ));
-        }
+        refuse!(if self.columns() != other.columns();
+            argument("DataFrame::concat", other.columns().join(", "));
+            ("the columns {}", self.columns().join(", ")),
+            "Bring both to the same columns with select or drop");
         let columns = self.columns.iter().zip(other.columns.iter());
         let columns: Vec<Column> = columns.map(|(a, b)| a.followed_by(b)).collect();
         Ok(Self {

@@ -7,7 +7,7 @@ mod vocab;
 pub use bpe::BpeTokenizer;
 pub use vocab::Vocab;
 
-use crate::error::{self, Result};
+use crate::error::{Result, problem};
 use crate::notebook::Show;
 
 /// Text to tokens and back.
@@ -116,12 +116,11 @@ impl CharTokenizer {
     pub fn encode(&self, text: &str) -> Result<Vec<u32>> {
         let index = |char| match self.chars.binary_search(&char) {
             Ok(index) => Ok(index as u32),
-            Err(_) => Err(error::argument(
-                "CharTokenizer",
-                format_args!("one of its {} characters", self.chars.len()),
-                format_args!("{char:?}"),
-                "Create the tokenizer from a text with all characters, or leave this one out",
-            )),
+            Err(_) => Err(
+                problem!(argument("CharTokenizer", format_args!("{char:?}"));
+                ("one of its {} characters", self.chars.len()),
+                "Create the tokenizer from a text with all characters, or leave this one out"),
+            ),
         };
         text.chars().map(index).collect()
     }

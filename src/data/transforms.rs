@@ -17,7 +17,7 @@ pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 pub use targets::Targets;
 
-use crate::error::{self, Error, Result};
+use crate::error::{self, Error, Result, problem, refuse};
 use candle_core::{DType, Device};
 use std::fmt;
 
@@ -201,13 +201,10 @@ impl ImageBytes {
                     _ => format!("Put {step} before ToTensor, which changes shape and type"),
                 },
             )),
-            dims => Err(error::shape(
-                step,
+            dims => refuse!(shape(step, dims);
                 "an image (height, width, 3) of u8",
-                dims,
                 "Bring the channels to the end with image.permute((1, 2, 0)), and keep 3 of them with \
-                 image.narrow(2, 0, 3)",
-            )),
+                 image.narrow(2, 0, 3)"),
         }
     }
 
@@ -219,12 +216,7 @@ impl ImageBytes {
 
 /// Returns the error of a step whose size is 0.
 fn no_pixels(step: &str) -> Error {
-    error::argument(
-        step,
-        "a size of at least 1 pixel",
-        0,
-        "Choose a size above 0",
-    )
+    problem!(argument(step, 0); "a size of at least 1 pixel", "Choose a size above 0")
 }
 
 #[cfg(test)]

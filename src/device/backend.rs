@@ -2,7 +2,7 @@
 
 pub(super) use kind::{count, open, uuids};
 
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use candle_core::Device;
 
 /// Returns an error for a kind of GPU (`"cuda"`, `"metal"`) other than the one that this build supports. In a
@@ -11,16 +11,16 @@ pub(super) fn require(wanted: &str) -> Result<()> {
     if kind::NAME.is_none_or(|name| name == wanted) {
         return Ok(());
     }
-    Err(error::gpu(
-        format_args!("this build of Taper has no support for {wanted} devices"),
-        format_args!("Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)"),
-    ))
+    refuse!(gpu;
+        "this build of Taper has no support for {wanted} devices",
+        "Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)")
 }
 
 #[cfg(feature = "cuda")]
 mod kind {
     use super::*;
     use crate::device::errors::{explain_gpu, explained};
+    use crate::error::problem;
     use candle_core::cuda_backend::CudaDevice;
     use candle_core::cuda_backend::cudarc::driver::{CudaContext, result, sys};
 
@@ -31,12 +31,9 @@ mod kind {
             .map(|count| count.max(0) as usize)
             .map_err(|driver| {
                 let unknown = || {
-                    error::gpu(
-                        format_args!(
-                            "no GPU can be used: the NVIDIA driver does not answer ({driver})"
-                        ),
-                        "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()",
-                    )
+                    problem!(gpu;
+                        "no GPU can be used: the NVIDIA driver does not answer ({driver})",
+                        "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()")
                 };
                 explained(driver).unwrap_or_else(unknown)
             })
@@ -131,11 +128,10 @@ mod kind {
     pub(super) const NAME: Option<&str> = None;
 
     pub(in super::super) fn count() -> Result<usize> {
-        Err(error::gpu(
+        refuse!(gpu;
             "no GPU can be used: this build of Taper is for the CPU only",
             "Build it with `features = [\"cuda\"]` (\"metal\" on a Mac), \
-             or use try_gpu(0), which falls back to the CPU",
-        ))
+             or use try_gpu(0), which falls back to the CPU")
     }
 
     pub(in super::super) fn open(_index: usize) -> Result<Device> {

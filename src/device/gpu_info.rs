@@ -1,7 +1,7 @@
 //! What NVIDIA's driver reports about the GPUs of this machine.
 
 use super::backend;
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result, problem, refuse};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -108,12 +108,8 @@ fn parse_line(line: &str) -> Result<GpuInfo> {
 }
 
 fn unreadable(line: &str) -> Error {
-    error::parse(
-        "nvidia-smi",
-        "a line of 6 values, the first an integer",
-        format_args!("{line:?}"),
-        "nvidia_smi()? shows its table unchanged",
-    )
+    problem!(parse("nvidia-smi", format_args!("{line:?}"));
+        "a line of 6 values, the first an integer", "nvidia_smi()? shows its table unchanged")
 }
 
 fn run(program: &Path, arguments: &[&str]) -> Result<String> {
@@ -125,10 +121,9 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
                 ErrorKind::NotFound => "there is no command nvidia-smi".to_owned(),
                 _ => format!("nvidia-smi cannot be started ({error})"),
             };
-            error::gpu(
-                format_args!("no NVIDIA driver found: {why}"),
-                "On a machine with an NVIDIA GPU, install its driver; otherwise use cpu()",
-            )
+            problem!(gpu;
+                "no NVIDIA driver found: {why}",
+                "On a machine with an NVIDIA GPU, install its driver; otherwise use cpu()")
         })?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
@@ -137,10 +132,9 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     let lines = text.lines().chain(complaint.lines());
     let complaint: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
-    Err(error::gpu(
-        format_args!("nvidia-smi failed: {}", complaint.join(" ")),
-        "Restart the machine if the driver was just installed or updated; cpu() works meanwhile",
-    ))
+    refuse!(gpu;
+        ("nvidia-smi failed: {}", complaint.join(" ")),
+        "Restart the machine if the driver was just installed or updated; cpu() works meanwhile")
 }
 
 impl fmt::Display for GpuInfo {

@@ -3,7 +3,7 @@
 //! `kernels/make` compiles `kernels.cu` to PTX, which is embedded in the program; the driver compiles it for
 //! its GPU when a kernel is first used. The tests execute the PTX in an emulator.
 
-pub(crate) mod add_bias;
+mod add_bias;
 mod channels;
 #[cfg(any(feature = "cuda", test))]
 mod keep;
@@ -14,6 +14,7 @@ pub(crate) mod optimizer_step;
 pub(crate) mod testing;
 mod windows;
 
+pub(crate) use add_bias::AddBias;
 pub(crate) use channels::{affine, combined};
 #[cfg(feature = "cuda")]
 pub(crate) use keep::Keep;

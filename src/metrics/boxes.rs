@@ -1,7 +1,7 @@
 //! Metrics of boxes around objects.
 
 use crate::erased::outlined;
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, problem, refuse};
 use crate::tensor::Tensor;
 use candle_core::DType;
 
@@ -135,12 +135,8 @@ impl Image {
         let scores = image.scores.to_dtype(DType::F64).to_vec::<f64>();
         let classes = |classes: &Tensor, count: usize| match classes.dims() == [count] {
             true => Ok(classes.to_dtype(DType::I64).to_vec::<i64>()),
-            false => Err(error::shape(
-                name,
-                format_args!("{count} classes"),
-                classes.dims(),
-                "Pass one for each box",
-            )),
+            false => Err(problem!(shape(name, classes.dims());
+                "{count} classes", "Pass one for each box")),
         };
         let order = by_score(name, &image.scores, boxes.len())?;
         let found = classes(&image.classes, boxes.len())?;
@@ -226,25 +222,15 @@ fn corners(caller: &str, boxes: &Tensor) -> Result<Vec<Corners>> {
             let values = boxes.detach().to_dtype(DType::F64).to_vec::<f64>();
             Ok(values.as_chunks().0.to_vec())
         }
-        other => Err(error::shape(
-            caller,
-            "boxes (n, 4)",
-            other,
-            "Pass the left, top, right and bottom edge of each box",
-        )),
+        other => refuse!(shape(caller, other);
+            "boxes (n, 4)", "Pass the left, top, right and bottom edge of each box"),
     }
 }
 
 /// Returns the indices of scores, the highest first.
 fn by_score(caller: &str, scores: &Tensor, count: usize) -> Result<Vec<usize>> {
-    if scores.dims() != [count] {
-        return Err(error::shape(
-            caller,
-            format_args!("{count} scores"),
-            scores.dims(),
-            "Pass one for each box",
-        ));
-    }
+    refuse!(if scores.dims() != [count]; shape(caller, scores.dims());
+        "{count} scores", "Pass one for each box");
     let scores = scores.detach().to_dtype(DType::F64).to_vec::<f64>();
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));

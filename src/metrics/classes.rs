@@ -1,7 +1,7 @@
 //! Metrics of predicted classes.
 
 use crate::erased::outlined;
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, problem, raise, refuse};
 use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::DType;
@@ -89,14 +89,9 @@ impl Confusion {
     }
 
     fn count(&mut self, predicted: &Tensor, classes: &Tensor) -> Result<()> {
-        if predicted.dims() != classes.dims() {
-            return Err(error::shape(
-                "Confusion",
-                format_args!("a predicted class for each right one, {:?}", classes.dims()),
-                predicted.dims(),
-                "Turn logits into classes: logits.argmax(1)",
-            ));
-        }
+        refuse!(if predicted.dims() != classes.dims(); shape("Confusion", predicted.dims());
+            ("a predicted class for each right one, {:?}", classes.dims()),
+            "Turn logits into classes: logits.argmax(1)");
         let (predicted, right) = (self.indices(predicted)?, self.indices(classes)?);
         for (column, row) in predicted.into_iter().zip(right) {
             self.counts[row][column] += 1;
@@ -107,12 +102,7 @@ impl Confusion {
     fn indices(&self, classes: &Tensor) -> Result<Vec<usize>> {
         if classes.dtype().is_float() {
             let advice = "Turn logits into classes: logits.argmax(1)";
-            return Err(error::dtype(
-                "Confusion",
-                "classes",
-                classes.dtype(),
-                advice,
-            ));
+            refuse!(dtype("Confusion", classes.dtype()); "classes", advice);
         }
         let (all, len) = (
             classes.to_dtype(DType::I64).to_vec::<i64>(),
@@ -120,13 +110,8 @@ impl Confusion {
         );
         let index = |class: i64| match usize::try_from(class) {
             Ok(index) if index < len => Ok(index),
-            _ => Err(error::index(
-                "Confusion",
-                "class",
-                class,
-                len,
-                "Create the matrix for more classes",
-            )),
+            _ => Err(problem!(index("Confusion", "class", class, len);
+                "Create the matrix for more classes")),
         };
         all.into_iter().map(index).collect()
     }
@@ -255,13 +240,8 @@ impl Confusion {
         match average {
             Average::Of(class) => match all.get(class) {
                 Some(counts) => metric(*counts),
-                None => error::raise(error::index(
-                    "Confusion",
-                    "class",
-                    class as i64,
-                    all.len(),
-                    "Choose a class of the matrix",
-                )),
+                None => raise!(index("Confusion", "class", class as i64, all.len());
+                    "Choose a class of the matrix"),
             },
             Average::Macro => {
                 // As scikit-learn: a class that neither occurs nor is predicted is left out.

@@ -1,6 +1,6 @@
 //! Metrics of scores: whether positive examples have higher ones than negative examples.
 
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, refuse};
 use crate::tensor::Tensor;
 use candle_core::DType;
 
@@ -35,12 +35,8 @@ fn auc(scores: &Tensor, classes: &Tensor) -> Result<f64> {
     let positives: f64 = groups.iter().map(|group| group[1]).sum();
     match below * positives > 0.0 {
         true => Ok(pairs / (below * positives)),
-        false => Err(error::argument(
-            "roc_auc",
-            "examples of both classes",
-            "examples of one class",
-            "Compute it over a larger set",
-        )),
+        false => refuse!(argument("roc_auc", "examples of one class");
+            "examples of both classes", "Compute it over a larger set"),
     }
 }
 
@@ -74,25 +70,16 @@ fn precision(scores: &Tensor, classes: &Tensor) -> Result<f64> {
     }
     match found > 0.0 {
         true => Ok(sum / found),
-        false => Err(error::argument(
-            "average_precision",
-            "a positive example",
-            "none",
-            "Compute it over a larger set",
-        )),
+        false => refuse!(argument("average_precision", "none");
+            "a positive example", "Compute it over a larger set"),
     }
 }
 
 /// Returns the number of negative and of positive examples for each score, from the highest on.
 fn groups(caller: &str, scores: &Tensor, classes: &Tensor) -> Result<Vec<[f64; 2]>> {
-    if scores.dims() != classes.dims() {
-        return Err(error::shape(
-            caller,
-            format_args!("a class for each score, {:?}", scores.dims()),
-            classes.dims(),
-            "Pass scores and classes of the same shape",
-        ));
-    }
+    refuse!(if scores.dims() != classes.dims(); shape(caller, classes.dims());
+        ("a class for each score, {:?}", scores.dims()),
+        "Pass scores and classes of the same shape");
     let to_f64 = |x: &Tensor| x.detach().to_dtype(DType::F64).to_vec::<f64>();
     let (scores, classes) = (to_f64(scores), to_f64(classes));
     let advice = "Pass 1 for a positive example and 0 for a negative one, and scores without NaN";
@@ -100,11 +87,10 @@ fn groups(caller: &str, scores: &Tensor, classes: &Tensor) -> Result<Vec<[f64; 2
         .iter()
         .find(|class| **class != 0.0 && **class != 1.0)
     {
-        return Err(error::argument(caller, "classes 0 and 1", class, advice));
+        refuse!(argument(caller, class); "classes 0 and 1", advice);
     }
-    if scores.iter().any(|score| score.is_nan()) {
-        return Err(error::argument(caller, "scores", "NaN", advice));
-    }
+    refuse!(if scores.iter().any(|score| score.is_nan()); argument(caller, "NaN");
+        "scores", advice);
     let mut examples: Vec<(f64, f64)> = scores.into_iter().zip(classes).collect();
     examples.sort_by(|a, b| b.0.total_cmp(&a.0));
     let groups = examples.chunk_by(|a, b| a.0 == b.0);

@@ -1,6 +1,6 @@
 //! Metrics of texts.
 
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, refuse};
 use crate::ops::cross_entropy;
 use crate::tensor::{Tensor, no_grad};
 use std::collections::HashMap;
@@ -48,18 +48,10 @@ pub fn bleu(texts: &[&str], references: &[&[&str]], n: usize) -> f64 {
 
 fn score(texts: &[&str], references: &[&[&str]], n: usize) -> Result<f64> {
     let is_referenced = |own: &&[&str]| !own.is_empty();
-    if texts.len() != references.len() || !references.iter().all(is_referenced) || n == 0 {
-        return Err(error::argument(
-            "bleu",
-            "one or more references for each text, and n-grams of at least one word",
-            format_args!(
-                "{} texts, {} lists of references, n = {n}",
-                texts.len(),
-                references.len()
-            ),
-            "Pass the references of each text: &[&[\"a reference\"], …]",
-        ));
-    }
+    refuse!(if texts.len() != references.len() || !references.iter().all(is_referenced) || n == 0;
+        argument("bleu", format_args!("{} texts, {} lists of references, n = {n}", texts.len(), references.len()));
+        "one or more references for each text, and n-grams of at least one word",
+        "Pass the references of each text: &[&[\"a reference\"], …]");
     let (mut length, mut closest) = (0, 0);
     let (mut matches, mut all) = (vec![0; n], vec![0; n]);
     for (text, references) in texts.iter().zip(references) {

@@ -1,7 +1,7 @@
 //! The checks of [`ops::check`] with a layer's description at the beginning of the message. They panic at the
 //! place that called the layer.
 
-use crate::error::{Error, OrRaise, argument, explain, raise};
+use crate::error::{Error, OrRaise, raise};
 use crate::nn::Parameters;
 use crate::ops::check;
 use crate::tensor::Tensor;
@@ -39,12 +39,9 @@ pub(crate) fn sequences(layer: &dyn Parameters, x: &Tensor) -> (usize, usize, us
 /// Checks that a setting is a probability.
 #[track_caller]
 pub(crate) fn probability(layer: &str, setting: &str, p: f64) {
-    if !(0.0..=1.0).contains(&p) {
-        raise(explain(
-            format!("{layer}: {setting} is {p}, which is not a probability"),
-            format!("Choose {setting} from 0 (drops nothing) to 1 (drops everything)"),
-        ))
-    }
+    raise!(if !(0.0..=1.0).contains(&p);
+        "{layer}: {setting} is {p}, which is not a probability";
+        "Choose {setting} from 0 (drops nothing) to 1 (drops everything)");
 }
 
 #[track_caller]
@@ -54,6 +51,6 @@ pub(crate) fn above_zero(layer: &str, setting: &str, value: f64) {
             format!("{setting} above 0"),
             "A small value is common, such as 1e-5",
         );
-        raise(argument(layer, expected, value, advice))
+        raise!(argument(layer, value); expected, advice)
     }
 }

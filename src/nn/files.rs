@@ -1,6 +1,6 @@
 //! Parameters in safetensors files, written and loaded completely or not at all.
 
-use crate::error::{Error, Result, explain};
+use crate::error::{Error, Result, problem};
 use crate::input;
 use crate::nn::prefix::Prefixes;
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
@@ -32,10 +32,9 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     written.map_err(|error| {
         // Nothing more can be done about a temporary file that cannot be removed.
         let _ = fs::remove_file(&part);
-        explain(
-            format!("cannot write {}: {error}", path.display()),
-            "Choose a file in a folder that exists, that you may write to, and whose disk is not full",
-        )
+        problem!(
+            ("cannot write {}: {error}", path.display());
+            "Choose a file in a folder that exists, that you may write to, and whose disk is not full")
     })
 }
 
@@ -47,23 +46,18 @@ pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tenso
 /// Returns the content of a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     input::read(path).map_err(|error| {
-        explain(
-            format!("cannot read {}: {error}", path.display()),
-            "Pass the path of a safetensors file, as save_parameters or PyTorch writes it",
-        )
+        problem!(
+            ("cannot read {}: {error}", path.display());
+            "Pass the path of a safetensors file, as save_parameters or PyTorch writes it")
     })
 }
 
 /// Returns the tensors in the content of a file.
 pub(crate) fn parse(path: &Path, data: &[u8], device: &Device) -> Result<HashMap<String, Tensor>> {
     let tensors = safetensors::load_buffer(data, device).map_err(|error| {
-        explain(
-            format!(
-                "{} is damaged or not a safetensors file: {error}",
-                path.display()
-            ),
-            "Save it again; nothing was loaded from it",
-        )
+        problem!(
+            ("{} is damaged or not a safetensors file: {error}", path.display());
+            "Save it again; nothing was loaded from it")
     })?;
     let tensors = tensors.into_iter();
     Ok(tensors
@@ -102,14 +96,9 @@ pub(crate) fn check(
     match report.is_complete() {
         true => Ok(()),
         false => Err(match prefixes(model, values, &report) {
-            Some(prefixes) => explain(
-                format!(
-                    "{} does not fit this model: {}",
-                    path.display(),
-                    prefixes.sentence()
-                ),
-                "Change its names to those of the model, or load a file with LoadOptions::new().strip_prefix(…)",
-            ),
+            Some(prefixes) => problem!(
+                ("{} does not fit this model: {}", path.display(), prefixes.sentence());
+                "Change its names to those of the model, or load a file with LoadOptions::new().strip_prefix(…)"),
             None => refused(path, &report),
         }),
     }
@@ -142,14 +131,9 @@ fn other_names(
         && report.missing.len() == prefixes.found
         && report.unexpected.len() == prefixes.found;
     let code = options.code(prefixes, !is_whole);
-    explain(
-        format!(
-            "{} does not fit this model: {}",
-            path.display(),
-            prefixes.sentence()
-        ),
-        format!("Load it with load_parameters_with(path, &device, {code}); nothing was changed"),
-    )
+    problem!(
+        ("{} does not fit this model: {}", path.display(), prefixes.sentence());
+        "Load it with load_parameters_with(path, &device, {code}); nothing was changed")
 }
 
 /// Sets each parameter and buffer that has a matching value.
@@ -201,10 +185,9 @@ fn refused(path: &Path, report: &LoadReport) -> Error {
         .map(|it| input::shortened(it))
         .collect();
     let wrong = wrong.join(", ");
-    explain(
-        format!("{} does not fit this model: {wrong}{more}", path.display()),
-        "Load it into the model that it was saved from, or parts of it with load_parameters_with; nothing was changed",
-    )
+    problem!(
+        ("{} does not fit this model: {wrong}{more}", path.display());
+        "Load it into the model that it was saved from, or parts of it with load_parameters_with; nothing was changed")
 }
 
 /// The largest number of names in an error message.

@@ -1,6 +1,6 @@
 //! Initialisation of weights.
 
-use crate::error::{OrRaise, Result, explain};
+use crate::error::{OrRaise, Result, refuse};
 use crate::tensor::{Tensor, full, normal, uniform, with_device};
 use candle_core::{DType, Shape};
 
@@ -137,13 +137,9 @@ fn truncated(std: f64, shape: Shape) -> Tensor {
 /// Returns the numbers of inputs and outputs of a weight: fan-in and fan-out.
 fn fans(shape: &Shape) -> Result<(f64, f64)> {
     let [outputs, inputs, kernel @ ..] = shape.dims() else {
-        return Err(explain(
-            format!(
-                "expected a weight of two dimensions or more, found shape {:?}",
-                shape.dims()
-            ),
-            "Use a shape (outputs, inputs, …), or Init::Normal, Init::Uniform or Init::Constant",
-        ));
+        refuse!(
+            ("expected a weight of two dimensions or more, found shape {:?}", shape.dims());
+            "Use a shape (outputs, inputs, …), or Init::Normal, Init::Uniform or Init::Constant");
     };
     let kernel: usize = kernel.iter().product();
     Ok(((inputs * kernel) as f64, (outputs * kernel) as f64))

@@ -1,7 +1,7 @@
 //! The keys and values of earlier steps.
 
 use crate::erased::Erased;
-use crate::error::{OrRaise, Result, explain};
+use crate::error::{OrRaise, Result, refuse};
 use crate::nn::Layer;
 use crate::tensor::{self, SharedCache, Tensor, no_grad};
 use std::fmt;
@@ -77,10 +77,9 @@ impl KvCache {
         let output = tensor::with_cache(shared, || no_grad(|| model.forward(input)));
         match tensor::lock(&self.shared).end() {
             None => Ok(output),
-            Some(reason) => Err(explain(
-                format!("KvCache: the model cannot continue a sequence: {reason}"),
-                "Call the model with all steps; a KvCache needs layers with causal attention",
-            )),
+            Some(reason) => refuse!(
+                "KvCache: the model cannot continue a sequence: {reason}";
+                "Call the model with all steps; a KvCache needs layers with causal attention"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The options for loading parameters, and the report of what was loaded.
 
-use crate::error::{Result, argument, attempt, explain};
+use crate::error::{Result, attempt, refuse};
 use crate::input;
 use crate::nn::StateEntry;
 use crate::nn::prefix::Prefixes;
@@ -51,76 +51,66 @@ impl LoadOptions {
         Self::default()
     }
 
-    /// Converts floating-point values of another type, such as `bf16`, to the type of the model.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let options = LoadOptions::new().convert();
-    /// ```
-    pub fn convert(mut self) -> Self {
-        self.convert = true;
-        self
-    }
+    setters! {
+        /// Converts floating-point values of another type, such as `bf16`, to the type of the model.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let options = LoadOptions::new().convert();
+        /// ```
+        pub fn convert(self): self.convert = true;
 
-    /// Loads what fits: tensors that are missing, unknown or of another shape are left out, and reported.
-    /// It is still an error if nothing fits.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let options = LoadOptions::new().partial();
-    /// ```
-    pub fn partial(mut self) -> Self {
-        self.partial = true;
-        self
-    }
+        /// Loads what fits: tensors that are missing, unknown or of another shape are left out, and reported.
+        /// It is still an error if nothing fits.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let options = LoadOptions::new().partial();
+        /// ```
+        pub fn partial(self): self.partial = true;
 
-    /// Removes a prefix from the names of the file: `model.` if the file was saved from a model that has this one as its
-    /// field `model`, `module.` if PyTorch's `DataParallel` wrapped it, `_orig_mod.` after `torch.compile`. Other names
-    /// stay as they are.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// # let path = std::env::temp_dir().join(format!("taper_prefix_{}", std::process::id()));
-    /// #[derive(Parameters)]
-    /// struct Wrapped { model: Sequential }
-    ///
-    /// Wrapped { model: seq![Linear::new(3, 4)] }.save_parameters(&path)?;
-    /// let mut net = seq![Linear::new(3, 4)];
-    /// let options = LoadOptions::new().strip_prefix("model.");
-    /// let report = net.load_parameters_with(&path, &cpu(), options)?;
-    /// assert_eq!(report.loaded, ["0.weight", "0.bias"]);
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn strip_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.stripped = prefix.into();
-        self
-    }
+        /// Removes a prefix from the names of the file: `model.` if the file was saved from a model that has this one as its
+        /// field `model`, `module.` if PyTorch's `DataParallel` wrapped it, `_orig_mod.` after `torch.compile`. Other names
+        /// stay as they are.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let path = std::env::temp_dir().join(format!("taper_prefix_{}", std::process::id()));
+        /// #[derive(Parameters)]
+        /// struct Wrapped { model: Sequential }
+        ///
+        /// Wrapped { model: seq![Linear::new(3, 4)] }.save_parameters(&path)?;
+        /// let mut net = seq![Linear::new(3, 4)];
+        /// let options = LoadOptions::new().strip_prefix("model.");
+        /// let report = net.load_parameters_with(&path, &cpu(), options)?;
+        /// assert_eq!(report.loaded, ["0.weight", "0.bias"]);
+        /// # std::fs::remove_file(path)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn strip_prefix(self, prefix: impl Into<String>): self.stripped = prefix.into();
 
-    /// Adds a prefix to the names of the file, after [`strip_prefix`](Self::strip_prefix): `model.` if the file was
-    /// saved from what is the field `model` of this model.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// # let path = std::env::temp_dir().join(format!("taper_added_{}", std::process::id()));
-    /// #[derive(Parameters)]
-    /// struct Wrapped { model: Sequential }
-    ///
-    /// seq![Linear::new(3, 4)].save_parameters(&path)?;
-    /// let mut net = Wrapped { model: seq![Linear::new(3, 4)] };
-    /// let options = LoadOptions::new().add_prefix("model.");
-    /// let report = net.load_parameters_with(&path, &cpu(), options)?;
-    /// assert_eq!(report.loaded, ["model.0.weight", "model.0.bias"]);
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn add_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.added = prefix.into();
-        self
+        /// Adds a prefix to the names of the file, after [`strip_prefix`](Self::strip_prefix): `model.` if the file was
+        /// saved from what is the field `model` of this model.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let path = std::env::temp_dir().join(format!("taper_added_{}", std::process::id()));
+        /// #[derive(Parameters)]
+        /// struct Wrapped { model: Sequential }
+        ///
+        /// seq![Linear::new(3, 4)].save_parameters(&path)?;
+        /// let mut net = Wrapped { model: seq![Linear::new(3, 4)] };
+        /// let options = LoadOptions::new().add_prefix("model.");
+        /// let report = net.load_parameters_with(&path, &cpu(), options)?;
+        /// assert_eq!(report.loaded, ["model.0.weight", "model.0.bias"]);
+        /// # std::fs::remove_file(path)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn add_prefix(self, prefix: impl Into<String>): self.added = prefix.into();
     }
 
     /// Returns the values of a file by the names that the options give them.
@@ -137,26 +127,16 @@ impl LoadOptions {
             let name = names
                 .first()
                 .map_or("".into(), |name| input::shortened(name));
-            return Err(argument(
-                "strip_prefix",
-                "the beginning of a name in the file",
-                format_args!("{:?}", self.stripped),
-                format_args!("One of its names is {name:?}"),
-            ));
+            refuse!(argument("strip_prefix", format_args!("{:?}", self.stripped));
+                "the beginning of a name in the file", "One of its names is {name:?}");
         }
         let mut renamed = HashMap::new();
         for (name, value) in values {
             let rest = name.strip_prefix(&self.stripped).unwrap_or(&name);
             let new = format!("{}{rest}", self.added);
-            if renamed.insert(new.clone(), value).is_some() {
-                return Err(explain(
-                    format!(
-                        "without the prefix {:?}, two tensors of the file are named {new:?}",
-                        self.stripped
-                    ),
-                    "Save the file with other names, or load it without strip_prefix",
-                ));
-            }
+            refuse!(if renamed.insert(new.clone(), value).is_some();
+                ("without the prefix {:?}, two tensors of the file are named {new:?}", self.stripped);
+                "Save the file with other names, or load it without strip_prefix");
         }
         Ok(renamed)
     }
@@ -212,15 +192,9 @@ impl LoadReport {
                 continue;
             };
             for (name, other) in &found[1..] {
-                if !equal(value, other)? {
-                    return Err(explain(
-                        format!(
-                            "{} and {name} are one tensor in this model, but differ in the file",
-                            entry.name
-                        ),
-                        "Build the model without the tie, or save the file again; nothing was changed",
-                    ));
-                }
+                refuse!(if !equal(value, other)?;
+                    ("{} and {name} are one tensor in this model, but differ in the file", entry.name);
+                    "Build the model without the tie, or save the file again; nothing was changed");
             }
             match entry.refusal(value) {
                 Some(refusal) => mismatched.push(format!("{} is {refusal}", entry.name)),

@@ -1,7 +1,7 @@
 //! Low-rank adapters: fine-tuning that trains a few parameters beside the frozen weights.
 
 use crate::erased::{Erased, outlined};
-use crate::error::{OrRaise, Result, explain, name, raise};
+use crate::error::{OrRaise, Result, name, raise};
 use crate::nn::linear_weights::linear_weights;
 use crate::nn::parameter::LowRank;
 use crate::nn::{
@@ -132,12 +132,9 @@ impl LoraConfig {
                 }
             }
         }
-        if layers.is_empty() {
-            raise(explain(
-                "lora: the model has no linear layer with values",
-                "Adapters belong to Linear layers; call the model once if they are lazy",
-            ))
-        }
+        raise!(if layers.is_empty();
+            "lora: the model has no linear layer with values";
+            "Adapters belong to Linear layers; call the model once if they are lazy");
         for entry in &state {
             entry.parameter.set_frozen(true);
         }
@@ -280,12 +277,9 @@ impl Lora {
     /// ```
     #[track_caller]
     pub fn merge(self) {
-        if self.layers.iter().any(|(_, w)| w.quantized().is_some()) {
-            raise(explain(
-                "lora: adapters cannot be merged into quantized weights",
-                "Keep the adapters, or train them beside the weights before quantize(…)",
-            ))
-        }
+        raise!(if self.layers.iter().any(|(_, w)| w.quantized().is_some());
+            "lora: adapters cannot be merged into quantized weights";
+            "Keep the adapters, or train them beside the weights before quantize(…)");
         for (_, weight) in self.layers.iter() {
             let merged = weight.tensor().detach();
             weight.set_low_rank(None);

@@ -6,7 +6,7 @@ mod properties;
 mod quantized;
 mod transfer;
 
-use crate::error::{Error, OrRaise, Result, explain};
+use crate::error::{Error, OrRaise, Result, problem, refuse};
 use crate::nn::spec::Spec;
 use crate::ops::Quantized;
 use crate::ops::tape::Version;
@@ -259,10 +259,9 @@ impl Parameter {
         if let Some(spec) = self.spec()
             && spec.refusal(values).is_some()
         {
-            return Err(explain(
-                format!("a parameter of {spec} cannot hold {}", Spec::of(values)),
-                "Pass values of the parameter's shape and type: reshape(…), to_dtype(…)",
-            ));
+            refuse!(
+                ("a parameter of {spec} cannot hold {}", Spec::of(values));
+                "Pass values of the parameter's shape and type: reshape(…), to_dtype(…)");
         }
         let values = values.raw();
         self.fill(values.device(), |device| Ok(moved(values, device)?))?;
@@ -326,17 +325,15 @@ fn variable(values: &Raw) -> Result<Var> {
 }
 
 fn is_quantized() -> Error {
-    explain(
-        "this parameter has been quantized, so it is constant",
-        "Load and train the model before quantize(…), or train adapters: lora(…)",
-    )
+    problem!(
+        "this parameter has been quantized, so it is constant";
+        "Load and train the model before quantize(…), or train adapters: lora(…)")
 }
 
 fn not_initialized() -> Error {
-    explain(
-        "this parameter has no values yet: its shape depends on the first input",
-        "Run the model once on a batch, model.forward(&x), then try again",
-    )
+    problem!(
+        "this parameter has no values yet: its shape depends on the first input";
+        "Run the model once on a batch, model.forward(&x), then try again")
 }
 
 #[cfg(test)]

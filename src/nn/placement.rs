@@ -1,6 +1,6 @@
 //! Moves the tensors of a model to a device, copies them there, or converts them to another type.
 
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
 use crate::tensor::{self, Candle, Raw};
@@ -39,12 +39,9 @@ pub(super) fn convert(dtype: DType, walk: Walk<'_>) -> Result<()> {
             dtype,
             tensors: HashMap::new(),
         }),
-        other => Err(error::dtype(
-            "to_dtype of a model",
+        other => refuse!(dtype("to_dtype of a model", other);
             "f32, f64, bf16 or f16",
-            other,
-            "Layers compute with floating-point numbers: choose one of these types",
-        )),
+            "Layers compute with floating-point numbers: choose one of these types"),
     }
 }
 

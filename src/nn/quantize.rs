@@ -1,6 +1,6 @@
 //! Weights of a few bits, for inference.
 
-use crate::error::{OrRaise, Result, argument, explain};
+use crate::error::{OrRaise, Result, refuse};
 use crate::nn::Parameters;
 use crate::nn::linear_weights::linear_weights;
 use crate::notebook::Show;
@@ -38,15 +38,12 @@ pub fn quantize(model: &mut dyn Parameters, bits: usize) -> Quantization {
 fn quantize_all(model: &dyn Parameters, bits: usize) -> Result<Quantization> {
     if ![4, 8].contains(&bits) {
         let advice = "Choose 8 bits for a small error, or 4 for the smallest size";
-        return Err(argument("quantize", "8 or 4 bits", bits, advice));
+        refuse!(argument("quantize", bits); "8 or 4 bits", advice);
     }
     let weights = linear_weights(model);
-    if weights.is_empty() {
-        return Err(explain(
-            "quantize: the model has no linear layer with values",
-            "Call the model once if its layers are lazy",
-        ));
-    }
+    refuse!(if weights.is_empty();
+        "quantize: the model has no linear layer with values";
+        "Call the model once if its layers are lazy");
     let mut report = Quantization {
         layers: weights.len(),
         bits,
@@ -57,12 +54,9 @@ fn quantize_all(model: &dyn Parameters, bits: usize) -> Result<Quantization> {
     let mut quantized = vec![];
     for (name, weight) in &weights {
         let values = weight.base_values()?;
-        if !values.device().is_cpu() {
-            return Err(explain(
-                format!("quantize: {name} is on a GPU"),
-                "Move the model to the CPU first: model.to_device(&cpu())",
-            ));
-        }
+        refuse!(if !values.device().is_cpu();
+            "quantize: {name} is on a GPU";
+            "Move the model to the CPU first: model.to_device(&cpu())");
         report.bytes_before += values.elem_count() * values.dtype().size_in_bytes();
         quantized.push(Arc::new(Quantized::new(&values, bits)?));
     }

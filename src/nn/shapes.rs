@@ -1,7 +1,7 @@
 //! The check of a model's shapes before it computes.
 
 use crate::erased::{Erased, outlined};
-use crate::error::{self, Error, Result, explain, raise};
+use crate::error::{self, Error, Result, raise, refuse};
 use crate::nn::summary::{Recording, trial};
 use crate::nn::visitor::VisitorMut;
 use crate::nn::{Layer, Parameter, state_of};
@@ -97,7 +97,7 @@ fn checked(model: &dyn Layer, input: &Shape) -> Result<Shapes> {
             }
             let text = error.to_string();
             let (problem, advice) = text.split_once('\n').unwrap_or((&text, ""));
-            Err(explain(problem, format!("{advice}\n\n{}", chain.text())))
+            refuse!(problem; ("{advice}\n\n{}", chain.text()))
         }
     }
 }

@@ -7,7 +7,7 @@ pub(super) use custom::customized;
 pub use custom::{checkpoint, custom_grad};
 pub use hooks::per_example_grad;
 
-use crate::error::{self, OrRaise, attempt, explain};
+use crate::error::{OrRaise, attempt, refuse};
 use crate::ops::tape::{Options, gradients};
 use crate::tensor::{GradStore, Key, Raw, Tensor};
 use candle_core::Result;
@@ -116,13 +116,9 @@ pub(super) fn of_loss(loss: &Tensor, with_graph: bool) -> Result<GradStore> {
 fn gradients_of(loss: &Tensor, inputs: &[&Tensor], with_graph: bool) -> Result<Vec<Tensor>> {
     let keys: Vec<Option<Key>> = inputs.iter().map(|x| x.raw().key()).collect();
     if let Some(i) = keys.iter().position(Option::is_none) {
-        return Err(error::argument(
-            "grad",
+        refuse!(argument("grad", format_args!("a constant, at index {i}"));
             "parameters, or tensors that were computed from them",
-            format_args!("a constant, at index {i}"),
-            "Take parameter.tensor(), or what is computed from it outside of no_grad",
-        )
-        .into());
+            "Take parameter.tensor(), or what is computed from it outside of no_grad");
     }
     let options = Options {
         with_graph,
@@ -151,11 +147,9 @@ fn retained(x: &Raw) -> Result<Raw> {
             node.retain();
             Ok(x.clone())
         }
-        None => Err(explain(
-            "retain_grad: this tensor was not computed from a parameter, so it has no gradient",
-            "Call it on what is computed from parameters, outside of no_grad",
-        )
-        .into()),
+        None => refuse!(
+            "retain_grad: this tensor was not computed from a parameter, so it has no gradient";
+            "Call it on what is computed from parameters, outside of no_grad"),
     }
 }
 

@@ -5,7 +5,7 @@ use super::engine::simd::multiversion;
 use super::engine::strided::in_order;
 use super::engine::whole_rows;
 use super::engine::write::vec_by_chunks;
-use crate::error;
+use crate::error::problem;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::MaybeUninit;
@@ -25,12 +25,9 @@ const SHORT: usize = 256;
 pub(crate) fn broadcast_shape(caller: &str, a: &Raw, b: &Raw) -> Result<Vec<usize>> {
     let (left, right) = (a.dims(), b.dims());
     common_shape(left, right).ok_or_else(|| {
-        error::shape(
-            caller,
-            format_args!("a shape that can be broadcast with {left:?}"),
-            right,
-            "Sizes must be equal or 1, compared from the last dimension on; add a dimension with unsqueeze(dim)",
-        ).into()
+        problem!(shape(caller, right);
+            "a shape that can be broadcast with {left:?}",
+            "Sizes must be equal or 1, compared from the last dimension on; add a dimension with unsqueeze(dim)").into()
     })
 }
 

@@ -5,7 +5,7 @@ use super::engine::autograd::{Upstream, are_tracked, can_move, recorded};
 use super::engine::strided::{even_step, in_order};
 use super::engine::write::vec_by_chunks;
 use super::engine::{CpuView, with_elements};
-use crate::error::{OrRaise, explain};
+use crate::error::{OrRaise, refuse};
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{Device, Result};
 use std::fmt::Display;
@@ -50,11 +50,9 @@ fn cat_along(tensors: &[&Tensor], dim: Axis) -> Tensor {
 /// Computes [`cat`]; errors begin with the name of the caller.
 pub(crate) fn cat_as(caller: &dyn Display, tensors: &[&Raw], dim: Axis) -> Result<Raw> {
     let Some(first) = tensors.first() else {
-        return Err(explain(
-            format!("{caller} needs at least one tensor"),
-            "Pass the tensors in an array: cat(&[&a, &b], 0)",
-        )
-        .into());
+        refuse!(
+            "{caller} needs at least one tensor";
+            "Pass the tensors in an array: cat(&[&a, &b], 0)");
     };
     let dim = dim.of(caller, first)?;
     for other in &tensors[1..] {
@@ -80,25 +78,13 @@ pub(crate) fn cat_as(caller: &dyn Display, tensors: &[&Raw], dim: Axis) -> Resul
 fn fits(caller: &dyn Display, first: &Raw, other: &Raw, dim: usize) -> Result<()> {
     let (a, b) = (first.dims(), other.dims());
     let others_equal = a.len() == b.len() && a[..dim] == b[..dim] && a[dim + 1..] == b[dim + 1..];
-    if !others_equal {
-        return Err(explain(
-            format!("{caller} cannot join the shapes {a:?} and {b:?} along dimension {dim}"),
-            format!("All dimensions except {dim} must be equal"),
-        )
-        .into());
-    }
+    refuse!(if !others_equal;
+        "{caller} cannot join the shapes {a:?} and {b:?} along dimension {dim}";
+        "All dimensions except {dim} must be equal");
     let (type_a, type_b) = (first.dtype(), other.dtype());
-    if type_a != type_b {
-        return Err(explain(
-            format!(
-                "{caller} cannot join {} and {}",
-                type_a.as_str(),
-                type_b.as_str()
-            ),
-            format!("Convert one of them: x.to_dtype(DType::{type_a:?})"),
-        )
-        .into());
-    }
+    refuse!(if type_a != type_b;
+        ("{caller} cannot join {} and {}", type_a.as_str(), type_b.as_str());
+        "Convert one of them: x.to_dtype(DType::{type_a:?})");
     check::same_device(&format_args!("{caller}'s first tensor"), other, first)
 }
 

@@ -4,7 +4,7 @@
 //! of the layer that calls the operation, `Linear(in_features=3, out_features=2, bias=true)`.
 
 use crate::device::DeviceExt;
-use crate::error::{self, explain};
+use crate::error::{self, problem, refuse};
 use crate::tensor::Raw;
 use crate::tensor::fits_memory;
 use candle_core::{DType, Error, Result};
@@ -16,13 +16,8 @@ pub(crate) fn floating(caller: &dyn Display, x: &Raw) -> Result<()> {
     countable(caller, x)?;
     match x.dtype() {
         DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Ok(()),
-        other => Err(error::dtype(
-            caller,
-            "floating-point numbers",
-            other,
-            "Convert the input: x.to_dtype(DType::F32)",
-        )
-        .into()),
+        other => refuse!(dtype(caller, other);
+            "floating-point numbers", "Convert the input: x.to_dtype(DType::F32)"),
     }
 }
 
@@ -31,16 +26,9 @@ pub(crate) fn floating(caller: &dyn Display, x: &Raw) -> Result<()> {
 pub(crate) fn countable(caller: &dyn Display, x: &Raw) -> Result<()> {
     let mut sizes = x.dims().iter();
     let count = sizes.try_fold(1usize, |count, size| count.checked_mul(*size));
-    match count.is_some() || x.dims().contains(&0) {
-        true => Ok(()),
-        false => Err(error::shape(
-            caller,
-            "a shape whose number of elements fits into 64 bits",
-            x.dims(),
-            "Choose smaller sizes",
-        )
-        .into()),
-    }
+    refuse!(if count.is_none() && !x.dims().contains(&0); shape(caller, x.dims());
+        "a shape whose number of elements fits into 64 bits", "Choose smaller sizes");
+    Ok(())
 }
 
 /// Returns whether the elements of a tensor have only 16 bits, too few for a sum: operations then compute in `f32`.
@@ -88,11 +76,9 @@ fn same_device_and_dtype(
         return Ok(());
     }
     let (found, own) = (x.dtype().as_str(), expected.as_str());
-    Err(explain(
-        format!("{caller} computes in {own}, but its {what} is {found}"),
-        format!("Convert the {what}: {name}.to_dtype(DType::{expected:?})"),
-    )
-    .into())
+    refuse!(
+        "{caller} computes in {own}, but its {what} is {found}";
+        "Convert the {what}: {name}.to_dtype(DType::{expected:?})")
 }
 
 /// Checks that a bias has an element for each row of the weight, and the weight's type and device.
@@ -102,11 +88,9 @@ pub(super) fn bias(caller: &dyn Display, bias: Option<&Raw>, weight: &Raw) -> Re
     };
     if bias.dims() != [weight.dims()[0]] {
         let found = bias.dims();
-        return Err(explain(
-            format!("{caller}: a bias of shape {found:?} does not fit the weight"),
-            format!("It must have the shape ({},)", weight.dims()[0]),
-        )
-        .into());
+        refuse!(
+            "{caller}: a bias of shape {found:?} does not fit the weight";
+            ("It must have the shape ({},)", weight.dims()[0]));
     }
     same_device_and_dtype(caller, BIAS, bias, weight)
 }
@@ -145,18 +129,14 @@ fn device_of(caller: &dyn Display, names: [&str; 2], x: &Raw, weight: &Raw) -> R
 fn two_devices(caller: &dyn Display, names: [&str; 2], own: &str, other: &str) -> Error {
     let [what, name] = names;
     if own == other {
-        return explain(
-            format!("{caller} and its {what} are on {own}, but belong to two devices"),
-            format!(
-                "Open each GPU with gpu({})?, which always returns the same device: two do not wait for each other",
-                own.rsplit(':').next().unwrap_or("0")
-            ),
-        ).into();
+        return problem!(
+            "{caller} and its {what} are on {own}, but belong to two devices";
+            ("Open each GPU with gpu({})?, which always returns the same device: two do not wait for each other",
+             own.rsplit(':').next().unwrap_or("0"))).into();
     }
-    explain(
-        format!("{caller} is on {own}, but its {what} is on {other}"),
-        format!("Move one of them: model.to_device({name}.device()), or {name}.to_device(&device)"),
-    )
+    problem!(
+        "{caller} is on {own}, but its {what} is on {other}";
+        "Move one of them: model.to_device({name}.device()), or {name}.to_device(&device)")
     .into()
 }
 
@@ -181,56 +161,35 @@ pub(crate) fn sequences(caller: &dyn Display, x: &Raw) -> Result<(usize, usize, 
 /// Returns the error for an input whose shape the operation cannot take.
 pub(crate) fn wrong_shape(caller: &dyn Display, x: &Raw, expected: impl Display) -> Error {
     let shape = x.dims();
-    explain(
-        format!("{caller} cannot take an input of shape {shape:?}"),
-        expected,
-    )
-    .into()
+    problem!("{caller} cannot take an input of shape {shape:?}"; expected).into()
 }
 
 /// Returns the error for a weight whose number of dimensions the operation cannot take.
 pub(super) fn wrong_weight(caller: &dyn Display, weight: &Raw, expected: &str) -> Error {
     let shape = weight.dims();
-    explain(
-        format!("{caller} cannot take a weight of shape {shape:?}"),
-        expected,
-    )
-    .into()
+    problem!("{caller} cannot take a weight of shape {shape:?}"; expected).into()
 }
 
 /// Checks that the device of `x` can hold an output of this shape, in the type of `x`.
 pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Raw) -> Result<()> {
-    match fits_memory(shape, x.dtype().size_in_bytes(), x.device()) {
-        true => Ok(()),
-        false => Err(error::argument(
-            caller,
-            "an output that fits into the memory",
-            format_args!("the shape {shape:?}"),
-            "Choose smaller sizes",
-        )
-        .into()),
-    }
+    refuse!(if !fits_memory(shape, x.dtype().size_in_bytes(), x.device());
+        argument(caller, format_args!("the shape {shape:?}"));
+        "an output that fits into the memory", "Choose smaller sizes");
+    Ok(())
 }
 
 /// Returns the error for a result that does not fit into `i64`.
 pub(super) fn too_large(caller: &dyn Display) -> candle_core::Error {
-    error::argument(
-        caller,
+    problem!(argument(caller, "a result that does not fit");
         "integers whose result fits into 64 bits",
-        "a result that does not fit",
-        "Compute with floating-point numbers: x.to_dtype(DType::F64)",
-    )
+        "Compute with floating-point numbers: x.to_dtype(DType::F64)")
     .into()
 }
 
 /// Checks that sizes are at least 1.
 pub(crate) fn positive(caller: &dyn Display, sizes: &[(&str, usize)]) -> Result<()> {
     match sizes.iter().find(|(_, size)| *size == 0) {
-        Some((name, _)) => Err(explain(
-            format!("{caller}: {name} is 0"),
-            format!("Give {name} a value of at least 1"),
-        )
-        .into()),
+        Some((name, _)) => refuse!("{caller}: {name} is 0"; "Give {name} a value of at least 1"),
         None => Ok(()),
     }
 }

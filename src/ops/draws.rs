@@ -1,7 +1,7 @@
 //! Random choices with given probabilities.
 
 use super::check;
-use crate::error::{self, composed};
+use crate::error::{self, composed, refuse};
 use crate::tensor::{Raw, Tensor, moved, random};
 use candle_core::{DType, Device, Result};
 
@@ -71,7 +71,7 @@ fn drawn(x: &Tensor, count: usize, replacement: bool) -> Tensor {
         check::floating(&"multinomial", x.raw())?;
         let [before @ .., n] = x.dims() else {
             let advice = "Add a dimension: x.unsqueeze(0)";
-            return Err(error::shape("multinomial", "rows of weights", x.dims(), advice).into());
+            refuse!(shape("multinomial", x.dims()); "rows of weights", advice);
         };
         if replacement {
             check::output(&"multinomial", &[before, &[count, 8]].concat(), x.raw())?;
@@ -107,13 +107,9 @@ fn check_weights(row: &[f64], needed: usize) -> Result<()> {
             _ => return Ok(()),
         },
     };
-    Err(error::argument(
-        "multinomial",
+    refuse!(argument("multinomial", found);
         "enough finite weights of at least 0",
-        found,
-        "Pass probabilities, such as logits.softmax(-1), or draw with multinomial_with_replacement(count)",
-    )
-    .into())
+        "Pass probabilities, such as logits.softmax(-1), or draw with multinomial_with_replacement(count)")
 }
 
 fn draw_each(row: &[f64], count: usize, indices: &mut Vec<i64>) {

@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::check;
-use crate::error;
+use crate::error::refuse;
 use crate::tensor::{Raw, Tensor, keep_by_example};
 use candle_core::Result;
 use std::fmt::Display;
@@ -28,15 +28,8 @@ functions! {
 /// Computes [`dropout`]; errors begin with the name of the caller.
 pub(crate) fn dropout_as(caller: &dyn Display, x: &Raw, p: f64) -> Result<Raw> {
     check::floating(caller, x)?;
-    if !(0.0..=1.0).contains(&p) {
-        return Err(error::argument(
-            caller,
-            "a probability from 0 to 1",
-            p,
-            "Choose p from 0 (drops nothing) to 1 (drops everything)",
-        )
-        .into());
-    }
+    refuse!(if !(0.0..=1.0).contains(&p); argument(caller, p);
+        "a probability from 0 to 1", "Choose p from 0 (drops nothing) to 1 (drops everything)");
     if p == 0.0 || x.elem_count() == 0 {
         return Ok(x.clone());
     }

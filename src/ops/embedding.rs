@@ -3,7 +3,7 @@
 use super::check;
 use super::engine::autograd::{IndexedCopy, can_move};
 use super::lookup::{check_indices, or_nan, positions};
-use crate::error::explain;
+use crate::error::refuse;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
@@ -30,16 +30,9 @@ functions! {
 
 /// Computes [`embedding`]; errors begin with the name of the caller.
 pub(crate) fn embedding_as(caller: &dyn Display, tokens: &Raw, weight: &Raw) -> Result<Raw> {
-    if !matches!(tokens.dtype(), DType::I64 | DType::U32 | DType::U8) {
-        return Err(explain(
-            format!(
-                "{caller} takes token indices, but its input is {}",
-                tokens.dtype().as_str()
-            ),
-            "Convert the input: x.to_dtype(DType::I64)",
-        )
-        .into());
-    }
+    refuse!(if !matches!(tokens.dtype(), DType::I64 | DType::U32 | DType::U8);
+        ("{caller} takes token indices, but its input is {}", tokens.dtype().as_str());
+        "Convert the input: x.to_dtype(DType::I64)");
     check::same_device(caller, tokens, weight)?;
     let &[count, length] = weight.dims() else {
         let expected = "Expected a weight (tokens, length)";

@@ -1,7 +1,7 @@
 //! Gated linear units: one half of the features decides how much of the other half passes.
 
 use super::activation::{sigmoid_as, silu_as};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::tensor::{Axis, Raw, Tensor};
@@ -52,15 +52,8 @@ fn halves(
     }
     let index = dim.of(caller, x)?;
     let size = x.dim(index)?;
-    if !size.is_multiple_of(2) {
-        return Err(error::shape(
-            caller,
-            format_args!("an even size of dimension {index}"),
-            x.dims(),
-            "Let the layer before it have twice as many outputs",
-        )
-        .into());
-    }
+    refuse!(if !size.is_multiple_of(2); shape(caller, x.dims());
+        "an even size of dimension {index}", "Let the layer before it have twice as many outputs");
     let half = |start| x.narrow(index, start, size / 2);
     gate(&half(0)?, &half(size / 2)?)
 }

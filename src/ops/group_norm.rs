@@ -14,7 +14,7 @@ use super::engine::threads::map_tasks;
 use super::engine::write::{self, Parts};
 use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
-use crate::error::{self, OrRaise};
+use crate::error::{OrRaise, refuse};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Result, bail};
 use std::fmt::Display;
@@ -70,15 +70,9 @@ pub(crate) fn group_norm_as(
     check::same_place(caller, x, weight)?;
     check::bias(caller, Some(bias), weight)?;
     check::positive(caller, &[("groups", groups)])?;
-    if !channels.is_multiple_of(groups) {
-        return Err(error::argument(
-            caller,
-            format_args!("a number of groups that divides {channels} channels"),
-            groups,
-            "Choose a divisor of the number of channels",
-        )
-        .into());
-    }
+    refuse!(if !channels.is_multiple_of(groups); argument(caller, groups);
+        "a number of groups that divides {channels} channels",
+        "Choose a divisor of the number of channels");
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }

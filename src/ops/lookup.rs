@@ -3,7 +3,7 @@
 
 use super::engine::CpuView;
 use super::engine::threads::map_chunks;
-use crate::error::{self, explain};
+use crate::error::refuse;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
 use std::fmt::Display;
@@ -21,13 +21,7 @@ pub(super) fn check_indices(
         return Ok(());
     }
     let Some(last) = count.checked_sub(1) else {
-        return Err(error::argument(
-            caller,
-            format_args!("at least one {what}"),
-            0,
-            format_args!("To use {what} indices, {remedy}"),
-        )
-        .into());
+        refuse!(argument(caller, 0); "at least one {what}", "To use {what} indices, {remedy}");
     };
     if !indices.device().is_cpu() {
         return Ok(());
@@ -35,11 +29,9 @@ pub(super) fn check_indices(
     let Some(wrong) = outside(indices, count)? else {
         return Ok(());
     };
-    Err(explain(
-        format!("{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}"),
-        format!("Use {what} indices from 0 to {last}, or {remedy}"),
-    )
-    .into())
+    refuse!(
+        "{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}";
+        "Use {what} indices from 0 to {last}, or {remedy}")
 }
 
 /// Returns the first index that is not in `0..count`, if there is one. The indices are on the CPU.

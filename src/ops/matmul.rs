@@ -9,7 +9,7 @@ use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
 use super::profile;
-use crate::error::explain;
+use crate::error::problem;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
@@ -80,10 +80,9 @@ pub(super) fn plain(x: &Raw) -> Result<Raw> {
 fn output_shape(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<(Vec<usize>, Vec<usize>)> {
     let (left, right) = (a.dims(), b.dims());
     let refuse = || {
-        explain(
-            format!("{caller} cannot multiply shapes {left:?} and {right:?}"),
-            "Expected (…, rows, depth) and (…, depth, columns), with batch dimensions that are equal or 1",
-        )
+        problem!(
+            "{caller} cannot multiply shapes {left:?} and {right:?}";
+            "Expected (…, rows, depth) and (…, depth, columns), with batch dimensions that are equal or 1")
     };
     let (&[.., rows, depth], &[.., of_b, columns]) = (left, right) else {
         return Err(refuse().into());

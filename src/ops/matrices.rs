@@ -6,7 +6,7 @@ mod solve;
 pub use einsum::einsum;
 
 use super::check;
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::tensor::{Axis, Integer, Operand, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
 
@@ -107,13 +107,9 @@ impl Tensor {
 fn rows_and_columns(caller: &str, x: &Tensor) -> Result<(usize, usize)> {
     match x.dims() {
         [.., rows, columns] => Ok((*rows, *columns)),
-        dims => Err(error::shape(
-            caller,
+        dims => refuse!(shape(caller, dims);
             "a tensor with at least two dimensions",
-            dims,
-            "Add dimensions of size 1 with unsqueeze(dim)",
-        )
-        .into()),
+            "Add dimensions of size 1 with unsqueeze(dim)"),
     }
 }
 
@@ -168,13 +164,8 @@ fn embedded(x: &Tensor, offset: i64) -> Tensor {
 fn trace(x: &Tensor) -> Tensor {
     composed(|| match x.rank() {
         2 => Ok(x.diagonal(0).sum_all()),
-        _ => Err(error::shape(
-            "trace",
-            "a matrix",
-            x.dims(),
-            "For each matrix of a batch: x.diagonal(0).sum(-1)",
-        )
-        .into()),
+        _ => refuse!(shape("trace", x.dims());
+            "a matrix", "For each matrix of a batch: x.diagonal(0).sum(-1)"),
     })
 }
 
@@ -183,7 +174,7 @@ fn outer(x: &Tensor, y: &Tensor) -> Tensor {
     composed(|| {
         if let Some(wrong) = [x, y].into_iter().find(|x| x.rank() != 1) {
             let advice = "Flatten it: x.flatten_all()";
-            return Err(error::shape("outer", "two vectors", wrong.dims(), advice).into());
+            refuse!(shape("outer", wrong.dims()); "two vectors", advice);
         }
         Ok(x.unsqueeze(1) * y)
     })

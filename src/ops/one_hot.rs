@@ -3,7 +3,7 @@
 use super::check;
 use super::engine::autograd::IndexedCopy;
 use super::lookup::{check_indices, positions};
-use crate::error;
+use crate::error::refuse;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 
@@ -27,15 +27,8 @@ functions! {
 }
 
 fn one_hot_raw(y: &Raw, num_classes: usize) -> Result<Raw> {
-    if y.dtype().is_float() {
-        return Err(error::dtype(
-            "one_hot",
-            "class indices",
-            y.dtype(),
-            "Convert the input: y.to_dtype(DType::I64)",
-        )
-        .into());
-    }
+    refuse!(if y.dtype().is_float(); dtype("one_hot", y.dtype());
+        "class indices", "Convert the input: y.to_dtype(DType::I64)");
     check::positive(&"one_hot", &[("num_classes", num_classes)])?;
     check_indices(&"one_hot", "class", y, num_classes, "raise num_classes")?;
     let y = y.to_dtype(DType::I64)?;

@@ -10,7 +10,7 @@ use candle_core::CustomOp1;
 use candle_core::op::CmpOp;
 use candle_core::scalar::{TensorOrScalar, TensorScalar};
 use candle_core::shape::{Dim, Dims};
-use candle_core::{CustomOp2, CustomOp3, DType, Device, Result};
+use candle_core::{DType, Device, Result};
 use std::ops::{Add, Div, Mul, Sub};
 
 impl Raw {
@@ -423,22 +423,6 @@ impl Raw {
     #[cfg(feature = "cuda")]
     pub(crate) fn apply_op1_no_bwd<C: CustomOp1>(&self, operation: &C) -> Result<Raw> {
         self.values().apply_op1_no_bwd(operation).map(Raw::from)
-    }
-
-    pub(crate) fn apply_op2_no_bwd<C: CustomOp2>(&self, b: &Raw, operation: &C) -> Result<Raw> {
-        let values = self.values().apply_op2_no_bwd(b.values(), operation)?;
-        Ok(values.into())
-    }
-
-    pub(crate) fn apply_op3_no_bwd<C: CustomOp3>(
-        &self,
-        b: &Raw,
-        c: &Raw,
-        operation: &C,
-    ) -> Result<Raw> {
-        let values = self.values();
-        let values = values.apply_op3_no_bwd(b.values(), c.values(), operation)?;
-        Ok(values.into())
     }
 }
 

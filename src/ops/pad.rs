@@ -2,7 +2,7 @@
 
 use super::taps::{Taps, resampled};
 use super::{Conv2dSpec, cat_as, check};
-use crate::error::{self, composed};
+use crate::error::{composed, problem, refuse};
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
@@ -91,15 +91,10 @@ impl Tensor {
 fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> Tensor {
     composed(|| {
         let (pairs, odd) = padding.as_chunks::<2>();
-        if !odd.is_empty() || pairs.len() > x.rank() {
-            return Err(error::argument(
-                "pad",
-                format_args!("two values for each of at most {} dimensions", x.rank()),
-                format_args!("{} values", padding.len()),
-                "Pass &[left, right] for the last dimension, &[left, right, top, bottom] for the last two",
-            )
-            .into());
-        }
+        refuse!(if !odd.is_empty() || pairs.len() > x.rank();
+            argument("pad", format_args!("{} values", padding.len()));
+            ("two values for each of at most {} dimensions", x.rank()),
+            "Pass &[left, right] for the last dimension, &[left, right, top, bottom] for the last two");
         let (mut y, mut added) = (x.clone(), vec![]);
         for (i, [before, after]) in pairs.iter().enumerate() {
             let dim = x.rank() - 1 - i;
@@ -229,12 +224,9 @@ fn too_much(
     found: usize,
 ) -> candle_core::Error {
     let name = format!("{mode:?}").to_lowercase();
-    error::argument(
-        caller,
-        format_args!("a padding of at most {most} for a size of {size} in mode {name:?}"),
-        format_args!("a padding of {found}"),
-        "Choose less padding, or PaddingMode::Zeros",
-    )
+    problem!(argument(caller, format_args!("a padding of {found}"));
+        "a padding of at most {most} for a size of {size} in mode {name:?}",
+        "Choose less padding, or PaddingMode::Zeros")
     .into()
 }
 

@@ -3,7 +3,7 @@
 use super::engine::strided::in_order_of;
 use super::select::added_parts;
 use super::{Conv2dSpec, Pair, check};
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{Device, Result};
 
@@ -87,15 +87,9 @@ fn windows(x: &Tensor, dim: Axis, size: usize, step: usize) -> Tensor {
         let dim = dim.of(&"unfold", x.raw())?;
         check::positive(&"unfold", &[("step", step)])?;
         let length = x.dims()[dim];
-        if size > length {
-            return Err(error::argument(
-                "unfold",
-                format_args!("windows of at most {length} elements, the size of dimension {dim}"),
-                size,
-                "Choose a smaller window",
-            )
-            .into());
-        }
+        refuse!(if size > length; argument("unfold", size);
+            "windows of at most {length} elements, the size of dimension {dim}",
+            "Choose a smaller window");
         let count = (length - size) / step + 1;
         let places = (0..count).flat_map(|i| (i * step..i * step + size).map(|place| place as i64));
         let all = x.index_select(&indices(places.collect(), x)?, dim);
@@ -118,15 +112,10 @@ fn shuffled(x: &Tensor, factor: usize) -> Tensor {
     composed(|| {
         let (before, [channels, height, width]) = as_images("pixel_shuffle", x)?;
         let square = factor.saturating_mul(factor);
-        if square == 0 || !channels.is_multiple_of(square) {
-            return Err(error::shape(
-                "pixel_shuffle",
-                format_args!("a multiple of {square} channels"),
-                x.dims(),
-                "The factor squared must divide the number of channels",
-            )
-            .into());
-        }
+        refuse!(if square == 0 || !channels.is_multiple_of(square);
+            shape("pixel_shuffle", x.dims());
+            "a multiple of {square} channels",
+            "The factor squared must divide the number of channels");
         let c = channels / square;
         let y = x.reshape([&before[..], &[c, factor, factor, height, width]].concat());
         Ok(reordered(&y, before.len(), [0, 3, 1, 4, 2])
@@ -138,15 +127,9 @@ fn shuffled(x: &Tensor, factor: usize) -> Tensor {
 fn unshuffled(x: &Tensor, factor: usize) -> Tensor {
     composed(|| {
         let (before, [channels, height, width]) = as_images("pixel_unshuffle", x)?;
-        if factor == 0 || !height.is_multiple_of(factor) || !width.is_multiple_of(factor) {
-            return Err(error::shape(
-                "pixel_unshuffle",
-                format_args!("a height and width that are multiples of {factor}"),
-                x.dims(),
-                "The factor must divide both",
-            )
-            .into());
-        }
+        refuse!(if factor == 0 || !height.is_multiple_of(factor) || !width.is_multiple_of(factor);
+            shape("pixel_unshuffle", x.dims());
+            "a height and width that are multiples of {factor}", "The factor must divide both");
         let (rows, columns) = (height / factor, width / factor);
         let y = x.reshape([&before[..], &[channels, rows, factor, columns, factor]].concat());
         Ok(reordered(&y, before.len(), [0, 2, 4, 1, 3]).reshape(
@@ -169,13 +152,8 @@ fn as_images(caller: &str, x: &Tensor) -> Result<(Vec<usize>, [usize; 3])> {
         [before @ .., channels, height, width] => {
             Ok((before.to_vec(), [*channels, *height, *width]))
         }
-        dims => Err(error::shape(
-            caller,
-            "images (…, channels, height, width)",
-            dims,
-            "Add dimensions of size 1 with unsqueeze(dim)",
-        )
-        .into()),
+        dims => refuse!(shape(caller, dims);
+            "images (…, channels, height, width)", "Add dimensions of size 1 with unsqueeze(dim)"),
     }
 }
 
@@ -216,15 +194,10 @@ impl Grid {
             let [before, after] = added[i];
             before.saturating_add(after).saturating_add(image[i])
         });
-        if padded[0] < extent[0] || padded[1] < extent[1] {
-            return Err(error::argument(
-                caller,
-                format_args!("a kernel within padded images of {padded:?}"),
-                format_args!("{kernel:?}, dilated to {extent:?}"),
-                "Choose a smaller kernel or dilation, or more padding",
-            )
-            .into());
-        }
+        refuse!(if padded[0] < extent[0] || padded[1] < extent[1];
+            argument(caller, format_args!("{kernel:?}, dilated to {extent:?}"));
+            "a kernel within padded images of {padded:?}",
+            "Choose a smaller kernel or dilation, or more padding");
         let counts = [0, 1].map(|i| (padded[i] - extent[i]) / stride[i] + 1);
         let size = [
             kernel[0].saturating_mul(kernel[1]),
@@ -275,15 +248,10 @@ fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Tensor 
         let (batch, features, count) = check::sequences(&"fold", x.raw())?;
         let grid = Grid::of("fold", size.both(), kernel, &settings, x)?;
         let [pixels_each, patches] = grid.size;
-        if patches != count || !features.is_multiple_of(pixels_each) {
-            return Err(error::shape(
-                "fold",
-                format_args!("(batch, channels · {pixels_each}, {patches}) for images of {size} and this kernel"),
-                x.dims(),
-                "Pass what unfold returns for the same size, kernel and settings",
-            )
-            .into());
-        }
+        refuse!(if patches != count || !features.is_multiple_of(pixels_each);
+            shape("fold", x.dims());
+            "(batch, channels · {pixels_each}, {patches}) for images of {size} and this kernel",
+            "Pass what unfold returns for the same size, kernel and settings");
         let channels = features / pixels_each;
         let ([rows, columns], [height, width]) = (grid.padded, size.both());
         let pixels = x.reshape((batch, channels, pixels_each * patches));

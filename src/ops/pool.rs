@@ -15,7 +15,7 @@ use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use super::reduce::mean_as;
-use crate::error::{self, OrRaise};
+use crate::error::{OrRaise, refuse};
 use crate::tensor::{Raw, Tensor};
 use average::avg_pool;
 use candle_core::{DType, Result};
@@ -145,15 +145,8 @@ pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> 
     if x.rank() == 3 {
         return avg_pool2d_as(caller, &x.unsqueeze(0)?, spec)?.squeeze(0);
     }
-    if spec.dilation != 1.into() {
-        return Err(error::argument(
-            caller,
-            "a dilation of 1",
-            spec.dilation,
-            "Leave out .dilation(…): only max pooling has it",
-        )
-        .into());
-    }
+    refuse!(if spec.dilation != 1.into(); argument(caller, spec.dilation);
+        "a dilation of 1", "Leave out .dilation(…): only max pooling has it");
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
         return empty(x, spec);

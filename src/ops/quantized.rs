@@ -20,7 +20,7 @@ use super::engine::strided::in_order;
 use super::engine::threads::for_each_task;
 use super::lookup::check_indices;
 use super::profile;
-use crate::error::explain;
+use crate::error::refuse;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use codes::{Eight, Four, GROUP, Inputs, dots, quantized, values};
@@ -152,18 +152,10 @@ pub(crate) fn linear_quantized(
         return Err(check::wrong_shape(caller, x, expected));
     }
     let fits = matches!(x.dtype(), DType::F32 | DType::F16 | DType::BF16);
-    if !(fits && x.device().is_cpu()) {
-        return Err(explain(
-            format!(
-                "{caller}: its weight has {} bits, and the input is {} on {:?}",
-                weight.bits,
-                x.dtype().as_str(),
-                x.device().location()
-            ),
-            "Quantized layers compute on the CPU, in f32: x.to_dtype(DType::F32)",
-        )
-        .into());
-    }
+    refuse!(if !(fits && x.device().is_cpu());
+        ("{caller}: its weight has {} bits, and the input is {} on {:?}",
+         weight.bits, x.dtype().as_str(), x.device().location());
+        "Quantized layers compute on the CPU, in f32: x.to_dtype(DType::F32)");
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = outputs;
     check::output(caller, &shape, x)?;

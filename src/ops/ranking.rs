@@ -2,7 +2,7 @@
 
 use super::check;
 use super::engine::strided::in_order_of;
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
 use std::cmp::Ordering;
@@ -121,19 +121,9 @@ fn topk(x: &Tensor, k: usize, dim: Axis) -> (Tensor, Tensor) {
             return Ok((values.reshape(&shape[..]), indices.reshape(&shape[..])));
         }
         let dim = dim.of(&"topk", x.raw())?;
-        if k > x.dims()[dim] {
-            return Err(error::argument(
-                "topk",
-                format_args!(
-                    "at most {}, the size of dimension {dim} of {:?}",
-                    x.dims()[dim],
-                    x.dims()
-                ),
-                k,
-                "Choose a smaller k",
-            )
-            .into());
-        }
+        refuse!(if k > x.dims()[dim]; argument("topk", k);
+            ("at most {}, the size of dimension {dim} of {:?}", x.dims()[dim], x.dims()),
+            "Choose a smaller k");
         let indices = x.argsort(dim, true).narrow(dim, 0, k).contiguous();
         Ok((x.gather(&indices, dim), indices))
     })
@@ -155,15 +145,8 @@ fn median(x: &Tensor, dim: Axis) -> Tensor {
 fn quantile(x: &Tensor, q: f64, dim: Axis) -> Tensor {
     composed(|| {
         check::floating(&"quantile", x.raw())?;
-        if !(0.0..=1.0).contains(&q) {
-            return Err(error::argument(
-                "quantile",
-                "a share from 0 to 1",
-                q,
-                "Pass 0.5 for the median",
-            )
-            .into());
-        }
+        refuse!(if !(0.0..=1.0).contains(&q); argument("quantile", q);
+            "a share from 0 to 1", "Pass 0.5 for the median");
         let (sorted, dim, last) = sorted_along("quantile", x, dim)?;
         let place = q * last as f64;
         let at = |place: f64| sorted.narrow(dim, place as usize, 1).squeeze(dim);
@@ -187,13 +170,9 @@ fn sorted_along(caller: &str, x: &Tensor, dim: Axis) -> Result<(Tensor, usize, u
     let dim = dim.of(&caller, x.raw())?;
     match x.dims()[dim].checked_sub(1) {
         Some(last) => Ok((x.sort(dim, false).0, dim, last)),
-        None => Err(error::shape(
-            caller,
-            format_args!("at least one element along dimension {dim}"),
-            x.dims(),
-            "Pass elements, or choose another dimension",
-        )
-        .into()),
+        None => refuse!(shape(caller, x.dims());
+            "at least one element along dimension {dim}",
+            "Pass elements, or choose another dimension"),
     }
 }
 
@@ -285,27 +264,15 @@ fn grouped<N: PartialOrd>(values: &[N], count: usize) -> [Vec<i64>; 3] {
 #[track_caller]
 fn bincount(x: &Tensor, min_length: usize) -> Tensor {
     composed(|| {
-        if !x.dtype().is_int() {
-            return Err(error::dtype(
-                "bincount",
-                "integers",
-                x.dtype(),
-                "Convert them: x.to_dtype(DType::I64)",
-            )
-            .into());
-        }
+        refuse!(if !x.dtype().is_int(); dtype("bincount", x.dtype());
+            "integers", "Convert them: x.to_dtype(DType::I64)");
         check::output(&"bincount", &[min_length, 8], x.raw())?;
         let values = x.to_dtype(DType::I64).to_vec::<i64>();
         let mut counts = vec![0i64; min_length];
         for value in values {
             let Ok(value) = usize::try_from(value) else {
-                return Err(error::argument(
-                    "bincount",
-                    "integers of at least 0",
-                    value,
-                    "Count other values with x.unique_all()",
-                )
-                .into());
+                refuse!(argument("bincount", value);
+                    "integers of at least 0", "Count other values with x.unique_all()");
             };
             if value >= counts.len() {
                 check::output(&"bincount", &[value.saturating_add(1), 8], x.raw())?;

@@ -1,7 +1,7 @@
 //! Pixels of images at other places.
 
 use super::{Interpolation, PaddingMode, Pair, check, upsample};
-use crate::error::{self, composed};
+use crate::error::{composed, problem, refuse};
 use crate::tensor::Tensor;
 use candle_core::DType;
 
@@ -75,13 +75,7 @@ fn sampled(
         if !matches!(padding, PaddingMode::Zeros | PaddingMode::Replicate) {
             let expected = "PaddingMode::Zeros or PaddingMode::Replicate";
             let advice = "Pad the images themselves: x.pad(&[1, 1, 1, 1], PaddingMode::Reflect)";
-            return Err(error::argument(
-                "grid_sample",
-                expected,
-                format_args!("{padding:?}"),
-                advice,
-            )
-            .into());
+            refuse!(argument("grid_sample", format_args!("{padding:?}")); expected, advice);
         }
         let (across, down) = (place(0, width), place(1, height)); // (batch, places)
         let images = x.flatten(2, 3);
@@ -116,11 +110,8 @@ fn sampled(
 }
 
 fn wrong_grid(batch: usize, grid: &Tensor) -> candle_core::Error {
-    error::shape(
-        "grid_sample",
-        format_args!("places ({batch}, rows, columns, 2) in images that are not empty"),
-        grid.dims(),
-        "Pass a place (x, y) for each output pixel of each image",
-    )
+    problem!(shape("grid_sample", grid.dims());
+        "places ({batch}, rows, columns, 2) in images that are not empty",
+        "Pass a place (x, y) for each output pixel of each image")
     .into()
 }

@@ -16,7 +16,7 @@ use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use super::profile;
-use crate::error::explain;
+use crate::error::refuse;
 use crate::tensor::Raw;
 use candle_core::Result;
 use cpu::forward as kernel;
@@ -45,20 +45,13 @@ pub(crate) fn rnn(
     let projection = recurrence.projection.as_ref();
     let hidden = projection.unwrap_or(weight).dim(1)?;
     let shape = [recurrence.cell.states(), batch, hidden];
-    if steps == 0 {
-        return Err(explain(
-            format!("{caller} cannot take sequences without steps"),
-            "Leave empty sequences out",
-        )
-        .into());
-    }
+    refuse!(if steps == 0;
+        "{caller} cannot take sequences without steps"; "Leave empty sequences out");
     if state.dims() != shape {
         let (found, expected) = (&state.dims()[1..], &shape[1..]);
-        return Err(explain(
-            format!("{caller}: the state has the shape {found:?} in each layer, not {expected:?}"),
-            "Pass a state of shape (num_layers · directions, batch, hidden_size)",
-        )
-        .into());
+        refuse!(
+            "{caller}: the state has the shape {found:?} in each layer, not {expected:?}";
+            "Pass a state of shape (num_layers · directions, batch, hidden_size)");
     }
     check::same_place(caller, state, weight)?;
     if gates.elem_count() == 0 {

@@ -17,7 +17,7 @@ pub(super) use scatter::{replaced, written};
 use super::check;
 use super::engine::autograd::IndexedCopy;
 use super::lookup::{outside, positions, shared_along};
-use crate::error;
+use crate::error::refuse;
 use crate::tensor::Raw;
 use candle_core::Result;
 
@@ -31,15 +31,8 @@ fn places(indices: &Raw, base: &[usize], dim: usize) -> Result<IndexedCopy> {
 
 /// Checks that indices are integers on the device of `x`.
 fn check_type(caller: &str, x: &Raw, indices: &Raw) -> Result<()> {
-    if !indices.dtype().is_int() {
-        return Err(error::dtype(
-            caller,
-            "integers as indices",
-            indices.dtype(),
-            "Convert them: indices.to_dtype(DType::I64)",
-        )
-        .into());
-    }
+    refuse!(if !indices.dtype().is_int(); dtype(caller, indices.dtype());
+        "integers as indices", "Convert them: indices.to_dtype(DType::I64)");
     check::same_device_of_two(caller, x, indices)
 }
 
@@ -53,14 +46,7 @@ fn check_range(caller: &str, x: &Raw, indices: &Raw, dim: usize) -> Result<()> {
     let Some(wrong) = outside(row.as_ref().unwrap_or(indices), size)? else {
         return Ok(());
     };
-    Err(error::index(
-        caller,
-        "index",
-        wrong,
-        size,
-        format_args!("Indices of dimension {dim} count from 0"),
-    )
-    .into())
+    refuse!(index(caller, "index", wrong, size); "Indices of dimension {dim} count from 0")
 }
 
 #[cfg(test)]

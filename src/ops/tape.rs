@@ -31,7 +31,7 @@ pub(crate) use version::{Version, now};
 pub(crate) use view::View;
 
 use super::profile;
-use crate::error::explain;
+use crate::error::refuse;
 use crate::tensor::{History, Key, Raw, with_recording};
 use candle_core::Result;
 use node::{Input, Node, Rule, address, changed_variable};
@@ -60,11 +60,9 @@ pub(crate) struct Options {
 /// Returns the gradients of a loss with the gradient `of_loss`.
 pub(crate) fn gradients(loss: &Raw, of_loss: Raw, options: &Options) -> Result<Gradients> {
     let Some(root) = loss.node() else {
-        return Err(explain(
-            "backward: this tensor was not computed from a parameter, so it has no gradients",
-            "Compute the loss from parameters that are not frozen, outside of no_grad; gradients are constants unless backward_graph() has computed them",
-        )
-        .into());
+        refuse!(
+            "backward: this tensor was not computed from a parameter, so it has no gradients";
+            "Compute the loss from parameters that are not frozen, outside of no_grad; gradients are constants unless backward_graph() has computed them");
     };
     with_recording(options.with_graph, || walk(&root, of_loss, options))
 }

@@ -136,44 +136,37 @@ macro_rules! adam {
         );
 
         impl $name {
-            /// Sets the decay rates of the running means of the gradient and of its square.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).betas(0.9, 0.99);")]
-            /// assert!(optimizer.show_text().contains("betas=(0.9, 0.99)"));
-            /// ```
-            pub fn betas(mut self, first: f64, second: f64) -> Self {
-                self.groups.first().rule.betas = (first, second);
-                self
-            }
+            setters! {
+                /// Sets the decay rates of the running means of the gradient and of its square.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).betas(0.9, 0.99);")]
+                /// assert!(optimizer.show_text().contains("betas=(0.9, 0.99)"));
+                /// ```
+                pub fn betas(self, first: f64, second: f64): self.groups.first().rule.betas = (first, second);
 
-            /// Sets the value that is added to the denominator, so that it is never 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).eps(1e-6);")]
-            /// assert!(optimizer.show_text().contains("eps=0.000001"));
-            /// ```
-            pub fn eps(mut self, eps: f64) -> Self {
-                self.groups.first().rule.eps = eps;
-                self
-            }
+                /// Sets the value that is added to the denominator, so that it is never 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).eps(1e-6);")]
+                /// assert!(optimizer.show_text().contains("eps=0.000001"));
+                /// ```
+                pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
 
-            /// Sets whether to use AMSGrad: it divides by the root of the largest running mean of the squared
-            /// gradient so far, instead of the current one; `false` by default. From Reddi, Kale and Kumar, 2018.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).amsgrad(true);")]
-            /// assert!(optimizer.show_text().contains("amsgrad=true"));
-            /// ```
-            pub fn amsgrad(mut self, amsgrad: bool) -> Self {
-                self.groups.first().rule.amsgrad = amsgrad;
-                self
+                /// Sets whether to use AMSGrad: it divides by the root of the largest running mean of the squared
+                /// gradient so far, instead of the current one; `false` by default. From Reddi, Kale and Kumar, 2018.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).amsgrad(true);")]
+                /// assert!(optimizer.show_text().contains("amsgrad=true"));
+                /// ```
+                pub fn amsgrad(self, amsgrad: bool): self.groups.first().rule.amsgrad = amsgrad;
             }
         }
     };

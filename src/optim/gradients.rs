@@ -1,6 +1,6 @@
 //! Gradients between `backward` and the optimiser's step: clipping and accumulation.
 
-use crate::error::{self, OrRaise, Result, attempt};
+use crate::error::{OrRaise, Result, attempt, refuse};
 use crate::nn::Parameter;
 use crate::tensor::{GradStore, Tensor};
 use candle_core::{DType, Device};
@@ -48,12 +48,8 @@ pub(crate) fn try_clip(
 ) -> Result<Tensor> {
     match max_norm > 0.0 {
         true => attempt(|| clip(&variables(parameters), gradients, max_norm)),
-        false => Err(error::argument(
-            "clip_gradients",
-            "a positive norm",
-            max_norm,
-            "Choose one such as 1.0",
-        )),
+        false => refuse!(argument("clip_gradients", max_norm);
+            "a positive norm", "Choose one such as 1.0"),
     }
 }
 
@@ -133,15 +129,11 @@ pub(crate) fn try_accumulate(
 
 fn added(sum: &Tensor, gradient: &Tensor) -> Result<Tensor> {
     let described = |x: &Tensor| format!("{:?} {}", x.dims(), x.dtype().as_str());
-    match described(sum) == described(gradient) {
-        true => attempt(|| sum + gradient),
-        false => Err(error::argument(
-            "accumulate_gradients",
-            format_args!("a gradient of {}, as in the sum", described(sum)),
-            described(gradient),
-            "Add gradients of the same parameters, as backward() returns them",
-        )),
-    }
+    refuse!(if described(sum) != described(gradient);
+        argument("accumulate_gradients", described(gradient));
+        ("a gradient of {}, as in the sum", described(sum)),
+        "Add gradients of the same parameters, as backward() returns them");
+    attempt(|| sum + gradient)
 }
 
 /// Returns the values of the parameters that have some, each once. With them, a [`GradStore`] finds gradients.

@@ -3,7 +3,7 @@
 use super::parameter_state::{ParameterState, precise};
 use super::rule::{Rule, Update};
 use crate::erased::Erased;
-use crate::error::{self, Result, attempt};
+use crate::error::{self, Result, attempt, refuse};
 use crate::nn::Parameter;
 use crate::ops;
 use crate::tensor::{GradStore, Raw, Tensor};
@@ -44,7 +44,7 @@ impl Group<dyn Rule> {
         }
         match self.rule.conflict() {
             None => Ok(()),
-            Some((expected, found, advice)) => Err(error::argument(kind, expected, found, advice)),
+            Some((expected, found, advice)) => refuse!(argument(kind, found); expected, advice),
         }
     }
 
@@ -69,20 +69,13 @@ impl Group<dyn Rule> {
         let Some(gradient) = gradients.get(&variable) else {
             return Ok(None);
         };
-        if !var.dtype().is_float() {
-            return Err(error::dtype(
-                kind,
-                "parameters of floating-point numbers",
-                var.dtype(),
-                "Convert the values before they become a parameter: x.to_dtype(DType::F32)",
-            ));
-        }
+        refuse!(if !var.dtype().is_float(); dtype(kind, var.dtype());
+            "parameters of floating-point numbers",
+            "Convert the values before they become a parameter: x.to_dtype(DType::F32)");
         if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(gradient)) {
-            return Err(error::state(
-                kind,
-                format_args!("a gradient is {refusal}"),
-                "Pass what loss.backward() returns; a changed gradient must keep shape and type",
-            ));
+            refuse!(state(kind);
+                "a gradient is {refusal}",
+                "Pass what loss.backward() returns; a changed gradient must keep shape and type");
         }
         let dtype = precise(var.dtype());
         let value = variable.detach().to_dtype(dtype);
@@ -224,13 +217,10 @@ fn step(
         let plan = attempt(|| groups[member.group].plan(kind, member, gradients))??;
         plans.extend(plan.map(|plan| (i, plan)));
     }
-    if plans.is_empty() && !members.is_empty() {
-        return Err(error::state(
-            "the optimiser's parameters have no gradients",
-            "the loss does not depend on them",
-            "Create the optimiser for the model that computes the loss: SGD::new(model.parameters(), 0.1)",
-        ));
-    }
+    refuse!(if plans.is_empty() && !members.is_empty();
+        state("the optimiser's parameters have no gradients");
+        "the loss does not depend on them",
+        "Create the optimiser for the model that computes the loss: SGD::new(model.parameters(), 0.1)");
     for (i, plan) in plans {
         let member = &mut members[i];
         member.kept = plan.apply(groups[member.group])?;

@@ -1,7 +1,7 @@
 //! The limited-memory method of Broyden, Fletcher, Goldfarb and Shanno.
 
 use crate::erased::{Erased, outlined};
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, refuse};
 use crate::nn::Parameter;
 use crate::tensor::{Tensor, with_device};
 use candle_core::DType;
@@ -166,12 +166,7 @@ impl Inner {
     fn step(&mut self, loss: &mut dyn FnMut() -> Tensor) -> Result<f64> {
         if self.lr.is_nan() || self.lr < 0.0 {
             let advice = "Use a value such as 1.0";
-            return Err(error::argument(
-                "LBFGS",
-                "lr of at least 0",
-                self.lr,
-                advice,
-            ));
+            refuse!(argument("LBFGS", self.lr); "lr of at least 0", advice);
         }
         let max_eval = self.max_eval.unwrap_or(self.max_iter * 5 / 4);
         let (first, mut gradient) = self.evaluate(loss);

@@ -1,7 +1,7 @@
 //! The state that an optimiser keeps for one parameter.
 
 use super::rule::Rule;
-use crate::error::{self, Result};
+use crate::error::{Result, problem};
 use crate::tensor::Tensor;
 use candle_core::DType;
 use std::collections::BTreeMap;
@@ -71,9 +71,6 @@ pub(super) fn precise(dtype: DType) -> DType {
 
 /// Returns the error for a state that belongs to another optimiser.
 pub(super) fn foreign(what: String) -> crate::error::Error {
-    error::state(
-        "the state of the optimiser does not fit",
-        what,
-        "Load it into the same kind of optimiser, made for the same model",
-    )
+    problem!(state("the state of the optimiser does not fit");
+        what, "Load it into the same kind of optimiser, made for the same model")
 }

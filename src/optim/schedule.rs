@@ -7,7 +7,7 @@ pub use one_cycle::OneCycle;
 pub use plateau::ReduceOnPlateau;
 pub(crate) use plateau::is_better_larger;
 
-use crate::error::{self, raise};
+use crate::error::raise;
 use std::f64::consts::PI;
 use std::fmt::Display;
 
@@ -167,14 +167,8 @@ pub enum Schedule {
 /// Panics unless a setting of a schedule is valid.
 #[track_caller]
 fn require(is_valid: bool, setting: &str, expected: &str, found: impl Display) {
-    if !is_valid {
-        raise(error::argument(
-            setting,
-            expected,
-            found,
-            "Change this setting of the schedule",
-        ));
-    }
+    raise!(if !is_valid; argument(setting, found);
+        expected, "Change this setting of the schedule");
 }
 
 /// Panics unless the factor at the beginning of a linear change is a factor that PyTorch's `LinearLR` takes.

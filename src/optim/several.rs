@@ -1,7 +1,7 @@
 //! Several optimisers as one.
 
 use super::Optimizer;
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::{GradStore, Tensor};
 
 /// Several optimisers for the parts of a model, such as the generator and the discriminator of a GAN: what
@@ -102,11 +102,9 @@ impl Optimizer for Optimizers {
         }
         if loaded < state.len() {
             self.set_back(self.all.len(), &before)?;
-            return Err(error::state(
-                "Optimizers",
+            refuse!(state("Optimizers");
                 "the state is of more optimisers, or of another kind",
-                "Load it into the same list of optimisers as it was saved from",
-            ));
+                "Load it into the same list of optimisers as it was saved from");
         }
         Ok(())
     }

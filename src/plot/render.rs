@@ -7,5 +7,5 @@ pub(super) mod scene;
 mod svg;
 pub(super) mod text;
 
-/// Plotters' units per pixel.
+/// The units of a scene per pixel.
 pub(super) const UNIT: i32 = 10;

@@ -1,7 +1,7 @@
 //! A pole on a cart.
 
 use super::environment::{Environment, EnvironmentStep};
-use crate::error::{argument, raise};
+use crate::error::raise;
 use crate::tensor::{Tensor, uniform};
 use candle_core::DType;
 
@@ -110,14 +110,8 @@ impl Environment for CartPole {
     }
 
     fn step(&mut self, action: usize) -> EnvironmentStep {
-        if action > 1 {
-            raise(argument(
-                "CartPole",
-                "action 0 or 1",
-                action,
-                "0 pushes to the left, 1 to the right",
-            ))
-        }
+        raise!(if action > 1; argument("CartPole", action);
+            "action 0 or 1", "0 pushes to the left, 1 to the right");
         self.advance(if action == 1 { FORCE } else { -FORCE });
         self.steps += 1;
         EnvironmentStep {

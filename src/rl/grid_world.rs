@@ -1,7 +1,7 @@
 //! A world of fields.
 
 use super::environment::{Environment, EnvironmentStep};
-use crate::error::{argument, raise};
+use crate::error::{problem, raise};
 use crate::tensor::{Tensor, random_unit};
 
 /// Fields in rows and columns, between which the agent moves: 0 up, 1 to the right, 2 down, 3 to the left. Against a wall or
@@ -140,12 +140,9 @@ impl GridWorld {
 }
 
 fn wrong(found: String) -> crate::error::Error {
-    argument(
-        "GridWorld",
+    problem!(argument("GridWorld", found);
         "rows of the same length with one start, S",
-        found,
-        "Write the world as in GridWorld::new(&[\"S..\", \"..G\"])",
-    )
+        "Write the world as in GridWorld::new(&[\"S..\", \"..G\"])")
 }
 
 impl Environment for GridWorld {
@@ -159,14 +156,8 @@ impl Environment for GridWorld {
     }
 
     fn step(&mut self, action: usize) -> EnvironmentStep {
-        if action > 3 {
-            raise(argument(
-                "GridWorld",
-                "an action from 0 to 3",
-                action,
-                "0 is up, 1 right, 2 down, 3 left",
-            ))
-        }
+        raise!(if action > 3; argument("GridWorld", action);
+            "an action from 0 to 3", "0 is up, 1 right, 2 down, 3 left");
         let slips = self.slip > 0.0 && random_unit() < self.slip;
         let direction = match slips {
             true => (random_unit() * 4.0) as usize,

@@ -1,6 +1,6 @@
 //! The memory of an agent.
 
-use crate::error::{argument, raise};
+use crate::error::raise;
 use crate::tensor::{Tensor, random_unit, with_device};
 
 /// The last transitions of an agent, from which random batches are drawn. From Lin, 1992.
@@ -77,14 +77,8 @@ impl ReplayBuffer {
     /// ```
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        if capacity == 0 {
-            raise(argument(
-                "ReplayBuffer",
-                "a capacity above 0",
-                0,
-                "Use one such as 10_000",
-            ))
-        }
+        raise!(if capacity == 0; argument("ReplayBuffer", 0);
+            "a capacity above 0", "Use one such as 10_000");
         Self {
             transitions: vec![],
             capacity,
@@ -166,14 +160,8 @@ impl ReplayBuffer {
     #[track_caller]
     pub fn sample(&self, batch_size: usize) -> Transitions {
         let count = self.transitions.len();
-        if count == 0 {
-            raise(argument(
-                "ReplayBuffer",
-                "transitions",
-                "none",
-                "Store some with .push(…) first",
-            ))
-        }
+        raise!(if count == 0; argument("ReplayBuffer", "none");
+            "transitions", "Store some with .push(…) first");
         let index = |_| ((random_unit() * count as f64) as usize).min(count - 1);
         let chosen: Vec<&Transition> = (0..batch_size)
             .map(index)

@@ -1,6 +1,6 @@
 //! What actions are worth.
 
-use crate::error::{argument, raise};
+use crate::error::raise;
 use crate::tensor::Tensor;
 use candle_core::DType;
 
@@ -41,14 +41,9 @@ pub fn returns(rewards: &[f64], discount: f64) -> Tensor {
 /// ```
 #[track_caller]
 pub fn advantages(rewards: &[f64], values: &[f64], discount: f64, lambda: f64) -> Tensor {
-    if values.len() != rewards.len() + 1 {
-        raise(argument(
-            "advantages",
-            format_args!("{} values, one more than rewards", rewards.len() + 1),
-            values.len(),
-            "Append the value of the last observation, or 0 if the episode has ended",
-        ))
-    }
+    raise!(if values.len() != rewards.len() + 1; argument("advantages", values.len());
+        ("{} values, one more than rewards", rewards.len() + 1),
+        "Append the value of the last observation, or 0 if the episode has ended");
     let mut sums = vec![0.0; rewards.len()];
     let mut later = 0.0;
     for i in (0..rewards.len()).rev() {

@@ -1,7 +1,7 @@
 //! Dimensions as arguments.
 
 use super::Raw;
-use crate::error;
+use crate::error::{self, refuse};
 use candle_core::{D, Error, Result};
 use std::fmt::Display;
 use std::ops::RangeFull;
@@ -113,13 +113,8 @@ impl Axes {
         let twice = (1..axes.len()).find(|i| axes[..*i].contains(&axes[*i]));
         match twice {
             None => Ok(axes),
-            Some(i) => Err(error::argument(
-                caller,
-                "different dimensions",
-                format_args!("dimension {} twice", axes[i]),
-                "Name each dimension once",
-            )
-            .into()),
+            Some(i) => refuse!(argument(caller, format_args!("dimension {} twice", axes[i]));
+                "different dimensions", "Name each dimension once"),
         }
     }
 }

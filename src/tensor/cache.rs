@@ -1,7 +1,7 @@
 //! What layers with attention keep between the calls of a model: keys and values.
 
 use super::raw::Raw;
-use crate::error::explain;
+use crate::error::refuse;
 use candle_core::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -125,19 +125,15 @@ impl Cache {
         let len = past + added;
         match self.entries.get_mut(index) {
             Some(entry) if entry.layer != layer => {
-                return Err(explain(
-                    "KvCache: the attention layers are called in another order than before",
-                    "Use one cache for each model, and clear() it before another sequence",
-                )
-                .into());
+                refuse!(
+                    "KvCache: the attention layers are called in another order than before";
+                    "Use one cache for each model, and clear() it before another sequence");
             }
             Some(entry) => entry.grow(past, len, new)?,
             None if past > 0 => {
-                return Err(explain(
-                    "KvCache: an attention layer is called that was not called for the earlier steps",
-                    "Use one cache for each model, and clear() it before another sequence",
-                )
-                .into());
+                refuse!(
+                    "KvCache: an attention layer is called that was not called for the earlier steps";
+                    "Use one cache for each model, and clear() it before another sequence");
             }
             None => self.entries.push(Entry {
                 layer,
@@ -163,19 +159,10 @@ impl Entry {
         let (dim, batch) = (self.dim, 1 - self.dim);
         for (buffer, new) in self.buffers.iter_mut().zip(new) {
             let fits = buffer.dim(batch)? == new.dim(batch)? && buffer.dtype() == new.dtype();
-            if !fits {
-                return Err(explain(
-                    format!(
-                        "KvCache: it holds {} sequences of {}, and the input has {} of {}",
-                        buffer.dim(batch)?,
-                        buffer.dtype().as_str(),
-                        new.dim(batch)?,
-                        new.dtype().as_str()
-                    ),
-                    "Continue the same sequences, or clear() the cache",
-                )
-                .into());
-            }
+            refuse!(if !fits;
+                ("KvCache: it holds {} sequences of {}, and the input has {} of {}",
+                 buffer.dim(batch)?, buffer.dtype().as_str(), new.dim(batch)?, new.dtype().as_str());
+                "Continue the same sequences, or clear() the cache");
             if buffer.dim(dim)? < len {
                 let larger = room(new, dim, len)?;
                 let kept = buffer.narrow(dim, 0, past)?.contiguous()?;

@@ -1,7 +1,7 @@
 //! Creation of tensors, on the [default device](super::default_device).
 
 use crate::device::explain_gpu;
-use crate::error::{self, OrRaise, raise};
+use crate::error::{OrRaise, raise, refuse};
 use crate::tensor::{Number, Raw, Tensor, check_size, default_device, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape};
 
@@ -138,14 +138,8 @@ fn counted(start: Number, end: Number) -> Tensor {
 #[track_caller]
 fn distance(start: f64, end: f64) -> usize {
     let count = (end - start).ceil();
-    if count.is_nan() {
-        raise(error::argument(
-            "arange",
-            "a start and an end",
-            format_args!("{start} and {end}"),
-            "Pass finite values",
-        ))
-    }
+    raise!(if count.is_nan(); argument("arange", format_args!("{start} and {end}"));
+        "a start and an end", "Pass finite values");
     // The conversion saturates, so that an infinite range is refused as well.
     count as usize
 }
@@ -208,15 +202,9 @@ fn stepped(values: [Number; 3], dtype: Option<DType>) -> Result<Raw> {
     let of_integers = matches!(values, [Number::Int(_), Number::Int(_), Number::Int(_)])
         || dtype.is_some_and(|dtype| dtype.is_int());
     let steps = (last - first) / by;
-    if by == 0.0 || of_integers && step == 0 || steps.is_nan() || steps < 0.0 {
-        return Err(error::argument(
-            "arange_step",
-            "a step that leads from the start to the end",
-            format_args!("{by} from {first} to {last}"),
-            "Pass a negative step to count down",
-        )
-        .into());
-    }
+    refuse!(if by == 0.0 || of_integers && step == 0 || steps.is_nan() || steps < 0.0;
+        argument("arange_step", format_args!("{by} from {first} to {last}"));
+        "a step that leads from the start to the end", "Pass a negative step to count down");
     // The conversion saturates, so that an infinite range is refused as well.
     let count = steps.ceil() as usize;
     check_size("arange_step", &[count], size_of::<i64>(), &Device::Cpu)?;
@@ -306,7 +294,7 @@ fn identity(shape: &Shape) -> Result<Raw> {
         [rows, columns] => (rows, columns),
         ref dims => {
             let advice = "Pass eye(n) or eye((rows, columns))";
-            return Err(error::shape("eye", "one or two sizes", dims, advice).into());
+            refuse!(shape("eye", dims); "one or two sizes", advice);
         }
     };
     let device = default_device();

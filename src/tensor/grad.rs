@@ -3,7 +3,7 @@
 use super::context::{self, Field, Scope};
 use super::raw::{Key, Raw};
 use crate::erased::Erased;
-use crate::error::{OrRaise, explain};
+use crate::error::{OrRaise, refuse};
 use crate::tensor::Tensor;
 use candle_core::Result;
 use std::collections::HashMap;
@@ -90,13 +90,10 @@ impl GradStore {
     fn found(&self, x: &Tensor) -> Result<Tensor> {
         match self.get(x) {
             Some(gradient) => Ok(gradient.clone()),
-            None if x.raw().track_op() && !x.raw().is_variable() => Err(explain(
-                format_args!(
-                    "of: no gradient was kept of this tensor of shape {:?}, which was computed from parameters",
-                    x.raw().dims()
-                ),
-                "Ask for it before the loss is computed, let h = h.retain_grad(), or use grad(&loss, &[&h])",
-            ).into()),
+            None if x.raw().track_op() && !x.raw().is_variable() => refuse!(
+                ("of: no gradient was kept of this tensor of shape {:?}, which was computed from parameters",
+                 x.raw().dims());
+                "Ask for it before the loss is computed, let h = h.retain_grad(), or use grad(&loss, &[&h])"),
             None => x.raw().zeros_like().map(Tensor::from_raw),
         }
     }

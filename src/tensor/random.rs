@@ -6,7 +6,7 @@
 //! differ in each run.
 
 use super::context::{self, Field, Scope};
-use crate::error::{self, OrRaise};
+use crate::error::{OrRaise, problem, refuse};
 use crate::tensor::{Integer, Raw, Tensor, check_size, default_device, moved};
 use candle_core::{Device, Result, Shape, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
@@ -272,13 +272,9 @@ fn drawn(rule: Rule, shape: Shape) -> Result<Raw> {
         Rule::Normal { mean, std } => {
             let distribution = Normal::new(mean as f32, std as f32).ok();
             let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
-                return Err(error::argument(
-                    "normal",
+                refuse!(argument("normal", std);
                     "a standard deviation of at least 0",
-                    std,
-                    "Give a finite value that is not negative",
-                )
-                .into());
+                    "Give a finite value that is not negative");
             };
             draw::<f32>(distribution, shape)?
         }
@@ -339,12 +335,8 @@ fn empty_range(
     low: &dyn std::fmt::Display,
     high: &dyn std::fmt::Display,
 ) -> candle_core::Error {
-    error::argument(
-        function,
-        "a lower bound below the upper one, both finite",
-        format_args!("{low} and {high}"),
-        "Give the lower bound first",
-    )
+    problem!(argument(function, format_args!("{low} and {high}"));
+        "a lower bound below the upper one, both finite", "Give the lower bound first")
     .into()
 }
 

@@ -1,6 +1,6 @@
 //! Checks that a tensor fits into the memory, before a failed allocation aborts the process.
 
-use crate::error;
+use crate::error::refuse;
 use candle_core::{Device, Result};
 
 /// The number of bytes up to which a request is left to the allocator.
@@ -30,16 +30,9 @@ pub(crate) fn check_size(
     size: usize,
     device: &Device,
 ) -> Result<()> {
-    match fits_memory(shape, size, device) {
-        true => Ok(()),
-        false => Err(error::argument(
-            function,
-            "a shape that fits into the memory",
-            format_args!("{shape:?}"),
-            "Choose a smaller shape",
-        )
-        .into()),
-    }
+    refuse!(if !fits_memory(shape, size, device); argument(function, format_args!("{shape:?}"));
+        "a shape that fits into the memory", "Choose a smaller shape");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::record::{Message, write_record};
-use crate::error::{Result, explain};
+use crate::error::{Result, problem, refuse};
 use crate::plot::{Number, Values, image_pixels};
 use crate::tensor::Tensor;
 use std::fs::File;
@@ -318,13 +318,9 @@ impl Scalar for &Tensor {
     fn scalar(self) -> Result<f64> {
         match self.values()?[..] {
             [number] => Ok(number),
-            _ => Err(explain(
-                format!(
-                    "add_scalar: expected one element, found a tensor of shape {:?}",
-                    self.dims()
-                ),
-                "Take the mean, as in loss.mean_all(), or use add_histogram",
-            )),
+            _ => refuse!(
+                ("add_scalar: expected one element, found a tensor of shape {:?}", self.dims());
+                "Take the mean, as in loss.mean_all(), or use add_histogram"),
         }
     }
 }
@@ -386,8 +382,7 @@ fn now() -> f64 {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> crate::error::Error {
-    explain(
-        format_args!("cannot write {}: {error}", path.display()),
-        "Choose a folder that you may write to, on a disk that is not full",
-    )
+    problem!(
+        ("cannot write {}: {error}", path.display());
+        "Choose a folder that you may write to, on a disk that is not full")
 }

@@ -1,6 +1,6 @@
 //! The logits of the next token of some sequences, with a cache where the model allows it.
 
-use crate::error::{Result, attempt, state};
+use crate::error::{Result, attempt, refuse};
 use crate::nn::{KvCache, Layer, evaluating, state_of};
 use crate::tensor::{Raw, Tensor, no_grad};
 use candle_core::{DType, Device};
@@ -47,13 +47,9 @@ impl<'a> Continuation<'a> {
     /// sequences of the call before.
     pub(super) fn logits(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
         let length = sequences.first().map_or(0, Vec::len);
-        if length == 0 {
-            return Err(state(
-                "generate",
-                "the prompt has no token",
-                "Begin with at least one token, such as a token for the start of a text",
-            ));
-        }
+        refuse!(if length == 0; state("generate");
+            "the prompt has no token",
+            "Begin with at least one token, such as a token for the start of a text");
         if self.context.is_some_and(|context| length > context) {
             self.use_of_cache = UseOfCache::Off;
         }
@@ -138,14 +134,9 @@ impl<'a> Continuation<'a> {
 
 /// Returns the logits of the last step of each sequence.
 fn last_logits(logits: &Tensor) -> Result<Vec<Vec<f32>>> {
-    if logits.rank() != 3 {
-        return Err(crate::error::shape(
-            "generate",
-            "a model that returns logits (batch, steps, vocabulary)",
-            logits.dims(),
-            "Return the logits of all steps: head.forward(&x)",
-        ));
-    }
+    refuse!(if logits.rank() != 3; shape("generate", logits.dims());
+        "a model that returns logits (batch, steps, vocabulary)",
+        "Return the logits of all steps: head.forward(&x)");
     let steps = logits.dim(1);
     let last = logits.narrow(1, steps - 1, 1).squeeze(1); // (batch, vocabulary)
     Ok(last.to_dtype(DType::F32).to_vec2())

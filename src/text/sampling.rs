@@ -1,6 +1,6 @@
 //! The choice of a token from its logits.
 
-use crate::error::{Result, state};
+use crate::error::{Result, refuse};
 
 /// How to choose tokens.
 #[derive(Clone, Debug)]
@@ -103,13 +103,9 @@ impl Sampling {
 
 /// Checks that there are logits, and that none is NaN.
 pub(super) fn check(logits: &[f32]) -> Result<()> {
-    if logits.is_empty() || logits.iter().any(|logit| logit.is_nan()) {
-        return Err(state(
-            "generate",
-            "the model's logits are NaN, or there are none",
-            "Look at the loss of the training: train again with a lower learning rate, or load the parameters again",
-        ));
-    }
+    refuse!(if logits.is_empty() || logits.iter().any(|logit| logit.is_nan()); state("generate");
+        "the model's logits are NaN, or there are none",
+        "Look at the loss of the training: train again with a lower learning rate, or load the parameters again");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The accuracy of a classifier.
 
 use crate::erased::outlined;
-use crate::error::{self, OrRaise, Result};
+use crate::error::{self, OrRaise, Result, raise, refuse};
 use crate::nn::same_device;
 use crate::tensor::{Tensor, with_device, zeros};
 use candle_core::DType;
@@ -30,12 +30,8 @@ pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Tensor {
 
 fn share(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     match y_hat.dims().first() {
-        Some(0) => Err(error::argument(
-            "accuracy",
-            "at least one example",
-            "an empty batch",
-            "Skip empty batches",
-        )),
+        Some(0) => refuse!(argument("accuracy", "an empty batch");
+            "at least one example", "Skip empty batches"),
         _ => {
             let (right, count) = right(y_hat, y)?;
             Ok(right / count as f64)
@@ -63,12 +59,8 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<(Tensor, usize)> {
 /// Refuses anything but logits `(batch, classes, …)` and class indices `(batch, …)`.
 fn check_classes(y_hat: &Tensor, y: &Tensor) -> Result<()> {
     let &[batch, _, ref positions @ ..] = y_hat.dims() else {
-        return Err(error::shape(
-            "accuracy",
-            "logits (batch, classes)",
-            y_hat.dims(),
-            "Pass one row of logits for each example",
-        ));
+        refuse!(shape("accuracy", y_hat.dims());
+            "logits (batch, classes)", "Pass one row of logits for each example");
     };
     let expected = [&[batch][..], positions].concat();
     if y.dims() != expected {
@@ -82,14 +74,8 @@ fn check_classes(y_hat: &Tensor, y: &Tensor) -> Result<()> {
             format_args!("Pass classes of shape {}", shape_text(&expected)),
         ));
     }
-    if y.dtype().is_float() {
-        return Err(error::dtype(
-            "accuracy",
-            "class indices",
-            y.dtype(),
-            "Convert them: y.to_dtype(DType::I64)",
-        ));
-    }
+    refuse!(if y.dtype().is_float(); dtype("accuracy", y.dtype());
+        "class indices", "Convert them: y.to_dtype(DType::I64)");
     Ok(())
 }
 
@@ -159,14 +145,9 @@ impl Accuracy {
     }
 
     fn add(&mut self, outputs: &[Tensor], labels: &[Tensor]) -> Result<()> {
-        if labels.len() != outputs.len() {
-            return Err(error::argument(
-                "accuracy",
-                format_args!("as many tensors of outputs as of labels, {}", labels.len()),
-                outputs.len(),
-                "Pass one tensor of labels for each tensor of outputs",
-            ));
-        }
+        refuse!(if labels.len() != outputs.len(); argument("accuracy", outputs.len());
+            ("as many tensors of outputs as of labels, {}", labels.len()),
+            "Pass one tensor of labels for each tensor of outputs");
         for (i, (y, y_hat)) in labels.iter().zip(outputs).enumerate() {
             let (count, total) = right(y_hat, y)?;
             match self
@@ -196,13 +177,8 @@ impl Accuracy {
     /// ```
     #[track_caller]
     pub fn get(&self) -> f64 {
-        if self.total == 0 {
-            error::raise(error::state(
-                "accuracy",
-                "no predictions were counted yet",
-                "Call update(&outputs, &labels) first",
-            ));
-        }
+        raise!(if self.total == 0; state("accuracy");
+            "no predictions were counted yet", "Call update(&outputs, &labels) first");
         self.right.iter().map(Tensor::item).sum::<f64>() / self.total as f64
     }
 

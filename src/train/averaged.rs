@@ -2,7 +2,7 @@
 
 use super::{Callback, EpochEnd, FitEnd, Flow, Step};
 use crate::erased::{Erased, outlined};
-use crate::error::{self, OrRaise, Result, attempt};
+use crate::error::{OrRaise, Result, attempt, refuse};
 use crate::nn::{Parameter, Parameters, state_of};
 use crate::tensor::Tensor;
 
@@ -193,14 +193,10 @@ impl State {
             .map(|parameter| Some(parameter.try_var().ok()?.dims().to_vec()));
         let fits =
             self.count == 0 || shapes.eq(self.values.iter().map(|x| Some(x.dims().to_vec())));
-        match fits {
-            true => Ok(parameters),
-            false => Err(error::state(
-                "AveragedWeights",
-                "the model has other parameters than the averages",
-                "Use one AveragedWeights for each model",
-            )),
-        }
+        refuse!(if !fits; state("AveragedWeights");
+            "the model has other parameters than the averages",
+            "Use one AveragedWeights for each model");
+        Ok(parameters)
     }
 }
 

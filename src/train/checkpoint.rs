@@ -2,11 +2,11 @@
 
 use super::unfinished::{Random, Unfinished};
 use super::{Callback, EpochEnd, Flow, History};
-use crate::error::{Result, attempt};
+use crate::distributed;
+use crate::error::{Result, attempt, problem};
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
 use crate::tensor::{Tensor, generator_state, restore_generator};
-use crate::{distributed, error};
 use candle_core::{Device, WithDType};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -225,12 +225,9 @@ fn bytes<const N: usize>(of: &HashMap<String, Tensor>, name: &str) -> Result<[u8
 }
 
 fn no_checkpoint(missing: &str) -> crate::error::Error {
-    error::parse(
-        "the checkpoint",
-        format_args!("an entry {missing:?}"),
-        "none",
-        "Pass a file that the callback Checkpoint has written; load_parameters(…) reads only a model",
-    )
+    problem!(parse("the checkpoint", "none");
+        "an entry {missing:?}",
+        "Pass a file that the callback Checkpoint has written; load_parameters(…) reads only a model")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{Metrics, Module, Trainer};
 use crate::data::{AnyBatch, AnyLoader, BatchData, DataLoader, DataModule, typed};
 use crate::device::explain_gpu;
 use crate::distributed::Communicator;
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result, problem};
 use crate::nn::evaluating;
 use crate::notebook::check_interrupt;
 use crate::tensor::no_grad;
@@ -181,9 +181,7 @@ fn no_data(pass: Pass) -> Error {
         Pass::Validation => ("Trainer::validate", "val_dataloader"),
         Pass::Test => ("Trainer::test", "test_dataloader"),
     };
-    error::state(
-        operation,
-        format_args!("the data has no loader for this: its {method} returns None"),
-        format_args!("Implement {method}, or pass a loader to test(&model, &loader)"),
-    )
+    problem!(state(operation);
+        "the data has no loader for this: its {method} returns None",
+        "Implement {method}, or pass a loader to test(&model, &loader)")
 }

@@ -10,7 +10,7 @@ pub use results::SearchResults;
 pub use trial::Trial;
 
 use crate::erased::Erased;
-use crate::error::{self, Error, Problem, Result, attempt};
+use crate::error::{self, Error, Problem, Result, attempt, refuse};
 use crate::notebook::{check_interrupt, progress};
 use crate::plot::{ProgressBoard, Values};
 use crate::tensor::with_seed;
@@ -264,14 +264,8 @@ impl State {
 
     fn halving(&self, trials: usize, factor: usize, run: Function<'_>) -> Result<SearchResults> {
         let settings = self.drawn(trials)?;
-        if factor < 2 {
-            return Err(error::argument(
-                "Search::halving",
-                "a factor of at least 2",
-                factor,
-                "Pass 2 or 3",
-            ));
-        }
+        refuse!(if factor < 2; argument("Search::halving", factor);
+            "a factor of at least 2", "Pass 2 or 3");
         let last = { trials.ilog(factor) }.min(self.max_epochs.ilog(factor));
         let epochs = (0..=last)
             .rev()
@@ -296,7 +290,7 @@ impl State {
                 "Choose some of them with .random(20, …)",
             ),
         };
-        Err(error::argument("Search", expected, found, advice))
+        refuse!(argument("Search", found); expected, advice)
     }
 
     /// Runs trials for the epochs of each round, and keeps one of `factor` for the next.

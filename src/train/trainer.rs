@@ -7,7 +7,7 @@ use crate::data::BatchData;
 use crate::device::DeviceExt;
 use crate::distributed::Communicator;
 use crate::erased::Erased;
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::nn::Parameters;
 use crate::notebook::Show;
 use crate::optim::{LrSchedule, Schedule};
@@ -291,12 +291,8 @@ impl Trainer {
             ([], n) => self.gpus_of_rank(n)?,
             (chosen, 0) => chosen.to_vec(),
             (_, n) => {
-                return Err(error::argument(
-                    "Trainer",
-                    "num_gpus or devices",
-                    format_args!("both, {n} GPUs and a list of devices"),
-                    "Leave one of them out",
-                ));
+                refuse!(argument("Trainer", format_args!("both, {n} GPUs and a list of devices"));
+                    "num_gpus or devices", "Leave one of them out");
             }
         };
         self.check_sync_batch_norm()?;
@@ -324,11 +320,8 @@ impl Trainer {
 
     fn prepared(&self) -> Result<&[Device]> {
         match &self.in_use[..] {
-            [] => Err(error::state(
-                "prepare_batch",
-                "the trainer has no device yet",
-                "Call .prepare_model(&mut model) first",
-            )),
+            [] => refuse!(state("prepare_batch");
+                "the trainer has no device yet", "Call .prepare_model(&mut model) first"),
             devices => Ok(devices),
         }
     }

@@ -1,7 +1,7 @@
 //! The types that are batches.
 
 use super::{AnyBatch, Batch, BatchData, Search, Searched, compiled_here, nothing_to_join};
-use crate::error::{self, Error, Result, attempt};
+use crate::error::{self, Error, Result, attempt, problem, refuse};
 use crate::ops::cat;
 use crate::tensor::Tensor;
 use candle_core::Device;
@@ -45,20 +45,14 @@ fn wrong_type() -> ! {
 #[doc(hidden)]
 pub fn agreed(fields: &[(&str, usize)]) -> Result<usize> {
     let Some(&(first, examples)) = fields.first() else {
-        return Err(error::state(
-            "batch",
-            "no field has examples",
-            "Leave at least one field without #[batch(shared)]",
-        ));
+        refuse!(state("batch");
+            "no field has examples", "Leave at least one field without #[batch(shared)]");
     };
     match fields.iter().find(|field| field.1 != examples) {
         None => Ok(examples),
-        Some((name, found)) => Err(error::argument(
-            "batch",
-            format_args!("{examples} examples in `{name}`, as in `{first}`"),
-            found,
-            "Give all parts the same first dimension; put #[batch(shared)] above a field that all examples share",
-        )),
+        Some((name, found)) => refuse!(argument("batch", found);
+            "{examples} examples in `{name}`, as in `{first}`",
+            "Give all parts the same first dimension; put #[batch(shared)] above a field that all examples share"),
     }
 }
 
@@ -73,12 +67,8 @@ pub fn parts_of<'a, B, F>(batches: &[&'a B], field: fn(&'a B) -> &'a F) -> Resul
 
 /// Returns the error for a part that is out of the range of a batch.
 fn outside(examples: usize, start: usize, len: usize) -> Error {
-    error::argument(
-        "part",
-        format_args!("at most {examples} examples"),
-        format_args!("{len} from {start} on"),
-        "Ask for examples that the batch has",
-    )
+    problem!(argument("part", format_args!("{len} from {start} on"));
+        "at most {examples} examples", "Ask for examples that the batch has")
 }
 
 /// Implements the input and the target of a batch: both are the whole batch.
@@ -107,12 +97,8 @@ impl BatchData for Tensor {
 
     fn num_examples(&self) -> Result<usize> {
         self.dims().first().copied().ok_or_else(|| {
-            error::shape(
-                "batch",
-                "a tensor whose first dimension is the batch",
-                self.dims(),
-                "Add a dimension: x.unsqueeze(0)",
-            )
+            problem!(shape("batch", self.dims());
+                "a tensor whose first dimension is the batch", "Add a dimension: x.unsqueeze(0)")
         })
     }
 
@@ -155,14 +141,8 @@ impl BatchData for Tensor {
                     "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths",
                 ));
             }
-            if batch.dtype() != first.dtype() {
-                return Err(error::dtype(
-                    "collate",
-                    format_args!("{}, as the first tensor", first.dtype().as_str()),
-                    batch.dtype(),
-                    "Convert it: x.to_dtype(…)",
-                ));
-            }
+            refuse!(if batch.dtype() != first.dtype(); dtype("collate", batch.dtype());
+                ("{}, as the first tensor", first.dtype().as_str()), "Convert it: x.to_dtype(…)");
         }
         attempt(|| cat(batches, 0))
     }

@@ -4,7 +4,7 @@ use super::batches::AnyBatches;
 use super::plan::{AnyDataset, Plan, Share};
 use crate::data::{AnyBatch, Sampler};
 use crate::erased::Erased;
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::{draw_seed, permutation};
 use candle_core::Device;
 use std::sync::Arc;
@@ -116,29 +116,14 @@ impl AnyLoader {
     /// Refuses settings with which a loop would silently do nothing.
     fn check(&self) -> Result<()> {
         let examples = self.num_examples();
-        if self.batch_size == 0 {
-            return Err(error::argument(
-                "DataLoader",
-                "a batch size of at least 1",
-                0,
-                "Set the number of examples in a batch: .batch_size(32)",
-            ));
-        }
-        if examples == 0 {
-            return Err(error::state(
-                "DataLoader",
-                "the data set is empty",
-                "Give it at least one example",
-            ));
-        }
-        if self.num_batches() == 0 {
-            return Err(error::argument(
-                "DataLoader with drop_last",
-                format_args!("a batch size of at most {examples}, the number of examples"),
-                self.batch_size,
-                "Choose a smaller batch size, or .drop_last(false)",
-            ));
-        }
+        refuse!(if self.batch_size == 0; argument("DataLoader", 0);
+            "a batch size of at least 1",
+            "Set the number of examples in a batch: .batch_size(32)");
+        refuse!(if examples == 0; state("DataLoader");
+            "the data set is empty", "Give it at least one example");
+        refuse!(if self.num_batches() == 0; argument("DataLoader with drop_last", self.batch_size);
+            "a batch size of at most {examples}, the number of examples",
+            "Choose a smaller batch size, or .drop_last(false)");
         Ok(())
     }
 
@@ -152,14 +137,9 @@ impl AnyLoader {
             None if self.shuffle => permutation(examples),
             None => (0..examples).collect(),
         };
-        if order.len() != examples {
-            return Err(error::argument(
-                "DataLoader",
-                format_args!("a sampler of {examples} indices, its num_samples()"),
-                order.len(),
-                "Return as many indices from sample() as num_samples() says",
-            ));
-        }
+        refuse!(if order.len() != examples; argument("DataLoader", order.len());
+            "a sampler of {examples} indices, its num_samples()",
+            "Return as many indices from sample() as num_samples() says");
         Ok(Plan {
             dataset: self.dataset.clone(),
             order,

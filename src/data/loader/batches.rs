@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::data::{AnyBatch, Batch, BatchData, typed};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::notebook::check_interrupt;
 use crate::tensor::fork;
 use std::marker::PhantomData;
@@ -149,11 +149,9 @@ impl Ahead {
             .as_ref()
             .and_then(|batches| batches.recv().ok());
         received.unwrap_or_else(|| {
-            Err(error::state(
-                "DataLoader",
+            refuse!(state("DataLoader");
                 "the data set panicked while it made a batch",
-                "Read the panic's own message, printed above; with .prefetch(0), the panic ends the cell",
-            ))
+                "Read the panic's own message, printed above; with .prefetch(0), the panic ends the cell")
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::data_module;
-use crate::error::{self, Error, Result};
+use crate::error::{self, Error, Result, problem};
 use crate::tensor::Tensor;
 use candle_core::{DType, Device, safetensors};
 use std::path::Path;
@@ -154,12 +154,8 @@ fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDat
         ));
     }
     read(&file, shape).map_err(|error| {
-        error::file(
-            "read",
-            &file,
-            format_args!("{error}. Download it again, in a terminal:"),
-            command,
-        )
+        problem!(file("read", &file, format_args!("{error}. Download it again, in a terminal:"));
+            command)
     })
 }
 

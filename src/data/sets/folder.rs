@@ -4,7 +4,7 @@ use crate::data::dataset::{check_indices, stack};
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset};
 use crate::erased::{Erased, outlined};
-use crate::error::{self, Result};
+use crate::error::{Result, problem, refuse};
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
@@ -70,14 +70,8 @@ impl ImageFolder {
 
     fn in_folder(root: &Path) -> Result<Self> {
         let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|p| p.is_dir()).collect();
-        if folders.is_empty() {
-            return Err(error::file(
-                "find class folders in",
-                root,
-                "it has none",
-                "Put the images of each class into a folder with its name",
-            ));
-        }
+        refuse!(if folders.is_empty(); file("find class folders in", root, "it has none");
+            "Put the images of each class into a folder with its name");
         let mut found = ImageFolder {
             root: root.to_owned(),
             classes: Erased::default(),
@@ -87,14 +81,8 @@ impl ImageFolder {
         for (class, folder) in folders.iter().enumerate() {
             let before = found.files.len();
             found.add_images(folder, class as u32, &mut HashSet::new())?;
-            if found.files.len() == before {
-                return Err(error::file(
-                    "find images in",
-                    folder,
-                    "it has none",
-                    "Put .png, .jpg or .jpeg files there, or delete the folder",
-                ));
-            }
+            refuse!(if found.files.len() == before; file("find images in", folder, "it has none");
+                "Put .png, .jpg or .jpeg files there, or delete the folder");
             let name = folder.file_name().unwrap_or_default();
             found.classes.push(name.to_string_lossy().into_owned());
         }
@@ -127,14 +115,9 @@ impl ImageFolder {
     ) -> Result<Self> {
         let files: Vec<PathBuf> = files.map(Path::to_owned).collect();
         let own: Vec<&str> = classes.collect();
-        if files.is_empty() || files.len() != own.len() {
-            return Err(error::argument(
-                "ImageFolder::from_files",
-                "files, and a class for each",
-                format_args!("{} files and {} classes", files.len(), own.len()),
-                "Pass two lists of the same length",
-            ));
-        }
+        refuse!(if files.is_empty() || files.len() != own.len();
+            argument("ImageFolder::from_files", format_args!("{} files and {} classes", files.len(), own.len()));
+            "files, and a class for each", "Pass two lists of the same length");
         let classes = Vec::from_iter(BTreeSet::from_iter(own.iter().copied()));
         let number = |class| classes.binary_search(&class).unwrap_or_default() as u32;
         let numbers = own.into_iter().map(number);
@@ -262,12 +245,9 @@ impl Dataset for ImageFolder {
         let labels: Vec<u32> = indices.iter().map(|&i| self.files[i].1).collect();
         if let Some(odd) = images.iter().position(|i| i.dims() != images[0].dims()) {
             let [first, other] = [0, odd].map(|i| self.files[indices[i]].0.display());
-            return Err(error::shape(
-                format_args!("ImageFolder, {other}"),
-                format_args!("the shape {:?}, as of {first}", images[0].dims()),
-                images[odd].dims(),
-                "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)",
-            ));
+            refuse!(shape(format_args!("ImageFolder, {other}"), images[odd].dims());
+                ("the shape {:?}, as of {first}", images[0].dims()),
+                "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)");
         }
         let labels = Tensor::from_vec_on(labels, indices.len(), &Device::Cpu);
         Ok(Batch {
@@ -297,12 +277,8 @@ impl Show for ImageFolder {
 /// Lists the entries of a folder, sorted by name, without hidden files.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |reason: std::io::Error| {
-        error::file(
-            "read the folder",
-            folder,
-            reason,
-            "Check its name; a path that does not begin with / starts at the current folder",
-        )
+        problem!(file("read the folder", folder, reason);
+            "Check its name; a path that does not begin with / starts at the current folder")
     };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -326,12 +302,8 @@ fn is_image(path: &Path) -> bool {
 }
 
 fn unreadable(path: &Path, reason: &dyn fmt::Display) -> crate::error::Error {
-    error::file(
-        "read the image",
-        path,
-        reason,
-        "Delete the file, or replace it by an intact PNG or JPEG",
-    )
+    problem!(file("read the image", path, reason);
+        "Delete the file, or replace it by an intact PNG or JPEG")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The data sets of `candle-datasets`; needs the feature `candle-datasets`.
 
 use super::ImageDataset;
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::{Raw, Tensor};
 use candle_core::DType;
 use candle_datasets::vision::Dataset;
@@ -42,12 +42,9 @@ fn bytes(images: &Tensor) -> Result<Tensor> {
             images.reshape((n, 1, pixels.isqrt(), pixels.isqrt()))
         }
         _ => {
-            return Err(error::shape(
-                "ImageDataset",
+            refuse!(shape("ImageDataset", images.dims());
                 "images (n, channels, height, width) or (n, side · side)",
-                images.dims(),
-                "Reshape them: images.reshape((n, channels, height, width))",
-            ));
+                "Reshape them: images.reshape((n, channels, height, width))");
         }
     };
     attempt(|| (images * 255.0).round().to_dtype(DType::U8))

@@ -3,7 +3,7 @@
 use crate::data::dataset::stack;
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::Tensor;
 use candle_core::DType;
 use std::fmt;
@@ -49,37 +49,16 @@ impl ImageDataset {
     /// ```
     pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
         let &[n, _, _, _] = images.dims() else {
-            return Err(error::shape(
-                "ImageDataset",
+            refuse!(shape("ImageDataset", images.dims());
                 "images (n, channels, height, width)",
-                images.dims(),
-                "Add a dimension for the channels: images.unsqueeze(1)",
-            ));
+                "Add a dimension for the channels: images.unsqueeze(1)");
         };
-        if images.dtype() != DType::U8 {
-            return Err(error::dtype(
-                "ImageDataset",
-                "images of u8, from 0 to 255",
-                images.dtype(),
-                "Convert them first: images.to_dtype(DType::U8)",
-            ));
-        }
-        if labels.dims() != [n] {
-            return Err(error::shape(
-                "ImageDataset",
-                format_args!("one label for each image, ({n},)"),
-                labels.dims(),
-                "Give a tensor with one label for each image",
-            ));
-        }
-        if !labels.dtype().is_int() {
-            return Err(error::dtype(
-                "ImageDataset",
-                "classes of an integer type",
-                labels.dtype(),
-                "Convert them first: labels.to_dtype(DType::U32)",
-            ));
-        }
+        refuse!(if images.dtype() != DType::U8; dtype("ImageDataset", images.dtype());
+            "images of u8, from 0 to 255", "Convert them first: images.to_dtype(DType::U8)");
+        refuse!(if labels.dims() != [n]; shape("ImageDataset", labels.dims());
+            "one label for each image, ({n},)", "Give a tensor with one label for each image");
+        refuse!(if !labels.dtype().is_int(); dtype("ImageDataset", labels.dtype());
+            "classes of an integer type", "Convert them first: labels.to_dtype(DType::U32)");
         let labels = attempt(|| labels.to_dtype(DType::U32))?;
         let bytes = TensorDataset::new(images, labels)?;
         let transform = None;

@@ -76,24 +76,21 @@ impl Leaves {
         Self::default()
     }
 
-    /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
-    /// must be empty or contain exactly these images.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// # let folder = std::env::temp_dir().join(format!("taper_leaves_at_{}", std::process::id()));
-    /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).folder(&folder);
-    /// assert_eq!(data.path()?, folder);
-    /// # std::fs::remove_dir_all(folder)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
-        self.folder = Some(path.into());
-        self
-    }
-
     setters! {
+        /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
+        /// must be empty or contain exactly these images.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_at_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).folder(&folder);
+        /// assert_eq!(data.path()?, folder);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn folder(self, path: impl Into<PathBuf>): self.folder = Some(path.into());
+
         /// Sets the number of training images of each class.
         ///
         /// ```

@@ -1,6 +1,6 @@
 //! The folder of the data sets.
 
-use crate::error::{self, Result};
+use crate::error::{Result, problem};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,11 +8,9 @@ use std::path::PathBuf;
 /// writes.
 pub(super) fn data_folder() -> Result<PathBuf> {
     folder_in(|name| std::env::var_os(name)).ok_or_else(|| {
-        error::state(
-            "there is no folder for data sets",
+        problem!(state("there is no folder for data sets");
             "neither TAPER_DATA nor HOME is set",
-            "Set TAPER_DATA to a folder that you may write to",
-        )
+            "Set TAPER_DATA to a folder that you may write to")
     })
 }
 

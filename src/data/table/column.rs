@@ -1,6 +1,6 @@
 //! One column of a table.
 
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result, problem};
 use std::collections::BTreeSet;
 
 /// A named column.
@@ -49,25 +49,18 @@ impl Column {
         };
         let known = values.iter().enumerate().map(|(row, value)| {
             value.ok_or_else(|| {
-                error::state(
-                    "DataFrame",
-                    format_args!(
-                        "the column {:?} has no value in row {row}, counted from 0",
-                        self.name
-                    ),
-                    "Fill it: table.fill_missing(0.0) or table.fill_missing_with_mean()",
-                )
+                problem!(state("DataFrame");
+                    ("the column {:?} has no value in row {row}, counted from 0", self.name),
+                    "Fill it: table.fill_missing(0.0) or table.fill_missing_with_mean()")
             })
         });
         known.collect()
     }
 
     pub(super) fn has_texts(&self) -> Error {
-        error::state(
-            "DataFrame",
-            format_args!("the column {:?} has texts, not values", self.name),
-            "Convert it with table.one_hot(), leave it out with table.drop(…)?, or read it with table.texts(…)?",
-        )
+        problem!(state("DataFrame");
+            ("the column {:?} has texts, not values", self.name),
+            "Convert it with table.one_hot(), leave it out with table.drop(…)?, or read it with table.texts(…)?")
     }
 
     /// Returns this column if it has values, else the one-hot columns that replace it. Their names are none

@@ -1,7 +1,7 @@
 //! Reading comma-separated values, as RFC 4180 describes them.
 
 use super::column::{Column, Entries};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::input;
 use std::collections::HashSet;
 
@@ -11,45 +11,26 @@ const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
 /// Reads the columns of a table, and the number of its rows; `source` names the text in errors.
 pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
     if let Some(at) = text.find('\0') {
-        return Err(error::parse(
-            source,
-            "a text",
-            format_args!("a zero byte at {at}"),
-            "Check that it is a CSV file, and not damaged",
-        ));
+        refuse!(parse(source, format_args!("a zero byte at {at}"));
+            "a text", "Check that it is a CSV file, and not damaged");
     }
     let mut lines = records(source, text.strip_prefix('\u{feff}').unwrap_or(text))?.into_iter();
     let Some((_, names)) = lines.next() else {
-        return Err(error::parse(
-            source,
+        refuse!(parse(source, "an empty text");
             "a first line with the names of the columns",
-            "an empty text",
-            "Write the names, separated by commas, above the rows",
-        ));
+            "Write the names, separated by commas, above the rows");
     };
     let mut known = HashSet::new();
     if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
-        return Err(error::parse(
-            source,
-            "unique names of columns",
-            format_args!("{:?} twice", input::shortened(name)),
-            "Rename one of them in the first line",
-        ));
+        refuse!(parse(source, format_args!("{:?} twice", input::shortened(name)));
+            "unique names of columns", "Rename one of them in the first line");
     }
     let mut columns: Vec<Vec<Option<String>>> = vec![vec![]; names.len()];
     let mut rows = 0;
     for (line, fields) in lines {
-        if fields.len() != names.len() {
-            return Err(error::parse(
-                source,
-                format_args!(
-                    "{} fields in line {line}, as in the first line",
-                    names.len()
-                ),
-                fields.len(),
-                "Separate all fields by commas; put double quotes around a field with a comma in it",
-            ));
-        }
+        refuse!(if fields.len() != names.len(); parse(source, fields.len());
+            ("{} fields in line {line}, as in the first line", names.len()),
+            "Separate all fields by commas; put double quotes around a field with a comma in it");
         for (column, field) in columns.iter_mut().zip(fields) {
             let text = field.trim();
             let missing = text.is_empty() || MISSING.contains(&text);
@@ -101,14 +82,9 @@ fn records(source: &str, text: &str) -> Result<Vec<(usize, Vec<String>)>> {
             char => field.push(char),
         }
     }
-    if open {
-        return Err(error::parse(
-            source,
-            format_args!("a closing quote for the field that begins in line {begin}"),
-            "the end of the text",
-            "Close the field with a double quote; write a quote within a field as two double quotes",
-        ));
-    }
+    refuse!(if open; parse(source, "the end of the text");
+        "a closing quote for the field that begins in line {begin}",
+        "Close the field with a double quote; write a quote within a field as two double quotes");
     if !fields.is_empty() || !field.is_empty() || quoted {
         fields.push(field);
         records.push((begin, fields));

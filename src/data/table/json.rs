@@ -1,7 +1,7 @@
 //! Reading lines of JSON objects.
 
 use super::column::{Column, Entries};
-use crate::error::{self, Result};
+use crate::error::{Result, problem, refuse};
 use crate::input::shortened;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -18,12 +18,9 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
     let mut rows = 0;
     for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let object: Map<String, Value> = serde_json::from_str(line).map_err(|_| {
-            error::parse(
-                source,
-                format_args!("a JSON object in line {}", i + 1),
-                format_args!("{:?}", shortened(line)),
-                "Write each object into one line: {\"x\": 1.5, \"name\": \"oak\"}",
-            )
+            problem!(parse(source, format_args!("{:?}", shortened(line)));
+                ("a JSON object in line {}", i + 1),
+                "Write each object into one line: {{\"x\": 1.5, \"name\": \"oak\"}}")
         })?;
         for (name, value) in object {
             let column = columns.entry(name).or_default();
@@ -32,14 +29,9 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
         }
         rows += 1;
         // Lines with few names each, none the same, would need far more memory than their text.
-        if columns.len().saturating_mul(rows) > ENTRIES.max(text.len()) {
-            return Err(error::parse(
-                source,
-                "objects with the same names",
-                format_args!("{} names in {rows} lines", columns.len()),
-                "Put what differs from line to line into a list",
-            ));
-        }
+        refuse!(if columns.len().saturating_mul(rows) > ENTRIES.max(text.len());
+            parse(source, format_args!("{} names in {rows} lines", columns.len()));
+            "objects with the same names", "Put what differs from line to line into a list");
     }
     let columns = columns.into_iter().map(|(name, mut texts)| {
         texts.resize(rows, None);

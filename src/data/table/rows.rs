@@ -1,7 +1,7 @@
 //! Selecting and grouping rows of a table.
 
 use super::{DataFrame, column::Column, column::Entries, mean};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -33,14 +33,9 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn rows(&self, range: Range<usize>) -> Result<Self> {
-        if range.end > self.rows {
-            return Err(error::argument(
-                "DataFrame::rows",
-                format_args!("a range that ends at {} at most", self.rows),
-                format_args!("{range:?}"),
-                "End the range at table.num_rows() or before",
-            ));
-        }
+        refuse!(if range.end > self.rows; argument("DataFrame::rows", format_args!("{range:?}"));
+            ("a range that ends at {} at most", self.rows),
+            "End the range at table.num_rows() or before");
         Ok(self.take(range))
     }
 

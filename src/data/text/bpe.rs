@@ -2,7 +2,7 @@
 
 use super::unknown::unknown;
 use crate::erased::{Erased, outlined};
-use crate::error::{self, Result};
+use crate::error::{self, Result, problem, refuse};
 use crate::notebook::Show;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -57,14 +57,9 @@ impl BpeTokenizer {
     /// );
     /// ```
     pub fn train(text: &str, vocab_size: usize) -> Result<Self> {
-        if vocab_size < 256 {
-            return Err(error::argument(
-                "BpeTokenizer",
-                "a vocabulary of at least 256 tokens, one for each byte",
-                vocab_size,
-                "Choose hundreds or thousands of tokens, or use a CharTokenizer, with a token for each character",
-            ));
-        }
+        refuse!(if vocab_size < 256; argument("BpeTokenizer", vocab_size);
+            "a vocabulary of at least 256 tokens, one for each byte",
+            "Choose hundreds or thousands of tokens, or use a CharTokenizer, with a token for each character");
         let trainer = BpeTrainer::builder()
             .show_progress(false)
             .min_frequency(2)
@@ -111,12 +106,8 @@ impl BpeTokenizer {
     pub fn special_tokens(&self, tokens: &[&str]) -> Result<Self> {
         if tokens.contains(&"") {
             let advice = "Choose a text that no other text contains: <|end|>";
-            return Err(error::argument(
-                "BpeTokenizer",
-                "special tokens with characters",
-                "an empty one",
-                advice,
-            ));
+            refuse!(argument("BpeTokenizer", "an empty one");
+                "special tokens with characters", advice);
         }
         let mut tokenizer = (**self.tokenizer).clone();
         let new = tokens.iter().map(|token| AddedToken::from(*token, true));
@@ -174,12 +165,8 @@ impl BpeTokenizer {
 
     fn load_from(path: &Path) -> Result<Self> {
         let bytes = crate::input::read(path).map_err(|reason| {
-            error::file(
-                "read the tokenizer",
-                path,
-                reason,
-                "Give the path of a tokenizer.json",
-            )
+            problem!(file("read the tokenizer", path, reason);
+                "Give the path of a tokenizer.json")
         })?;
         let advice = "Give a tokenizer.json of Hugging Face's format";
         let unreadable =
@@ -211,12 +198,8 @@ impl BpeTokenizer {
 
     fn save_to(&self, path: &Path) -> Result<()> {
         self.tokenizer.save(path, false).map_err(|reason| {
-            error::file(
-                "write the tokenizer",
-                path,
-                reason,
-                "Give a path in a folder that exists and can be written",
-            )
+            problem!(file("write the tokenizer", path, reason);
+                "Give a path in a folder that exists and can be written")
         })
     }
 
@@ -328,11 +311,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Converts an error of Hugging Face's library to one of Taper's.
 fn failed(reason: impl fmt::Display) -> crate::error::Error {
-    error::state(
-        "BpeTokenizer",
+    problem!(state("BpeTokenizer");
         reason,
-        "Use a tokenizer that was trained, or one loaded from a file that Hugging Face's library has written",
-    )
+        "Use a tokenizer that was trained, or one loaded from a file that Hugging Face's library has written")
 }
 
 impl Show for BpeTokenizer {

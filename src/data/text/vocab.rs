@@ -1,7 +1,7 @@
 //! The tokens of a corpus and their indices.
 
 use super::unknown::unknown;
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::notebook::Show;
 use std::collections::HashMap;
 
@@ -178,12 +178,9 @@ impl Vocab {
     pub fn count(&self, token: &str) -> Result<usize> {
         match self.indices.get(token) {
             Some(&index) => Ok(self.counts[index as usize]),
-            None => Err(error::argument(
-                "Vocab",
-                format_args!("one of its {} tokens", self.len()),
-                format_args!("{token:?}"),
-                "Look at .tokens(); index() returns 0 for a token that is not there",
-            )),
+            None => refuse!(argument("Vocab", format_args!("{token:?}"));
+                ("one of its {} tokens", self.len()),
+                "Look at .tokens(); index() returns 0 for a token that is not there"),
         }
     }
 }

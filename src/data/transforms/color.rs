@@ -1,7 +1,7 @@
 //! Steps that change colours, and the conversion to a tensor of floating-point numbers.
 
 use super::{ImageBytes, Transform};
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
 
@@ -197,43 +197,24 @@ impl Normalize {
     /// Returns the number of channels of an image that fits the means and standard deviations.
     fn check(&self, image: &Tensor) -> Result<usize> {
         let &[channels, _, _] = image.dims() else {
-            return Err(error::shape(
-                "Normalize",
-                "an image (channels, height, width)",
-                image.dims(),
-                "Put Normalize after ToTensor",
-            ));
+            refuse!(shape("Normalize", image.dims());
+                "an image (channels, height, width)", "Put Normalize after ToTensor");
         };
-        if !image.dtype().is_float() {
-            return Err(error::dtype(
-                "Normalize",
-                "an image of floating-point numbers",
-                image.dtype(),
-                "Put Normalize after ToTensor",
-            ));
-        }
+        refuse!(if !image.dtype().is_float(); dtype("Normalize", image.dtype());
+            "an image of floating-point numbers", "Put Normalize after ToTensor");
         for (what, len) in [
             ("means", self.mean.len()),
             ("standard deviations", self.std.len()),
         ] {
-            if len != channels {
-                return Err(error::argument(
-                    "Normalize",
-                    format_args!("{channels} {what}, one for each channel"),
-                    len,
-                    "Give one of each per channel, and put Normalize after ToTensor",
-                ));
-            }
+            refuse!(if len != channels; argument("Normalize", len);
+                "{channels} {what}, one for each channel",
+                "Give one of each per channel, and put Normalize after ToTensor");
         }
         let is_valid = |std: &&f64| std.is_finite() && **std > 0.0;
         match self.std.iter().find(|std| !is_valid(std)) {
             None => Ok(channels),
-            Some(std) => Err(error::argument(
-                "Normalize",
-                "standard deviations above 0",
-                std,
-                "Give finite values above 0",
-            )),
+            Some(std) => refuse!(argument("Normalize", std);
+                "standard deviations above 0", "Give finite values above 0"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::targets::Crop;
 use super::{ImageBytes, Targets, Transform, no_pixels};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::{check_size, random_unit};
 use candle_core::Device;
@@ -182,14 +182,8 @@ impl Transform for CenterCrop {
         if size == 0 {
             return Err(no_pixels("CenterCrop"));
         }
-        if size > height || size > width {
-            return Err(error::shape(
-                "CenterCrop",
-                format_args!("an image of at least {size} by {size} pixels"),
-                image.dims(),
-                format_args!("Put Resize::new({size}) before it"),
-            ));
-        }
+        refuse!(if size > height || size > width; shape("CenterCrop", image.dims());
+            "an image of at least {size} by {size} pixels", "Put Resize::new({size}) before it");
         let start = [half(height - size), half(width - size)];
         let crop = Crop {
             start,

@@ -2,7 +2,7 @@
 
 use super::targets::Crop;
 use super::{ImageBytes, Targets, Transform, no_pixels};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
 
@@ -70,25 +70,14 @@ impl Transform for RandomCrop {
         }
         // A crop of the padding alone has no pixel of the image, and memory for the padding is limited.
         let limit = size.saturating_sub(1).min(height).min(width);
-        if padding > limit {
-            return Err(error::argument(
-                "RandomCrop",
-                format_args!(
-                    "a padding of at most {limit} pixels, below the size and not above the image's sides"
-                ),
-                padding,
-                "Choose an eighth of the size, for instance",
-            ));
-        }
+        refuse!(if padding > limit; argument("RandomCrop", padding);
+            "a padding of at most {limit} pixels, below the size and not above the image's sides",
+            "Choose an eighth of the size, for instance");
         let border = 2 * padding;
-        if size > height + border || size > width + border {
-            return Err(error::shape(
-                "RandomCrop",
-                format_args!("an image of at least {size} by {size} pixels with the padding"),
-                image.dims(),
-                format_args!("Put Resize::new({size}) before it, or add .padding(…)"),
-            ));
-        }
+        refuse!(if size > height + border || size > width + border;
+            shape("RandomCrop", image.dims());
+            "an image of at least {size} by {size} pixels with the padding",
+            "Put Resize::new({size}) before it, or add .padding(…)");
         let start = [height, width].map(|length| {
             let places = length + border - size + 1;
             ((random_unit() * places as f64) as usize).min(places - 1)

@@ -1,6 +1,6 @@
 //! Boxes and masks that go through transforms with their image.
 
-use crate::error::{self, Result, attempt};
+use crate::error::{Result, attempt, refuse};
 use crate::tensor::Tensor;
 use candle_core::Device;
 
@@ -71,32 +71,18 @@ impl Targets {
     ) -> Result<()> {
         if let Some(boxes) = &mut self.boxes {
             let advice = "Give left, top, right and bottom edge of each box, as f32";
-            if !matches!(boxes.dims(), [_, 4]) {
-                return Err(error::shape(
-                    "Targets",
-                    "boxes (n, 4)",
-                    boxes.dims(),
-                    advice,
-                ));
-            }
+            refuse!(if !matches!(boxes.dims(), [_, 4]); shape("Targets", boxes.dims());
+                "boxes (n, 4)", advice);
             if !boxes.dtype().is_float() {
                 let expected = "boxes of floating-point numbers";
-                return Err(error::dtype("Targets", expected, boxes.dtype(), advice));
+                refuse!(dtype("Targets", boxes.dtype()); expected, advice);
             }
             *boxes = attempt(|| of_boxes(boxes))?;
         }
         if let Some(mask) = &mut self.mask {
-            if mask.dims() != &image.dims()[..2] {
-                return Err(error::shape(
-                    "Targets",
-                    format_args!(
-                        "a mask of the image's height and width, {:?}",
-                        &image.dims()[..2]
-                    ),
-                    mask.dims(),
-                    "Give a value for each pixel of the image, before the transforms",
-                ));
-            }
+            refuse!(if mask.dims() != &image.dims()[..2]; shape("Targets", mask.dims());
+                ("a mask of the image's height and width, {:?}", &image.dims()[..2]),
+                "Give a value for each pixel of the image, before the transforms");
             *mask = attempt(|| of_mask(mask))?;
         }
         Ok(())

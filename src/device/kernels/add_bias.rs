@@ -1,57 +1,64 @@
 //! The bias of each channel, added in place.
 
 use super::operation::range;
-use candle_core::{CpuStorage, Layout, Result, WithDType, bail};
+use candle_core::{CpuStorage, InplaceOp2, Layout, Result, WithDType, bail};
 
 /// Adds the bias `(channels,)` to images of this many pixels, `(batch, channels, pixels)`.
-pub(crate) fn on_cpu(
-    y: &mut CpuStorage,
-    pixels: usize,
-    bias: &CpuStorage,
-    layout: &Layout,
-) -> Result<()> {
-    fn add<T: WithDType>(y: &mut [T], pixels: usize, bias: &[T]) {
-        for (plane, bias) in y.chunks_mut(pixels).zip(bias.iter().cycle()) {
-            plane.iter_mut().for_each(|y| *y += *bias);
+pub(crate) struct AddBias(pub(crate) usize);
+
+impl InplaceOp2 for AddBias {
+    fn name(&self) -> &'static str {
+        "bias"
+    }
+
+    fn cpu_fwd(
+        &self,
+        y: &mut CpuStorage,
+        _: &Layout,
+        bias: &CpuStorage,
+        layout: &Layout,
+    ) -> Result<()> {
+        fn add<T: WithDType>(y: &mut [T], pixels: usize, bias: &[T]) {
+            for (plane, bias) in y.chunks_mut(pixels).zip(bias.iter().cycle()) {
+                plane.iter_mut().for_each(|y| *y += *bias);
+            }
         }
+
+        let range = range(layout)?;
+        match (y, bias) {
+            (CpuStorage::F32(y), CpuStorage::F32(bias)) => add(y, self.0, &bias[range]),
+            (CpuStorage::F64(y), CpuStorage::F64(bias)) => add(y, self.0, &bias[range]),
+            _ => bail!("expected images and a bias of f32 or f64"),
+        }
+        Ok(())
     }
 
-    let range = range(layout)?;
-    match (y, bias) {
-        (CpuStorage::F32(y), CpuStorage::F32(bias)) => add(y, pixels, &bias[range]),
-        (CpuStorage::F64(y), CpuStorage::F64(bias)) => add(y, pixels, &bias[range]),
-        _ => bail!("expected images and a bias of f32 or f64"),
-    }
-    Ok(())
-}
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        y: &mut candle_core::CudaStorage,
+        _: &Layout,
+        bias: &candle_core::CudaStorage,
+        layout: &Layout,
+    ) -> Result<()> {
+        use super::Argument::{U32, U64};
+        use candle_core::cuda_backend::CudaStorageSlice as Slice;
+        use candle_core::cuda_backend::cudarc::driver::DevicePtrMut;
 
-/// Does the same on a GPU.
-#[cfg(feature = "cuda")]
-pub(crate) fn on_gpu(
-    y: &mut candle_core::CudaStorage,
-    pixels: usize,
-    bias: &candle_core::CudaStorage,
-    layout: &Layout,
-) -> Result<()> {
-    use super::Argument::{U32, U64};
-    use candle_core::cuda_backend::CudaStorageSlice as Slice;
-    use candle_core::cuda_backend::cudarc::driver::DevicePtrMut;
-
-    let (device, stream) = (bias.device.clone(), bias.device.cuda_stream());
-    let (from, channels) = (
-        super::operation::address(bias, layout)?,
-        range(layout)?.len(),
-    );
-    let add = |kernel, elements, to| {
-        let sizes = [pixels, channels].map(|size| U32(u32::try_from(size).expect("a size")));
-        let arguments = [U64(to), U64(from), U64(elements as u64), sizes[0], sizes[1]];
-        // SAFETY: the kernel changes the elements of `y`, and reads an element of the bias for each channel.
-        unsafe { super::launch(&device, kernel, elements, &arguments) }
-    };
-    match (&mut y.slice, &bias.slice) {
-        (Slice::F32(y), Slice::F32(_)) => add("bias_f32", y.len(), y.device_ptr_mut(&stream).0),
-        (Slice::F64(y), Slice::F64(_)) => add("bias_f64", y.len(), y.device_ptr_mut(&stream).0),
-        _ => bail!("expected images and a bias of f32 or f64"),
+        let (device, stream) = (bias.device.clone(), bias.device.cuda_stream());
+        let from = super::operation::address(bias, layout)?;
+        let sizes = [self.0, range(layout)?.len()];
+        let [pixels, channels] = sizes.map(|size| U32(u32::try_from(size).expect("a size")));
+        let add = |kernel, elements, to| {
+            let arguments = [U64(to), U64(from), U64(elements as u64), pixels, channels];
+            // SAFETY: the kernel changes the elements of `y`, and reads an element of the bias for each channel.
+            unsafe { super::launch(&device, kernel, elements, &arguments) }
+        };
+        match (&mut y.slice, &bias.slice) {
+            (Slice::F32(y), Slice::F32(_)) => add("bias_f32", y.len(), y.device_ptr_mut(&stream).0),
+            (Slice::F64(y), Slice::F64(_)) => add("bias_f64", y.len(), y.device_ptr_mut(&stream).0),
+            _ => bail!("expected images and a bias of f32 or f64"),
+        }
     }
 }
 
@@ -68,7 +75,10 @@ mod tests {
         let bias = [100.0f32, 200.0, 300.0];
         let mut expected = CpuStorage::F32(y.clone());
         let of_bias = Layout::contiguous(Shape::from(3));
-        on_cpu(&mut expected, 5, &CpuStorage::F32(bias.into()), &of_bias).unwrap();
+        let (of_y, bias_storage) = (Layout::contiguous(30), CpuStorage::F32(bias.into()));
+        AddBias(5)
+            .cpu_fwd(&mut expected, &of_y, &bias_storage, &of_bias)
+            .unwrap();
         let mut memory = Memory::default();
         let (to, from) = (memory.with(&y), memory.with(&bias));
         let arguments = [U64(to), U64(from), U64(30), U32(5), U32(3)];

@@ -2,8 +2,6 @@
 
 use super::Argument;
 use super::operation::{Input, Launch, of_type, range};
-#[cfg(feature = "cuda")]
-use candle_core::CudaStorage;
 use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, DType, Layout, Result, Shape, Tensor, WithDType, bail};
 
@@ -179,21 +177,6 @@ pub(crate) fn of_patches(windows: &Windows, columns: &Tensor, shape: &[usize]) -
 }
 
 impl Windows {
-    /// Returns the [`patches`] of images in the CPU's memory.
-    pub(crate) fn patches_on_cpu(&self, x: &CpuStorage, layout: &Layout) -> Result<CpuStorage> {
-        let shape = (self.planes, self.places(), self.outputs());
-        let run = |launch: &Launch<'_>| launch.cpu(&[(x, layout)]);
-        Ok(Kernel::Patches.launch(self, x.dtype(), shape, run)?.0)
-    }
-
-    /// Returns the [`patches`] of images in a GPU's memory.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn patches_on_gpu(&self, x: &CudaStorage, layout: &Layout) -> Result<CudaStorage> {
-        let shape = (self.planes, self.places(), self.outputs());
-        let run = |launch: &Launch<'_>| launch.cuda(&[(x, layout)]);
-        Ok(Kernel::Patches.launch(self, x.dtype(), shape, run)?.0)
-    }
-
     /// Returns the shape of the outputs for images of this layout.
     fn output_shape(&self, layout: &Layout) -> (usize, usize, usize, usize) {
         let (dims, [height, width]) = (layout.dims(), self.output);

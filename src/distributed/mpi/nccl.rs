@@ -1,7 +1,7 @@
 //! Sums over the GPUs of all ranks by NVIDIA's NCCL, whose connection the ranks set up through MPI.
 
 use crate::distributed::world::World;
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result, problem, refuse};
 use crate::tensor::Tensor;
 use candle_core::cuda_backend::cudarc::nccl::result::NcclError;
 use candle_core::cuda_backend::cudarc::nccl::{Comm, Id, ReduceOp, group_end, group_start};
@@ -57,12 +57,8 @@ impl CustomOp1 for Sum<'_> {
     }
 
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> candle_core::Result<(CpuStorage, Shape)> {
-        Err(error::state(
-            "the sum of gradients",
-            "a gradient is not on the GPU",
-            "Please report this bug",
-        )
-        .into())
+        refuse!(state("the sum of gradients");
+            "a gradient is not on the GPU", "Please report this bug")
     }
 
     fn cuda_fwd(
@@ -83,8 +79,7 @@ impl CustomOp1 for Sum<'_> {
 }
 
 fn failed(NcclError(status): NcclError) -> Error {
-    error::explain(
-        format!("NCCL failed with {status:?}"),
-        "Each rank needs a GPU of its own; NCCL_DEBUG=INFO prints what NCCL does",
-    )
+    problem!(
+        "NCCL failed with {status:?}";
+        "Each rank needs a GPU of its own; NCCL_DEBUG=INFO prints what NCCL does")
 }

@@ -5,7 +5,7 @@ mod projections;
 
 pub(super) use inputs::AttentionInputs;
 
-use crate::error::{explain, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::Linear;
 use crate::nn::summary::{record_output, record_part};
@@ -69,12 +69,9 @@ impl MultiheadAttention {
     pub fn new(embed_dim: usize, num_heads: usize) -> Self {
         let sizes = [("embed_dim", embed_dim), ("num_heads", num_heads)];
         check::positive("MultiheadAttention", &sizes);
-        if !embed_dim.is_multiple_of(num_heads) {
-            raise(explain(
-                format!("MultiheadAttention: {num_heads} heads cannot share {embed_dim} features"),
-                "Choose an embed_dim that num_heads divides",
-            ))
-        }
+        raise!(if !embed_dim.is_multiple_of(num_heads);
+            "MultiheadAttention: {num_heads} heads cannot share {embed_dim} features";
+            "Choose an embed_dim that num_heads divides");
         let rows = embed_dim.saturating_mul(3);
         let out_proj = Linear::new(embed_dim, embed_dim);
         out_proj.clear_bias();

@@ -1,6 +1,6 @@
 //! What all convolutions share: their parameters, with PyTorch's names, and their settings.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::nn::fusible::{Fusible, Kind};
 use crate::nn::layers::affine::Affine;
 use crate::nn::summary::output_of;
@@ -196,14 +196,9 @@ pub(super) fn check_channels(
         ("groups", groups),
     ];
     check::positive(name, &sizes);
-    if !in_channels.is_multiple_of(groups) || !out_channels.is_multiple_of(groups) {
-        raise(explain(
-            format!(
-                "{name}: {groups} groups cannot share {in_channels} input and {out_channels} output channels"
-            ),
-            "Choose a number of groups that divides both",
-        ))
-    }
+    raise!(if !in_channels.is_multiple_of(groups) || !out_channels.is_multiple_of(groups);
+        "{name}: {groups} groups cannot share {in_channels} input and {out_channels} output channels";
+        "Choose a number of groups that divides both");
 }
 
 /// Returns a kernel size, stride or dilation of sequences as that of images of height 1.
@@ -347,22 +342,19 @@ pub(super) use convolution;
 macro_rules! padding_mode {
     ($name:ident, $x:literal, $y:literal) => {
         impl $name {
-            /// Pads so that the output has the size of the input, whatever the kernel and its dilation: PyTorch's
-            /// `padding="same"`. For an even kernel there is one element more at the end than at the start. An input panics
-            /// if the stride is not 1.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2).padding_same();")]
-            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
-            /// ```
-            pub fn padding_same(mut self) -> Self {
-                self.conv.spec.same = true;
-                self
-            }
-
             setters! {
+                /// Pads so that the output has the size of the input, whatever the kernel and its dilation: PyTorch's
+                /// `padding="same"`. For an even kernel there is one element more at the end than at the start. An input panics
+                /// if the stride is not 1.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3).dilation(2).padding_same();")]
+                #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ")).dims(), ", $y, ");")]
+                /// ```
+                pub fn padding_same(self): self.conv.spec.same = true;
+
                 /// Sets the values of the padding; zeros by default.
                 ///
                 /// ```

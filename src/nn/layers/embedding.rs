@@ -1,6 +1,6 @@
 //! The embedding of tokens.
 
-use crate::error::{self, raise};
+use crate::error::raise;
 use crate::layer;
 use crate::nn::summary::output_of;
 use crate::nn::{Parameter, check};
@@ -55,14 +55,10 @@ layer! {
     /// ```
     #[track_caller]
     pub fn from_parameter(weight: Parameter) -> Self {
-        if weight.shape().rank() != 2 {
-            raise(error::shape(
-                "Embedding::from_parameter",
-                "a table (num_embeddings, embedding_dim)",
-                weight.shape().dims(),
-                "Pass the weight of another embedding, or Parameter::new(&vectors)",
-            ))
-        }
+        raise!(if weight.shape().rank() != 2;
+            shape("Embedding::from_parameter", weight.shape().dims());
+            "a table (num_embeddings, embedding_dim)",
+            "Pass the weight of another embedding, or Parameter::new(&vectors)");
         Self { weight }
     }
 }

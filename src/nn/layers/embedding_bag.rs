@@ -1,6 +1,6 @@
 //! The embedding of bags of tokens.
 
-use crate::error::{self, OrRaise, raise};
+use crate::error::{OrRaise, raise};
 use crate::layer;
 use crate::nn::summary::record_output;
 use crate::nn::{Parameter, check};
@@ -77,14 +77,9 @@ layer! {
         };
         let fits =
             offsets.first() == Some(&0) && offsets.is_sorted() && offsets.last() <= Some(&count);
-        if !fits {
-            raise(error::argument(
-                check::name(self),
-                format_args!("offsets that begin with 0 and rise, up to {count}"),
-                format_args!("{offsets:?}"),
-                "Pass the index at which each bag begins",
-            ))
-        }
+        raise!(if !fits; argument(check::name(self), format_args!("{offsets:?}"));
+            "offsets that begin with 0 and rise, up to {count}",
+            "Pass the index at which each bag begins");
         let vectors = self.vectors(tokens);
         let ends = offsets.iter().skip(1).chain([&count]);
         let bags = offsets.iter().zip(ends);

@@ -1,6 +1,6 @@
 //! Group normalisation.
 
-use crate::error::{explain, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::layer_norm::value_or;
 use crate::nn::summary::output_of;
@@ -55,12 +55,9 @@ impl GroupNorm {
     pub fn new(num_groups: usize, num_channels: usize) -> Self {
         let sizes = [("num_groups", num_groups), ("num_channels", num_channels)];
         check::positive("GroupNorm", &sizes);
-        if !num_channels.is_multiple_of(num_groups) {
-            raise(explain(
-                format!("GroupNorm: {num_groups} groups cannot share {num_channels} channels"),
-                "Choose a number of groups that divides the channels",
-            ))
-        }
+        raise!(if !num_channels.is_multiple_of(num_groups);
+            "GroupNorm: {num_groups} groups cannot share {num_channels} channels";
+            "Choose a number of groups that divides the channels");
         Self {
             weight: Some(Parameter::new(&ones(num_channels))),
             bias: Some(Parameter::new(&zeros(num_channels))),

@@ -1,6 +1,6 @@
 //! Self-attention with grouped queries.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::attention::AttentionInputs;
 use crate::nn::layers::{Linear, RotaryEmbedding};
@@ -66,14 +66,9 @@ impl GroupedQueryAttention {
             ("num_kv_heads", num_kv_heads),
         ];
         check::positive("GroupedQueryAttention", &sizes);
-        if !embed_dim.is_multiple_of(num_heads) {
-            raise(explain(
-                format!(
-                    "GroupedQueryAttention: {num_heads} heads cannot share {embed_dim} features"
-                ),
-                "Choose an embed_dim that num_heads divides, or with_head_dim",
-            ))
-        }
+        raise!(if !embed_dim.is_multiple_of(num_heads);
+            "GroupedQueryAttention: {num_heads} heads cannot share {embed_dim} features";
+            "Choose an embed_dim that num_heads divides, or with_head_dim");
         Self::with_head_dim(embed_dim, num_heads, num_kv_heads, embed_dim / num_heads)
     }
 
@@ -99,14 +94,9 @@ impl GroupedQueryAttention {
             "GroupedQueryAttention",
             &[("num_kv_heads", num_kv_heads), ("head_dim", head_dim)],
         );
-        if !num_heads.is_multiple_of(num_kv_heads) {
-            raise(explain(
-                format!(
-                    "GroupedQueryAttention: {num_heads} heads of queries cannot share {num_kv_heads} heads of keys"
-                ),
-                "Choose a num_kv_heads that divides num_heads",
-            ))
-        }
+        raise!(if !num_heads.is_multiple_of(num_kv_heads);
+            "GroupedQueryAttention: {num_heads} heads of queries cannot share {num_kv_heads} heads of keys";
+            "Choose a num_kv_heads that divides num_heads");
         let linear = |inputs, outputs| Linear::new(inputs, outputs).bias(false);
         let (width, shared) = (num_heads * head_dim, num_kv_heads * head_dim);
         Self {

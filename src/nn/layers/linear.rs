@@ -1,6 +1,6 @@
 //! The fully connected layer.
 
-use crate::error::{self, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::layers::affine::Affine;
 use crate::nn::summary::output_of;
@@ -153,22 +153,16 @@ impl Linear {
 #[track_caller]
 fn check_shapes(caller: &str, weight: &Tensor, bias: Option<&Tensor>) {
     let &[out_features, _] = weight.dims() else {
-        raise(error::shape(
-            caller,
+        raise!(shape(caller, weight.dims());
             "a weight (out_features, in_features)",
-            weight.dims(),
-            "Add a dimension of size 1: weight.unsqueeze(0)",
-        ))
+            "Add a dimension of size 1: weight.unsqueeze(0)")
     };
     if let Some(bias) = bias
         && bias.dims() != [out_features]
     {
-        raise(error::shape(
-            caller,
-            format_args!("a bias ({out_features},)"),
-            bias.dims(),
-            "Pass a bias with an element for each row of the weight, or None",
-        ))
+        raise!(shape(caller, bias.dims());
+            "a bias ({out_features},)",
+            "Pass a bias with an element for each row of the weight, or None")
     }
 }
 

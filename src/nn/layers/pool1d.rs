@@ -1,7 +1,7 @@
 //! Pooling of sequences, which are images of one row.
 
 use super::adaptive_max_pool::maxima;
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::layer;
 use crate::nn::summary::record_output;
 use crate::nn::{Parameters, check};
@@ -38,15 +38,9 @@ fn as_rows(
 fn least_length(layer: &dyn Parameters, spec: Pool2dSpec) -> usize {
     let steps = spec.kernel.width.saturating_sub(1);
     let extent = { steps.saturating_mul(spec.dilation.width) }.saturating_add(1);
-    if spec.padding.width > extent / 2 {
-        raise(explain(
-            format!(
-                "{}: the padding is more than half of the kernel",
-                check::name(layer)
-            ),
-            format!("Use a padding of at most {}", extent / 2),
-        ))
-    }
+    raise!(if spec.padding.width > extent / 2;
+        ("{}: the padding is more than half of the kernel", check::name(layer));
+        ("Use a padding of at most {}", extent / 2));
     (extent - 2 * spec.padding.width).max(1)
 }
 

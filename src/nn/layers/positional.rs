@@ -1,6 +1,6 @@
 //! The position of each step, added to its features.
 
-use crate::error::{OrRaise, explain, raise};
+use crate::error::{OrRaise, raise};
 use crate::layer;
 use crate::nn::summary::record_output;
 use crate::nn::{Parameter, Parameters, check};
@@ -107,10 +107,9 @@ layer! {
         let past = past_steps();
         if past + steps > max_len {
             let steps = past + steps;
-            raise(explain(
-                format!("{}: a sequence has {steps} steps", check::name(self)),
-                format!("Cut it to {max_len} steps, or create the layer for more"),
-            ))
+            raise!(
+                ("{}: a sequence has {steps} steps", check::name(self));
+                "Cut it to {max_len} steps, or create the layer for more")
         }
         ops::check::same_place(&check::name(self), input.raw(), weight.raw()).or_raise();
         record_output(

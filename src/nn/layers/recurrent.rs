@@ -1,7 +1,7 @@
 //! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the forward pass through
 //! layers and directions.
 
-use crate::error::{OrRaise, Result, argument, explain, raise};
+use crate::error::{OrRaise, Result, raise, refuse};
 use crate::nn::layers::gates::Gates;
 use crate::nn::summary::record_output;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
@@ -89,7 +89,7 @@ impl Recurrent {
         if proj_size >= self.hidden_size {
             let expected = format!("a proj_size below the hidden_size {}", self.hidden_size);
             let advice = "0 means that the output is not projected";
-            raise(argument(self.name, expected, proj_size, advice))
+            raise!(argument(self.name, proj_size); expected, advice)
         }
         self.proj_size = (proj_size > 0).then_some(proj_size);
         self.init();
@@ -225,13 +225,9 @@ impl Recurrent {
         let batch = usize::from(!self.batch_first);
         let states = states.map(|states| match states.rank() {
             3 => states.unsqueeze(2),
-            _ => raise(explain(
-                format!(
-                    "{}: one sequence has a state without a batch",
-                    check::name(layer)
-                ),
-                "Pass a state of shape (num_layers · directions, hidden_size), or None for zeros",
-            )),
+            _ => raise!(
+                ("{}: one sequence has a state without a batch", check::name(layer));
+                "Pass a state of shape (num_layers · directions, hidden_size), or None for zeros"),
         });
         let (y, states) = self.forward(layer, &x.unsqueeze(batch), lengths, states);
         (y.squeeze(batch), states.squeeze(2))
@@ -256,14 +252,9 @@ impl Recurrent {
         let expected = [self.weights.all.len(), batch, self.hidden_size];
         match states.rank() == 4 && states.dims()[1..] == expected {
             true => states,
-            false => raise(explain(
-                format!(
-                    "{}: expected a state of shape {expected:?}, found {:?}",
-                    check::name(layer),
-                    &states.dims()[1..]
-                ),
-                "Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros",
-            )),
+            false => raise!(
+                ("{}: expected a state of shape {expected:?}, found {:?}", check::name(layer), &states.dims()[1..]);
+                "Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros"),
         }
     }
 }
@@ -278,10 +269,9 @@ fn valid_steps(
     let name = check::name(layer);
     let valid = ops::valid_steps(&name, lengths.raw(), steps)?; // (batch, steps)
     match valid.dims()[0] {
-        found if found != batch => Err(explain(
-            format!("{name}: there are {found} lengths for {batch} examples"),
-            "Pass one length for each example: (batch,)",
-        )),
+        found if found != batch => refuse!(
+            "{name}: there are {found} lengths for {batch} examples";
+            "Pass one length for each example: (batch,)"),
         _ => Ok(valid.t()?.contiguous()?),
     }
 }

@@ -1,7 +1,7 @@
 //! Rotary positions.
 
 use crate::erased::{Erased, outlined};
-use crate::error::{self, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
@@ -52,14 +52,9 @@ impl RotaryEmbedding {
     #[track_caller]
     pub fn new(head_dim: usize) -> Self {
         check::positive("RotaryEmbedding", &[("head_dim", head_dim)]);
-        if !head_dim.is_multiple_of(2) {
-            raise(error::argument(
-                "RotaryEmbedding",
-                "an even head_dim",
-                head_dim,
-                "Features are turned in pairs: choose an even number of them for each head",
-            ))
-        }
+        raise!(if !head_dim.is_multiple_of(2); argument("RotaryEmbedding", head_dim);
+            "an even head_dim",
+            "Features are turned in pairs: choose an even number of them for each head");
         let (base, frequencies) = (0.0, Erased::default());
         Self {
             head_dim,

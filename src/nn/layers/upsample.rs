@@ -1,6 +1,6 @@
 //! Upsampling of images.
 
-use crate::error::{explain, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::output_of;
 use crate::nn::{Layer, Parameters, check};
@@ -51,12 +51,9 @@ impl Upsample {
     /// ```
     #[track_caller]
     pub fn new(scale_factor: f64) -> Self {
-        if !(scale_factor > 0.0 && scale_factor.is_finite()) {
-            raise(explain(
-                format!("Upsample: scale_factor is {scale_factor}"),
-                "Pass a finite factor above 0, as in Upsample::new(2.0)",
-            ))
-        }
+        raise!(if !(scale_factor > 0.0 && scale_factor.is_finite());
+            "Upsample: scale_factor is {scale_factor}";
+            "Pass a finite factor above 0, as in Upsample::new(2.0)");
         Self {
             scale_factor: Some(scale_factor),
             size: None,
@@ -123,12 +120,9 @@ impl Layer for Upsample {
         let scaled = |size: usize| (size as f64 * self.scale_factor.unwrap_or(1.0)) as usize;
         let size = self.size.unwrap_or([scaled(height), scaled(width)]);
         let name = check::name(self);
-        if self.align_corners && self.mode == Interpolation::Nearest {
-            raise(explain(
-                format!("{name}: align_corners has no meaning without interpolation"),
-                "Add .mode(Interpolation::Bilinear)",
-            ))
-        }
+        raise!(if self.align_corners && self.mode == Interpolation::Nearest;
+            "{name}: align_corners has no meaning without interpolation";
+            "Add .mode(Interpolation::Bilinear)");
         let (scale, mode) = (self.scale_factor, (self.mode, self.align_corners));
         let y = ops::upsample(&name, input.raw(), size, scale, mode);
         output_of(self, y) // (batch, channels, height', width')

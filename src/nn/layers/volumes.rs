@@ -7,7 +7,7 @@ mod pooling;
 pub use convolution::Conv3d;
 pub use pooling::{AvgPool3d, MaxPool3d};
 
-use crate::error::{explain, raise};
+use crate::error::raise;
 use crate::nn::{Parameters, check};
 use crate::ops::Pair;
 use crate::tensor::{Tensor, tensor};
@@ -74,10 +74,9 @@ impl Slices {
     fn indices(self, layer: &dyn Parameters, depth: usize) -> Vec<Vec<i64>> {
         let reach = self.dilation * self.kernel.saturating_sub(1);
         let Some(last) = (depth + 2 * self.padding).checked_sub(reach + 1) else {
-            raise(explain(
-                format!("{}: the depth of {depth} is too small", check::name(layer)),
-                "Pass a deeper volume, or choose a smaller kernel or more padding",
-            ))
+            raise!(
+                ("{}: the depth of {depth} is too small", check::name(layer));
+                "Pass a deeper volume, or choose a smaller kernel or more padding")
         };
         let starts = (0..=last).step_by(self.stride.max(1));
         let place = |start| (0..self.kernel).map(move |k| (start + k * self.dilation) as i64);

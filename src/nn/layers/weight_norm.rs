@@ -1,6 +1,6 @@
 //! Layers with a normalised weight.
 
-use crate::error::{argument, raise};
+use crate::error::raise;
 use crate::nn::layer::boxed_here;
 use crate::nn::{Buffer, IntoLayer, Layer, Mode, Parameter, Parameters, ParametersExt};
 use crate::tensor::{Tensor, no_grad, randn, with_device, with_substitute};
@@ -196,12 +196,9 @@ fn weight_of(wrapper: &str, layer: &dyn Layer) -> Parameter {
         Some((_, weight)) if weight.is_initialized() && weight.tensor().rank() >= 2 => {
             weight.clone()
         }
-        _ => raise(argument(
-            wrapper,
+        _ => raise!(argument(wrapper, layer.describe().lines().next().unwrap_or_default());
             "a layer with a parameter `weight` of two dimensions or more",
-            layer.describe().lines().next().unwrap_or_default(),
-            "Wrap a Linear or a convolution, not a lazy one",
-        )),
+            "Wrap a Linear or a convolution, not a lazy one"),
     }
 }
 

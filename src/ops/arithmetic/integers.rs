@@ -1,7 +1,7 @@
 //! Exact arithmetic of integers.
 
 use super::operators::Arithmetic;
-use crate::error;
+use crate::error::refuse;
 use crate::ops::check::too_large;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
@@ -18,24 +18,12 @@ pub(super) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> R
     let device = a.device();
     let elements = |x: &Raw| x.flatten_all()?.to_dtype(DType::I64)?.to_vec1::<i64>();
     let (left, right) = (elements(&a)?, elements(&b)?);
-    if op == Arithmetic::Pow && right.iter().any(|exponent| *exponent < 0) {
-        return Err(error::argument(
-            op.name(),
-            "exponents of at least 0 for integers",
-            "a negative one",
-            "Convert the integers: x.to_dtype(DType::F32)",
-        )
-        .into());
-    }
-    if op == Arithmetic::Rem && right.contains(&0) {
-        return Err(error::argument(
-            op.name(),
-            "divisors other than 0",
-            0,
-            "Divide floating-point numbers, where the remainder is NaN: x.to_dtype(DType::F32)",
-        )
-        .into());
-    }
+    refuse!(if op == Arithmetic::Pow && right.iter().any(|exponent| *exponent < 0);
+        argument(op.name(), "a negative one");
+        "exponents of at least 0 for integers", "Convert the integers: x.to_dtype(DType::F32)");
+    refuse!(if op == Arithmetic::Rem && right.contains(&0); argument(op.name(), 0);
+        "divisors other than 0",
+        "Divide floating-point numbers, where the remainder is NaN: x.to_dtype(DType::F32)");
     let values = op.of_integers(&left, &right);
     let values = values.ok_or_else(|| too_large(&op.name()))?;
     Raw::from_vec(values, shape, device)

@@ -1,6 +1,6 @@
 //! Which keys each query may attend to.
 
-use crate::error::{OrRaise, explain};
+use crate::error::{OrRaise, explain, refuse};
 use crate::ops::{all_finite, check};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, DType, Device, Result, Shape};
@@ -299,12 +299,9 @@ impl AttentionMask {
             .all(|(size, wanted)| *size == 1 || size == wanted);
         if !fits {
             let found = sum.dims();
-            return Err(explain(
-                format!(
-                    "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}"
-                ),
-                "Pass a mask of shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
-            ).into());
+            refuse!(
+                "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}";
+                "Pass a mask of shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)");
         }
         let least = (sum.ones_like()? * hidden(like.dtype()))?;
         sum.broadcast_maximum(&least)?
@@ -352,17 +349,10 @@ fn joined(mask: Option<Raw>, other: Raw) -> Result<Raw> {
 /// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths
 /// `(batch,)`.
 pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Raw, steps: usize) -> Result<Raw> {
-    if lengths.rank() != 1 || lengths.dtype().is_float() {
-        return Err(explain(
-            format!(
-                "{caller} takes lengths as integers of shape (batch,), not {} of shape {:?}",
-                lengths.dtype().as_str(),
-                lengths.dims()
-            ),
-            "Pass the number of valid steps of each example: tensor(&[5, 3])",
-        )
-        .into());
-    }
+    refuse!(if lengths.rank() != 1 || lengths.dtype().is_float();
+        ("{caller} takes lengths as integers of shape (batch,), not {} of shape {:?}",
+         lengths.dtype().as_str(), lengths.dims());
+        "Pass the number of valid steps of each example: tensor(&[5, 3])");
     let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
     let steps = Raw::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
     steps.values().broadcast_lt(&lengths).map(Raw::from)

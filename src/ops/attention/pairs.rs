@@ -2,7 +2,7 @@
 
 use super::mask::{AttentionMask, hidden};
 use super::nonfinite::Cleaned;
-use crate::error::explain;
+use crate::error::refuse;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::{check, contiguous_raw, dropout_as, matmul_as, softmax_as};
 use crate::tensor::Raw;
@@ -89,14 +89,10 @@ pub(super) fn check_inputs(
         && q[..rank - 2] == k[..rank - 2]
         && k[..rank - 1] == v[..rank - 1]
         && q[rank - 1] == k[rank - 1];
-    if !fits {
-        return Err(explain(
-            format!("{caller} cannot take a query, key and value of shapes {q:?}, {k:?} and {v:?}"),
-            "Expected (…, queries, features), (…, keys, features) and (…, keys, size), \
-             with the same leading dimensions",
-        )
-        .into());
-    }
+    refuse!(if !fits;
+        "{caller} cannot take a query, key and value of shapes {q:?}, {k:?} and {v:?}";
+        "Expected (…, queries, features), (…, keys, features) and (…, keys, size), \
+             with the same leading dimensions");
     check::same_place(caller, key, query)?;
     check::same_place(caller, value, query)?;
     check::floating(caller, query)

@@ -1,6 +1,6 @@
 //! Functions with their own backward pass, and those that are computed again in it.
 
-use crate::error::{OrRaise, attempt, explain};
+use crate::error::{OrRaise, attempt, refuse};
 use crate::ops::tape::{self, Backward, Downstream, Options, Upstream, check_unchanged, now};
 use crate::tensor::{
     Candle, Raw, Tensor, generator_state, no_grad, restore_generator, with_recording,
@@ -55,17 +55,11 @@ impl Backward for Custom {
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, gradient) = (upstream.x(0)?, upstream.g());
         let of_x = attempt(|| (self.rule)(x, gradient))?;
-        match of_x.dims() == x.dims() {
-            true => Ok([Some(of_x.into()), None, None]),
-            false => Err(explain(
-                format_args!(
-                    "custom_grad: the backward pass returned a gradient of shape {:?} for an input of shape {:?}",
-                    of_x.dims(),
-                    x.dims()
-                ),
-                "Return a gradient of the input's shape",
-            ).into()),
-        }
+        refuse!(if of_x.dims() != x.dims();
+            ("custom_grad: the backward pass returned a gradient of shape {:?} for an input of shape {:?}",
+             of_x.dims(), x.dims());
+            "Return a gradient of the input's shape");
+        Ok([Some(of_x.into()), None, None])
     }
 }
 

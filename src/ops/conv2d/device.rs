@@ -5,11 +5,10 @@
 //! patches are computed again, because they take many times the memory of the image. cuBLAS multiplies, and Taper's
 //! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
 
-use crate::device::{Windows, add_bias, of_patches, patches};
+use crate::device::{AddBias, Windows, of_patches, patches};
 use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
-use candle_core::backend::{BackendDevice, BackendStorage};
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape};
+use candle_core::{DType, Result};
 
 /// Returns whether [`convolve`] can compute the convolution of `x`.
 pub(super) fn suits(x: &Raw) -> bool {
@@ -26,23 +25,15 @@ pub(super) fn convolve(
     groups: usize,
 ) -> Result<Raw> {
     let (x, weight) = (x.contiguous()?, weight.contiguous()?);
+    let bias = bias.map(|bias| bias.contiguous()).transpose()?;
     let convolution = Convolution { windows, groups };
-    let back = || Back {
+    let y = convolution.forward(x.values(), weight.values(), bias.as_ref().map(Raw::values))?;
+    let inputs: Vec<&Raw> = [&x, &weight].into_iter().chain(&bias).collect();
+    Ok(tape::record(y, &inputs, || Back {
         convolution,
         x: x.values().clone(),
         weight: weight.values().clone(),
-    };
-    Ok(match bias {
-        Some(bias) => {
-            let bias = bias.contiguous()?;
-            let y = x.apply_op3_no_bwd(&weight, &bias, &convolution)?;
-            tape::record(y.values().clone(), &[&x, &weight, &bias], back)
-        }
-        None => {
-            let y = x.apply_op2_no_bwd(&weight, &convolution)?;
-            tape::record(y.values().clone(), &[&x, &weight], back)
-        }
-    })
+    }))
 }
 
 #[derive(Clone, Copy)]
@@ -53,68 +44,39 @@ struct Convolution {
 
 impl Convolution {
     /// Returns the batch, and the sizes of a group's matrices: output channels, and elements of a patch.
-    fn sizes(&self, x: &[usize], weight: &[usize]) -> [usize; 3] {
-        let depth = x[1] / self.groups * self.windows.places();
-        [x[0], weight[0] / self.groups, depth]
+    fn sizes(&self, x: &Candle, weight: &Candle) -> Result<[usize; 3]> {
+        let depth = x.dim(1)? / self.groups * self.windows.places();
+        Ok([x.dim(0)?, weight.dim(0)? / self.groups, depth])
     }
 
-    fn shape(&self, x: &[usize], weight: &[usize]) -> Shape {
-        let [height, width] = self.windows.output;
-        (x[0], weight[0], height, width).into()
-    }
-
-    /// Returns the products of the weights with the columns.
-    fn products<B: BackendStorage>(
-        &self,
-        (x, columns): (&[usize], B),
-        weight: &B,
-        layout: &Layout,
-    ) -> Result<B>
-    where
-        B::Device: BackendDevice<Storage = B>,
-    {
-        let [batch, rows, depth] = self.sizes(x, layout.dims());
-        let (groups, outputs) = (self.groups, self.windows.outputs());
-        let of_columns = Layout::contiguous((batch * groups, depth, outputs));
-        let sizes = (batch * groups, rows, outputs, depth);
-        let start = layout.start_offset();
-        if groups == 1 {
-            // The same weights for each image.
-            let weights = Layout::new((batch, rows, depth).into(), vec![0, depth, 1], start);
-            return weight.matmul(&columns, sizes, &weights, &of_columns);
+    /// Returns the weights for each group of each image, `(batch · groups, rows, depth)`: with one group, a view.
+    fn weights(&self, weight: &Candle, [batch, rows, depth]: [usize; 3]) -> Result<Candle> {
+        let groups = self.groups;
+        let weight = weight.reshape((1, groups, rows, depth))?;
+        let weight = weight.broadcast_as((batch, groups, rows, depth))?;
+        match groups {
+            1 => weight.squeeze(1),
+            _ => { weight.contiguous()? }.reshape((batch * groups, rows, depth)),
         }
-        let shape = Shape::from((batch, groups, rows, depth));
-        let repeated = Layout::new(shape.clone(), vec![0, rows * depth, depth, 1], start);
-        // SAFETY: the copy initialises each element.
-        let mut weights = unsafe { weight.device().alloc_uninit(&shape, weight.dtype())? };
-        weight.copy_strided_src(&mut weights, 0, &repeated)?;
-        let of_weights = Layout::contiguous((batch * groups, rows, depth));
-        weights.matmul(&columns, sizes, &of_weights, &of_columns)
     }
 
-    fn on_cpu(
-        &self,
-        x: &CpuStorage,
-        of_x: &Layout,
-        weight: &CpuStorage,
-        of_weight: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let columns = self.windows.patches_on_cpu(x, of_x)?;
-        let y = self.products((of_x.dims(), columns), weight, of_weight)?;
-        Ok((y, self.shape(of_x.dims(), of_weight.dims())))
+    /// Returns the patches of each group of each image, `(batch · groups, depth, outputs)`.
+    fn columns(&self, x: &Candle, [batch, _, depth]: [usize; 3]) -> Result<Candle> {
+        let shape = (batch * self.groups, depth, self.windows.outputs());
+        patches(&self.windows, x)?.reshape(shape)
     }
 
-    #[cfg(feature = "cuda")]
-    fn on_gpu(
-        &self,
-        x: &candle_core::CudaStorage,
-        of_x: &Layout,
-        weight: &candle_core::CudaStorage,
-        of_weight: &Layout,
-    ) -> Result<(candle_core::CudaStorage, Shape)> {
-        let columns = self.windows.patches_on_gpu(x, of_x)?;
-        let y = self.products((of_x.dims(), columns), weight, of_weight)?;
-        Ok((y, self.shape(of_x.dims(), of_weight.dims())))
+    fn forward(&self, x: &Candle, weight: &Candle, bias: Option<&Candle>) -> Result<Candle> {
+        let sizes = self.sizes(x, weight)?;
+        let y = self
+            .weights(weight, sizes)?
+            .matmul(&self.columns(x, sizes)?)?;
+        let [height, width] = self.windows.output;
+        let y = y.reshape((x.dim(0)?, weight.dim(0)?, height, width))?;
+        if let Some(bias) = bias {
+            y.inplace_op2(bias, &AddBias(self.windows.outputs()))?;
+        }
+        Ok(y)
     }
 
     fn gradients(
@@ -124,25 +86,16 @@ impl Convolution {
         gradient: &Candle,
         wanted: [bool; 3],
     ) -> Result<[Option<Candle>; 2]> {
-        let [batch, rows, depth] = self.sizes(x.dims(), weight.dims());
-        let (groups, outputs) = (self.groups, self.windows.outputs());
-        let g = (gradient.contiguous()?).reshape((batch * groups, rows, outputs))?;
+        let sizes = self.sizes(x, weight)?;
+        let ([batch, rows, depth], groups) = (sizes, self.groups);
+        let shape = (batch * groups, rows, self.windows.outputs());
+        let g = gradient.contiguous()?.reshape(shape)?;
         let of_x = || {
-            let weight = weight.reshape((1, groups, rows, depth))?;
-            let weight = weight.broadcast_as((batch, groups, rows, depth))?;
-            let weight = match groups {
-                1 => weight.squeeze(1)?,
-                _ => weight
-                    .contiguous()?
-                    .reshape((batch * groups, rows, depth))?,
-            };
-            let columns = weight.transpose(1, 2)?.matmul(&g)?;
+            let columns = self.weights(weight, sizes)?.transpose(1, 2)?.matmul(&g)?;
             of_patches(&self.windows, &columns, x.dims())
         };
         let of_weight = || {
-            let columns = patches(&self.windows, x)?;
-            let columns = columns.reshape((batch * groups, depth, outputs))?;
-            let products = g.matmul(&columns.transpose(1, 2)?)?;
+            let products = g.matmul(&self.columns(x, sizes)?.transpose(1, 2)?)?;
             let products = products.reshape((batch, groups * rows * depth))?;
             products.sum(0)?.reshape(weight.dims())
         };
@@ -181,67 +134,5 @@ impl Backward for Back {
         let [of_x, of_weight] = of.gradients(&self.x, &self.weight, g, wanted)?;
         let of_bias = wanted[2].then(|| of.of_bias(g)).transpose()?;
         Ok([of_x, of_weight, of_bias].map(|gradient| gradient.map(Raw::from)))
-    }
-}
-
-impl CustomOp2 for Convolution {
-    fn name(&self) -> &'static str {
-        "convolution"
-    }
-
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        of_x: &Layout,
-        weight: &CpuStorage,
-        of_weight: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        self.on_cpu(x, of_x, weight, of_weight)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda_fwd(
-        &self,
-        x: &candle_core::CudaStorage,
-        of_x: &Layout,
-        weight: &candle_core::CudaStorage,
-        of_weight: &Layout,
-    ) -> Result<(candle_core::CudaStorage, Shape)> {
-        self.on_gpu(x, of_x, weight, of_weight)
-    }
-}
-
-impl CustomOp3 for Convolution {
-    fn name(&self) -> &'static str {
-        "convolution"
-    }
-
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        of_x: &Layout,
-        weight: &CpuStorage,
-        of_weight: &Layout,
-        bias: &CpuStorage,
-        of_bias: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (mut y, shape) = self.on_cpu(x, of_x, weight, of_weight)?;
-        add_bias::on_cpu(&mut y, self.windows.outputs(), bias, of_bias)?;
-        Ok((y, shape))
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda_fwd(
-        &self,
-        x: &candle_core::CudaStorage,
-        of_x: &Layout,
-        weight: &candle_core::CudaStorage,
-        of_weight: &Layout,
-        bias: &candle_core::CudaStorage,
-        of_bias: &Layout,
-    ) -> Result<(candle_core::CudaStorage, Shape)> {
-        let (mut y, shape) = self.on_gpu(x, of_x, weight, of_weight)?;
-        add_bias::on_gpu(&mut y, self.windows.outputs(), bias, of_bias)?;
-        Ok((y, shape))
     }
 }

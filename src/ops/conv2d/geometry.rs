@@ -1,6 +1,6 @@
 //! The sizes and settings of a two-dimensional convolution.
 
-use crate::error;
+use crate::error::refuse;
 use crate::ops::check;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::Element;
@@ -122,15 +122,8 @@ impl Conv2dSpec {
         if !self.same {
             return Ok(self.padding.both().map(|padding| [padding; 2]));
         }
-        if self.stride != 1.into() {
-            return Err(error::argument(
-                caller,
-                "a stride of 1 with padding_same",
-                self.stride,
-                "Set the padding itself: padding(…)",
-            )
-            .into());
-        }
+        refuse!(if self.stride != 1.into(); argument(caller, self.stride);
+            "a stride of 1 with padding_same", "Set the padding itself: padding(…)");
         Ok(self
             .extent(kernel)
             .map(|extent| [(extent - 1) / 2, extent / 2]))
@@ -157,15 +150,9 @@ impl Conv2dSpec {
             let expected = format!("Its second dimension, the channels, must be {expected}");
             return Err(check::wrong_shape(caller, x, expected));
         }
-        if !out_channels.is_multiple_of(self.groups) {
-            return Err(error::argument(
-                caller,
-                format_args!("a number of groups that divides {out_channels} output channels"),
-                self.groups,
-                "Choose a number of groups that divides both numbers of channels",
-            )
-            .into());
-        }
+        refuse!(if !out_channels.is_multiple_of(self.groups); argument(caller, self.groups);
+            "a number of groups that divides {out_channels} output channels",
+            "Choose a number of groups that divides both numbers of channels");
         check::same_place(caller, x, weight)?;
         let (extent, padding) = (self.extent([rows, columns]), self.padding.both());
         let [least_height, least_width] =

@@ -6,7 +6,7 @@
 use super::cpu::forward;
 use super::geometry::{Conv2dSpec, Geometry};
 use super::{conv2d_with_candle, plus_bias, spread};
-use crate::error::explain;
+use crate::error::refuse;
 use crate::ops::dispatch::run;
 use crate::ops::engine::dispatch_dtype;
 use crate::ops::tape::foreign;
@@ -82,16 +82,9 @@ fn output_shape(
     ];
     check::positive(caller, &settings)?;
     let (added, stride) = (output_padding.both(), spec.stride.both());
-    if (0..2).any(|i| added[i] >= stride[i]) {
-        return Err(explain(
-            format!(
-                "{caller}: output_padding is {output_padding}, the stride {}",
-                spec.stride
-            ),
-            "Choose an output_padding that is less than the stride",
-        )
-        .into());
-    }
+    refuse!(if (0..2).any(|i| added[i] >= stride[i]);
+        ("{caller}: output_padding is {output_padding}, the stride {}", spec.stride);
+        "Choose an output_padding that is less than the stride");
     let extent = spec.extent([rows, columns]);
     let size = |i: usize, size: usize| {
         let last = size.checked_sub(1)?.checked_mul(stride[i])?;
@@ -104,12 +97,9 @@ fn output_shape(
             check::output(caller, &shape.map(|size| size.max(1)), x)?;
             Ok(shape)
         }
-        _ => Err(explain(
-            format!(
-                "{caller}: the output for an input of size {height}×{width} would be empty or too large"
-            ),
-            "Choose less padding, or smaller settings",
-        ).into()),
+        _ => refuse!(
+            "{caller}: the output for an input of size {height}×{width} would be empty or too large";
+            "Choose less padding, or smaller settings"),
     }
 }
 

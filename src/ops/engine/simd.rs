@@ -8,7 +8,7 @@ mod element;
 
 pub(in crate::ops) use element::{DENSITY_AT_0, Element, FARTHEST};
 
-use crate::error;
+use crate::error::problem;
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
@@ -96,12 +96,9 @@ pub(in crate::ops) fn check_setting() -> candle_core::Result<()> {
 }
 
 fn unknown_setting(found: &str) -> candle_core::Error {
-    error::argument(
-        "TAPER_SIMD",
+    problem!(argument("TAPER_SIMD", format_args!("{found:?}"));
         "`baseline`, `avx2` or `avx512`",
-        format_args!("{found:?}"),
-        "Unset the variable to use the best instructions of the processor, then restart",
-    )
+        "Unset the variable to use the best instructions of the processor, then restart")
     .into()
 }
 

@@ -4,7 +4,7 @@ use super::notes;
 use super::reduction::{Reduction, divided, empty, sum};
 use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
-use crate::error::{self, OrRaise, explain};
+use crate::error::{OrRaise, refuse};
 use crate::ops::all_finite;
 use crate::ops::arithmetic::{Arithmetic, arithmetic, arithmetic_number};
 use crate::ops::check;
@@ -80,55 +80,48 @@ macro_rules! class_loss {
                 Self::default()
             }
 
-            /// Sets how the losses of the examples become the loss of the batch.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
-            /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).dims(), [2]);
-            /// ```
-            pub fn reduction(mut self, reduction: Reduction) -> Self {
-                self.settings.reduction = reduction;
-                self
-            }
+            setters! {
+                /// Sets how the losses of the examples become the loss of the batch.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
+                /// assert_eq!(loss.forward(&zeros((2, 3)), &tensor(&[0, 2])).dims(), [2]);
+                /// ```
+                pub fn reduction(self, reduction: Reduction): self.settings.reduction = reduction;
 
-            /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
-            /// the sum of the losses is divided by the sum of the targets' weights.
-            ///
-            /// A target whose class has the weight 0 does not count, also if its predictions are NaN; with label
-            /// smoothing, the other classes count. If the sum of the weights is 0, the mean is NaN, and the gradients
-            /// are 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0]));")]
-            /// let loss = loss.reduction(Reduction::Sum);
-            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, 1])).item();
-            /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
-            /// ```
-            pub fn weight(mut self, weight: &Tensor) -> Self {
-                self.settings.weight = Some(weight.raw().detach());
-                self
-            }
+                /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
+                /// the sum of the losses is divided by the sum of the targets' weights.
+                ///
+                /// A target whose class has the weight 0 does not count, also if its predictions are NaN; with label
+                /// smoothing, the other classes count. If the sum of the weights is 0, the mean is NaN, and the gradients
+                /// are 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0]));")]
+                /// let loss = loss.reduction(Reduction::Sum);
+                /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+                /// let loss = loss.forward(&log_p, &tensor(&[0, 1])).item();
+                /// assert!((loss - 4.0 * 2f64.ln()).abs() < 1e-5);
+                /// ```
+                pub fn weight(self, weight: &Tensor): self.settings.weight = Some(weight.raw().detach());
 
-            /// Sets the class index of the targets that are ignored, such as padding; -100 by default. Their
-            /// predictions reach neither the loss nor a gradient, also if they are NaN. If all targets are ignored, the
-            /// mean is NaN, and the gradients are 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-1);")]
-            /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
-            /// let loss = loss.forward(&log_p, &tensor(&[0, -1])).item();
-            /// assert!((loss - 2f64.ln()).abs() < 1e-6);
-            /// ```
-            pub fn ignore_index(mut self, index: i64) -> Self {
-                self.settings.ignore_index = Some(index);
-                self
+                /// Sets the class index of the targets that are ignored, such as padding; -100 by default. Their
+                /// predictions reach neither the loss nor a gradient, also if they are NaN. If all targets are ignored, the
+                /// mean is NaN, and the gradients are 0.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-1);")]
+                /// let log_p = full((2, 2), 0.5f64.ln()); // (2, 2)
+                /// let loss = loss.forward(&log_p, &tensor(&[0, -1])).item();
+                /// assert!((loss - 2f64.ln()).abs() < 1e-6);
+                /// ```
+                pub fn ignore_index(self, index: i64): self.settings.ignore_index = Some(index);
             }
 
             /// Returns the loss of predictions.
@@ -238,24 +231,16 @@ fn forward(settings: &Settings, y_hat: &Raw, y: &Raw) -> Result<Raw> {
     if check::is_half(y_hat) {
         return check::in_single([y_hat], |[single]| forward(settings, &single, y));
     }
-    if !(0.0..=1.0).contains(&settings.label_smoothing) {
-        return Err(error::argument(
-            "cross_entropy",
-            "a label smoothing from 0 to 1",
-            settings.label_smoothing,
-            "Use a small share; 0.1 is common",
-        )
-        .into());
-    }
+    refuse!(if !(0.0..=1.0).contains(&settings.label_smoothing);
+        argument("cross_entropy", settings.label_smoothing);
+        "a label smoothing from 0 to 1", "Use a small share; 0.1 is common");
     settings.check_rows("cross_entropy", "logits", y_hat)?;
     match y.dtype().is_float() && y.dims() == y_hat.dims() {
-        true if settings.ignore_index.is_some_and(|index| index >= 0) => Err(error::argument(
-            "cross_entropy",
+        true if settings.ignore_index.is_some_and(|index| index >= 0) => {
+            refuse!(argument("cross_entropy", "probabilities");
             "class indices as targets, for ignore_index",
-            "probabilities",
-            "Leave out .ignore_index(…), or pass class indices",
-        )
-        .into()),
+            "Leave out .ignore_index(…), or pass class indices")
+        }
         true => settings.of_probabilities(y_hat, y),
         false => {
             settings.check("cross_entropy", "logits", y_hat, y)?;
@@ -287,26 +272,15 @@ impl Settings {
     /// Checks that `y_hat` has the shape `(batch, classes, …)`, and that there is a weight for each class.
     fn check_rows(&self, caller: &str, what: &str, y_hat: &Raw) -> Result<()> {
         let dims = y_hat.dims();
-        if dims.len() < 2 || dims[1] == 0 {
-            return Err(explain(
-                format!("{caller} cannot take {what} of shape {dims:?}"),
-                format!("Expected a row of {what} for each example: (batch, classes)"),
-            )
-            .into());
-        }
+        refuse!(if dims.len() < 2 || dims[1] == 0;
+            "{caller} cannot take {what} of shape {dims:?}";
+            "Expected a row of {what} for each example: (batch, classes)");
         let classes = dims[1];
         let Some(weight) = &self.weight else {
             return Ok(());
         };
-        if weight.dims() != [classes] {
-            return Err(error::shape(
-                caller,
-                format_args!("a weight for each of {classes} classes"),
-                weight.dims(),
-                format_args!("Pass a weight of shape ({classes},)"),
-            )
-            .into());
-        }
+        refuse!(if weight.dims() != [classes]; shape(caller, weight.dims());
+            "a weight for each of {classes} classes", "Pass a weight of shape ({classes},)");
         same_device(caller, y_hat, weight)
     }
 
@@ -320,21 +294,15 @@ impl Settings {
                 [] => format!("({batch},)"),
                 _ => format!("{:?}", [&[batch], places].concat()),
             };
-            return Err(explain(
-                format!(
-                    "{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}"
-                ),
-                format!("Expected a class index for each example: {expected}"),
-            )
-            .into());
+            refuse!(
+                "{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}";
+                "Expected a class index for each example: {expected}");
         }
         if y.dtype().is_float() {
             let found = y.dtype().as_str();
-            return Err(explain(
-                format!("{caller} takes class indices, but the targets are {found}"),
-                "Convert them: y.to_dtype(DType::I64)",
-            )
-            .into());
+            refuse!(
+                "{caller} takes class indices, but the targets are {found}";
+                "Convert them: y.to_dtype(DType::I64)");
         }
         same_device(caller, y_hat, y)
     }

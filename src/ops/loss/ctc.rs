@@ -2,7 +2,7 @@
 
 use super::reduction::{Reduction, divided, empty, reduce};
 use super::targets::same_device;
-use crate::error::{self, OrRaise, explain};
+use crate::error::{OrRaise, refuse};
 use crate::ops::autograd::customized;
 use crate::ops::check;
 use crate::tensor::{Raw, Tensor, with_device};
@@ -159,9 +159,7 @@ impl CTCLoss {
         steps: usize,
         classes: usize,
     ) -> Result<()> {
-        let wrong = |expected: String, found: String, advice: &str| {
-            Err(error::argument(NAME, expected, found, advice).into())
-        };
+        let wrong = |expected: String, found: String, advice: &str| refuse!(argument(NAME, found); expected, advice);
         if lengths.len() != labels.len() || lengths.iter().any(|length| *length > steps) {
             return wrong(
                 format!("{} input lengths of at most {steps}", labels.len()),
@@ -197,7 +195,7 @@ const NAME: &str = "CTCLoss";
 fn labels(targets: &Raw, batch: usize, lengths: &[usize]) -> Result<Vec<Vec<usize>>> {
     if targets.dtype().is_float() {
         let advice = "Convert them: targets.to_dtype(DType::I64)";
-        return Err(error::dtype(NAME, "labels that are integers", targets.dtype(), advice).into());
+        refuse!(dtype(NAME, targets.dtype()); "labels that are integers", advice);
     }
     let total: usize = lengths.iter().sum();
     let fits = match *targets.dims() {
@@ -205,13 +203,9 @@ fn labels(targets: &Raw, batch: usize, lengths: &[usize]) -> Result<Vec<Vec<usiz
         [rows, width] => rows == batch && lengths.iter().all(|length| *length <= width),
         _ => false,
     };
-    if !fits || lengths.len() != batch {
-        return Err(explain(
-            format!("{NAME}: targets of shape {:?} do not fit a batch of {batch} with the lengths {lengths:?}", targets.dims()),
-            "Pass targets (batch, labels), or all labels one after the other, and the number of labels of each sequence",
-        )
-        .into());
-    }
+    refuse!(if !fits || lengths.len() != batch;
+        ("{NAME}: targets of shape {:?} do not fit a batch of {batch} with the lengths {lengths:?}", targets.dims());
+        "Pass targets (batch, labels), or all labels one after the other, and the number of labels of each sequence");
     let all: Vec<i64> = Tensor::from_raw_ref(targets).to_dtype(DType::I64).to_vec();
     let width = (targets.rank() == 2).then(|| targets.dims()[1]);
     let mut start = 0;

@@ -3,7 +3,7 @@
 use super::composed::composed_loss;
 use super::reduction::reduce;
 use super::targets::same_shape;
-use crate::error;
+use crate::error::{self, refuse};
 use crate::ops::check;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -151,15 +151,9 @@ impl GaussianNLLLoss {
             true => var.unsqueeze(var.rank())?,
             false => var.clone(),
         };
-        if var.broadcast_as(x.shape()).is_err() {
-            return Err(error::shape(
-                name,
-                format_args!("variances that fit predictions of shape {:?}", x.dims()),
-                var.dims(),
-                "Pass a variance for each prediction, or for each example",
-            )
-            .into());
-        }
+        refuse!(if var.broadcast_as(x.shape()).is_err(); shape(name, var.dims());
+            ("variances that fit predictions of shape {:?}", x.dims()),
+            "Pass a variance for each prediction, or for each example");
         let [x, y, var] = [x, y, &var].map(Tensor::from_raw_ref);
         if var.elem_count() > 0 && var.device().is_cpu() && var.detach().min_all().item() < 0.0 {
             return Err(error::argument(

@@ -3,7 +3,7 @@
 use super::composed::composed_loss;
 use super::reduction::{Reduction, reduce};
 use super::targets::{same_device, same_shape};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::check;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -193,7 +193,7 @@ impl TripletMarginLoss {
         vectors(name, &[a, p, n])?;
         if self.margin <= 0.0 {
             let advice = "Use a positive value; 1.0 is common";
-            return Err(error::argument(name, "a margin above 0", self.margin, advice).into());
+            refuse!(argument(name, self.margin); "a margin above 0", advice);
         }
         if check::is_half(a) {
             return check::in_single([a, p, n], |[a, p, n]| self.compute(&a, &p, &n));
@@ -296,7 +296,7 @@ impl MultiMarginLoss {
         if y.dims() != [batch] {
             let expected = format!("one class for each of {batch} examples");
             let advice = "Pass integers of shape (batch,)";
-            return Err(error::shape(name, expected, y.dims(), advice).into());
+            refuse!(shape(name, y.dims()); expected, advice);
         }
         same_device(name, x, y)?;
         if check::is_half(x) {
@@ -337,15 +337,9 @@ fn vectors(loss: &str, all: &[&Raw]) -> Result<()> {
 /// Checks that there is a target for each vector.
 fn targets(loss: &str, x: &Raw, y: &Raw) -> Result<()> {
     let expected = &x.dims()[..x.rank() - 1];
-    if y.dims() != expected {
-        return Err(error::shape(
-            loss,
-            format_args!("targets of shape {expected:?}, one for each pair"),
-            y.dims(),
-            "Pass 1 for a similar pair and -1 for another",
-        )
-        .into());
-    }
+    refuse!(if y.dims() != expected; shape(loss, y.dims());
+        "targets of shape {expected:?}, one for each pair",
+        "Pass 1 for a similar pair and -1 for another");
     same_device(loss, x, y)
 }
 

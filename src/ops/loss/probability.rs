@@ -4,7 +4,7 @@ use super::composed::composed_loss;
 use super::elementwise::{ElementLoss, element_loss, loss};
 use super::reduction::{Reduction, reduce};
 use super::targets::{fitting, same_shape, that_count};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::ops::quantity::Quantity;
@@ -87,16 +87,11 @@ fn check_range(x: &Raw) -> Result<()> {
         return Ok(());
     }
     let (low, high) = (x.min_all().item(), x.max_all().item());
-    match low < 0.0 || high > 1.0 {
-        false => Ok(()),
-        true => Err(error::argument(
-            Probability::NAME,
-            "probabilities, from 0 to 1",
-            format_args!("values from {low} to {high}"),
-            "Pass the logits to bce_with_logits(…), or apply .sigmoid() to them",
-        )
-        .into()),
-    }
+    refuse!(if low < 0.0 || high > 1.0;
+        argument(Probability::NAME, format_args!("values from {low} to {high}"));
+        "probabilities, from 0 to 1",
+        "Pass the logits to bce_with_logits(…), or apply .sigmoid() to them");
+    Ok(())
 }
 
 element_loss! {

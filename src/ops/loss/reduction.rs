@@ -1,6 +1,6 @@
 //! The reduction of the losses of the elements to the loss of the batch.
 
-use crate::error;
+use crate::error::problem;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::reduce::sum_over;
 use crate::tensor::Raw;
@@ -52,12 +52,8 @@ pub(super) fn divided(sum: &Raw, count: usize) -> Result<Raw> {
 
 /// Returns the error for the mean loss of an empty batch.
 pub(super) fn empty(caller: &str) -> candle_core::Error {
-    error::argument(
-        caller,
-        "at least one example",
-        "an empty batch",
-        "Skip empty batches, or use Reduction::Sum",
-    )
+    problem!(argument(caller, "an empty batch");
+        "at least one example", "Skip empty batches, or use Reduction::Sum")
     .into()
 }
 

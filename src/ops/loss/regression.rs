@@ -1,7 +1,7 @@
 //! Losses for predictions of continuous values.
 
 use super::elementwise::{element_loss, elementwise_loss, loss};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::quantity::Quantity;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Error, Result};
@@ -172,13 +172,8 @@ impl Huber {
     fn new(delta: f64) -> Result<Self> {
         match delta > 0.0 {
             true => Ok(Huber { delta }),
-            false => Err(error::argument(
-                "huber_loss",
-                "a delta above 0",
-                delta,
-                "Use a positive value; 1.0 is common",
-            )
-            .into()),
+            false => refuse!(argument("huber_loss", delta);
+                "a delta above 0", "Use a positive value; 1.0 is common"),
         }
     }
 }
@@ -197,13 +192,8 @@ impl SmoothL1 {
     fn new(beta: f64) -> Result<Self> {
         match beta >= 0.0 {
             true => Ok(SmoothL1 { beta }),
-            false => Err(error::argument(
-                "smooth_l1_loss",
-                "a beta of at least 0",
-                beta,
-                "Use a value that is not negative; 1.0 is common",
-            )
-            .into()),
+            false => refuse!(argument("smooth_l1_loss", beta);
+                "a beta of at least 0", "Use a value that is not negative; 1.0 is common"),
         }
     }
 }

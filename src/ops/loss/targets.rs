@@ -1,65 +1,40 @@
 //! Checks that targets fit the predictions.
 
 use crate::device::DeviceExt;
-use crate::error::explain;
+use crate::error::refuse;
 use crate::ops::all_finite;
 use crate::tensor::{Raw, Tensor, moved};
 use candle_core::Result;
 
 /// Checks that predictions and targets have the same shape, type and device.
 pub(super) fn same_shape(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
-    if y_hat.dims() != y.dims() {
-        return Err(explain(
-            format!(
-                "{loss}: predictions of shape {:?} do not fit targets of shape {:?}",
-                y_hat.dims(),
-                y.dims()
-            ),
-            format!("Reshape the targets: y.reshape({:?})", y_hat.dims()),
-        )
-        .into());
-    }
+    refuse!(if y_hat.dims() != y.dims();
+        ("{loss}: predictions of shape {:?} do not fit targets of shape {:?}", y_hat.dims(), y.dims());
+        ("Reshape the targets: y.reshape({:?})", y_hat.dims()));
     if y_hat.dtype() != y.dtype() {
         let (p, t) = (y_hat.dtype(), y.dtype().as_str());
-        return Err(explain(
-            format!(
-                "{loss}: predictions are {}, but targets are {t}",
-                p.as_str()
-            ),
-            format!("Convert the targets: y.to_dtype(DType::{p:?})"),
-        )
-        .into());
+        refuse!(
+            ("{loss}: predictions are {}, but targets are {t}", p.as_str());
+            "Convert the targets: y.to_dtype(DType::{p:?})");
     }
     same_device(loss, y_hat, y)
 }
 
 /// Checks that predictions and targets are on the same device.
 pub(crate) fn same_device(loss: &str, y_hat: &Raw, y: &Raw) -> Result<()> {
-    match y_hat.device().same_device(y.device()) {
-        true => Ok(()),
-        false => Err(explain(
-            format!(
-                "{loss}: predictions are on {}, but targets are on {}",
-                y_hat.device().label(),
-                y.device().label()
-            ),
-            "Move the targets: y.to_device(y_hat.device())",
-        )
-        .into()),
-    }
+    refuse!(if !y_hat.device().same_device(y.device());
+        ("{loss}: predictions are on {}, but targets are on {}", y_hat.device().label(), y.device().label());
+        "Move the targets: y.to_device(y_hat.device())");
+    Ok(())
 }
 
 /// Returns a weight on the device of the targets, in their type, if it can be broadcast to them.
 pub(super) fn fitting(loss: &str, name: &str, weight: &Raw, y: &Raw) -> Result<Raw> {
     if weight.broadcast_as(y.shape()).is_err() {
         let (found, expected) = (weight.dims(), y.dims());
-        return Err(explain(
-            format!(
-                "{loss}: a {name} of shape {found:?} does not fit targets of shape {expected:?}"
-            ),
-            format!("Pass one value for each class: a {name} of shape (classes,)"),
-        )
-        .into());
+        refuse!(
+            "{loss}: a {name} of shape {found:?} does not fit targets of shape {expected:?}";
+            "Pass one value for each class: a {name} of shape (classes,)");
     }
     moved(weight, y.device())?.to_dtype(y.dtype())
 }

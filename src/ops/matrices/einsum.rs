@@ -1,6 +1,6 @@
 //! Sums of products, written with a letter for each dimension.
 
-use crate::error::{self, composed};
+use crate::error::{self, composed, refuse};
 use crate::tensor::Tensor;
 use candle_core::Result;
 
@@ -198,7 +198,7 @@ fn parsed(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Vec<u32>>, Vec<u3
     for (i, (input, x)) in inputs.iter().zip(operands).enumerate() {
         if !x.dtype().is_float() {
             let advice = "Convert the operands: x.to_dtype(DType::F32)";
-            return Err(error::dtype("einsum", "floating-point numbers", x.dtype(), advice).into());
+            refuse!(dtype("einsum", x.dtype()); "floating-point numbers", advice);
         }
         let letters = letters_of(input)?;
         let dots = x.rank().checked_sub(letters.len());

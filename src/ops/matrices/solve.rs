@@ -1,7 +1,7 @@
 //! Systems of linear equations, and Cholesky's decomposition. They are computed on the CPU, in `f64`.
 
 use super::rows_and_columns;
-use crate::error::{self, composed, explain};
+use crate::error::{composed, refuse};
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
@@ -73,13 +73,9 @@ fn solve(a: &Tensor, b: &Tensor) -> Tensor {
             columns.dim(-2) == n,
             common_shape(&batch(a), &batch(&columns)),
         ) else {
-            return Err(error::shape(
-                "solve",
-                format_args!("(…, {n}, k) or ({n},) for a matrix of shape {:?}", a.dims()),
-                b.dims(),
-                "Pass as many rows as the matrix has",
-            )
-            .into());
+            refuse!(shape("solve", b.dims());
+                ("(…, {n}, k) or ({n},) for a matrix of shape {:?}", a.dims()),
+                "Pass as many rows as the matrix has");
         };
         let k = columns.dim(-1);
         let whole = |x: &Tensor, size: [usize; 2]| {
@@ -183,11 +179,9 @@ fn decompose(matrix: &mut [f64], n: usize) -> Result<()> {
             matrix[i * n + j] = match i == j {
                 true if rest > 0.0 => rest.sqrt(),
                 true => {
-                    return Err(explain(
-                        format_args!("cholesky: the matrix is not positive definite; the first {} rows show it", i + 1),
-                        "Add a small number to the diagonal: x + eye(n) * 1e-6",
-                    )
-                    .into());
+                    refuse!(
+                        ("cholesky: the matrix is not positive definite; the first {} rows show it", i + 1);
+                        "Add a small number to the diagonal: x + eye(n) * 1e-6");
                 }
                 false => rest / matrix[j * n + j],
             };
@@ -202,13 +196,7 @@ fn order_of(caller: &str, x: &Tensor) -> Result<usize> {
     check::floating(&caller, x.raw())?;
     match rows_and_columns(caller, x)? {
         (rows, columns) if rows == columns => Ok(rows),
-        _ => Err(error::shape(
-            caller,
-            "square matrices",
-            x.dims(),
-            "Pass as many rows as columns",
-        )
-        .into()),
+        _ => refuse!(shape(caller, x.dims()); "square matrices", "Pass as many rows as columns"),
     }
 }
 
@@ -235,13 +223,9 @@ fn eliminate(a: &mut [f64], b: &mut [f64], n: usize, k: usize) -> Result<()> {
         let pivot = (i..n)
             .max_by(|p, q| size(p).total_cmp(&size(q)))
             .unwrap_or(i);
-        if a[pivot * n + i] == 0.0 {
-            return Err(explain(
-                "solve: the matrix is singular, so it has no inverse",
-                "Add a small number to the diagonal: x + eye(n) * 1e-6",
-            )
-            .into());
-        }
+        refuse!(if a[pivot * n + i] == 0.0;
+            "solve: the matrix is singular, so it has no inverse";
+            "Add a small number to the diagonal: x + eye(n) * 1e-6");
         for j in 0..n {
             a.swap(i * n + j, pivot * n + j);
         }

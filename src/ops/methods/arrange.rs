@@ -1,6 +1,6 @@
 //! Dimensions in another order, and tensors divided or repeated.
 
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::ops::check;
 use crate::tensor::{Axes, Axis, Tensor};
 use candle_core::Shape;
@@ -125,15 +125,9 @@ fn equal_parts(x: &Tensor, count: usize, dim: Axis) -> Vec<Tensor> {
     composed(|| {
         let dim = dim.of(&"chunks", x.raw())?;
         let size = x.dims()[dim];
-        if count == 0 || !size.is_multiple_of(count) {
-            return Err(error::argument(
-                "chunks",
-                format_args!("a number of parts that divides {size}, the size of dimension {dim}"),
-                count,
-                "For parts of other sizes: x.parts([3, 4], dim), x.chunk(2, dim)",
-            )
-            .into());
-        }
+        refuse!(if count == 0 || !size.is_multiple_of(count); argument("chunks", count);
+            "a number of parts that divides {size}, the size of dimension {dim}",
+            "For parts of other sizes: x.parts([3, 4], dim), x.chunk(2, dim)");
         let part = |i: usize| x.narrow(dim, i * (size / count), size / count);
         Ok((0..count).map(part).collect())
     })
@@ -163,15 +157,9 @@ fn parts(caller: &str, x: &Tensor, sizes: &[usize], dim: Axis) -> Vec<Tensor> {
         let sum = sizes
             .iter()
             .try_fold(0usize, |sum, size| sum.checked_add(*size));
-        if sum != Some(whole) {
-            return Err(error::argument(
-                caller,
-                format_args!("sizes that add up to {whole}, the size of dimension {dim}"),
-                format_args!("{sizes:?}"),
-                "For parts of equal size: x.split(size, dim)",
-            )
-            .into());
-        }
+        refuse!(if sum != Some(whole); argument(caller, format_args!("{sizes:?}"));
+            "sizes that add up to {whole}, the size of dimension {dim}",
+            "For parts of equal size: x.split(size, dim)");
         let mut start = 0;
         let part = |size: &usize| {
             start += size;
@@ -198,15 +186,9 @@ fn with_dims_at(x: &Tensor, from: &Axes, to: &Axes) -> Tensor {
         }
         let from = from.in_order_of(&"movedim", x.raw())?;
         let to = to.in_order_of(&"movedim", x.raw())?;
-        if from.len() != to.len() {
-            return Err(error::argument(
-                "movedim",
-                format_args!("a place for each of {} dimensions", from.len()),
-                to.len(),
-                "Pass as many places as dimensions: x.movedim((0, 1), (2, 3))",
-            )
-            .into());
-        }
+        refuse!(if from.len() != to.len(); argument("movedim", to.len());
+            ("a place for each of {} dimensions", from.len()),
+            "Pass as many places as dimensions: x.movedim((0, 1), (2, 3))");
         let mut rest = (0..x.rank()).filter(|dim| !from.contains(dim));
         let dim_at = |place: usize| match to.iter().position(|other| *other == place) {
             Some(i) => Some(from[i]),

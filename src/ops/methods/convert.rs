@@ -1,6 +1,6 @@
 //! Values out of a tensor; other types, devices and graphs.
 
-use crate::error::{self, OrRaise, raise};
+use crate::error::{OrRaise, raise};
 use crate::ops::contiguous::copied_in_order;
 use crate::ops::engine::autograd::has_kernel;
 use crate::tensor::{
@@ -141,14 +141,9 @@ impl Tensor {
 
     #[track_caller]
     fn check_one_element(&self) {
-        if self.elem_count() != 1 {
-            raise(error::shape(
-                "item",
-                "a tensor with one element",
-                self.dims(),
-                "Choose an element with x.i((…)), or reduce the tensor: x.sum_all(), x.mean_all()",
-            ))
-        }
+        raise!(if self.elem_count() != 1; shape("item", self.dims());
+            "a tensor with one element",
+            "Choose an element with x.i((…)), or reduce the tensor: x.sum_all(), x.mean_all()");
     }
 
     /// Returns whether two tensors share their memory, as a view and its origin do.

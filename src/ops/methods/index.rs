@@ -1,6 +1,6 @@
 //! The part of a tensor that indices choose.
 
-use crate::error::{self, composed};
+use crate::error::{self, composed, problem, refuse};
 use crate::ops::{self, broadcast::common_shape};
 use crate::tensor::{Index, Operand, Raw, Tensor};
 use candle_core::{DType, Device, Result};
@@ -24,15 +24,10 @@ pub(crate) fn put(x: &Tensor, indices: Vec<Index>, values: Operand) -> Tensor {
         let indices: Vec<Index> = indices.iter().map(on_cpu).collect();
         let places = chosen("index_put", &places.reshape(x.shape()), &indices)?;
         let values = ops::written("index_put", x, values)?;
-        if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims()) {
-            return Err(error::shape(
-                "index_put",
-                format_args!("values that can be broadcast to {:?}", places.dims()),
-                values.dims(),
-                "Pass values for the part that x.i(…) returns for these indices",
-            )
-            .into());
-        }
+        refuse!(if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims());
+            shape("index_put", values.dims());
+            ("values that can be broadcast to {:?}", places.dims()),
+            "Pass values for the part that x.i(…) returns for these indices");
         let values = values.broadcast_as(places.shape());
         let places: Vec<usize> = { places.to_vec::<i64>().into_iter() }
             .map(|place| place as usize)
@@ -95,15 +90,9 @@ fn spelled_out(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Vec<Index>
         .filter(|index| matches!(index, Index::Rest))
         .count();
     let count: usize = indices.iter().map(dims_of).sum();
-    if count > x.rank() || rest > 1 {
-        return Err(error::shape(
-            caller,
-            format_args!("at least {count} dimensions, for {count} indices"),
-            x.dims(),
-            "Pass at most one index for each dimension, and one Ellipsis",
-        )
-        .into());
-    }
+    refuse!(if count > x.rank() || rest > 1; shape(caller, x.dims());
+        "at least {count} dimensions, for {count} indices",
+        "Pass at most one index for each dimension, and one Ellipsis");
     let mut all = vec![];
     let mut dim = 0;
     for index in indices {
@@ -117,15 +106,9 @@ fn spelled_out(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Vec<Index>
             }
             Index::Each(mask) if mask.dtype() == DType::U8 => {
                 let sizes = &x.dims()[dim..dim + mask.rank()];
-                if mask.dims() != sizes {
-                    return Err(error::shape(
-                        caller,
-                        format_args!("a mask of shape {sizes:?}"),
-                        mask.dims(),
-                        "Compare the tensor itself: x.i(&x.gt(0.0)); convert indices with to_dtype(DType::I64)",
-                    )
-                    .into());
-                }
+                refuse!(if mask.dims() != sizes; shape(caller, mask.dims());
+                    "a mask of shape {sizes:?}",
+                    "Compare the tensor itself: x.i(&x.gt(0.0)); convert indices with to_dtype(DType::I64)");
                 let places = mask.nonzero();
                 all.extend(
                     (0..mask.rank()).map(|i| Index::Each(places.narrow(1, i, 1).squeeze(1))),
@@ -140,15 +123,8 @@ fn spelled_out(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Vec<Index>
 
 /// Returns indices that count from the start, as `i64`; on the CPU, all are in the dimension.
 fn from_start(caller: &str, indices: &Tensor, size: usize, dim: usize) -> Result<Tensor> {
-    if !indices.dtype().is_int() {
-        return Err(error::dtype(
-            caller,
-            "integers or a mask as indices",
-            indices.dtype(),
-            "Convert them: indices.to_dtype(DType::I64)",
-        )
-        .into());
-    }
+    refuse!(if !indices.dtype().is_int(); dtype(caller, indices.dtype());
+        "integers or a mask as indices", "Convert them: indices.to_dtype(DType::I64)");
     let indices = indices.to_dtype(DType::I64);
     if indices.device().is_cpu() {
         let values = indices.to_vec::<i64>();
@@ -169,12 +145,9 @@ fn paired(caller: &str, x: &Tensor, each: &[(usize, Tensor)]) -> Result<Tensor> 
     let mut shape = vec![];
     for (_, indices) in each {
         shape = common_shape(&shape, indices.dims()).ok_or_else(|| {
-            error::shape(
-                caller,
-                format_args!("indices that can be broadcast with {shape:?}"),
-                indices.dims(),
-                "Pass an index for each element, or add dimensions with unsqueeze(dim)",
-            )
+            problem!(shape(caller, indices.dims());
+                "indices that can be broadcast with {shape:?}",
+                "Pass an index for each element, or add dimensions with unsqueeze(dim)")
         })?;
     }
     let dims: Vec<usize> = each.iter().map(|(dim, _)| *dim).collect();
@@ -259,19 +232,11 @@ fn out_of_range(caller: &str, at: i64, size: usize, dim: usize) -> candle_core::
 /// Returns a view of `len` indices of a dimension.
 pub(crate) fn narrowed(x: &Raw, dim: usize, start: usize, len: usize) -> Result<Raw> {
     let size = x.dims()[dim];
-    match start.checked_add(len).is_some_and(|end| end <= size) {
-        true => x.narrow(dim, start, len),
-        false => Err(error::argument(
-            "narrow",
-            format_args!(
-                "indices below {size}, the size of dimension {dim} of {:?}",
-                x.dims()
-            ),
-            format_args!("{len} from {start} on"),
-            "Choose a smaller start or length",
-        )
-        .into()),
-    }
+    refuse!(if start.checked_add(len).is_none_or(|end| end > size);
+        argument("narrow", format_args!("{len} from {start} on"));
+        ("indices below {size}, the size of dimension {dim} of {:?}", x.dims()),
+        "Choose a smaller start or length");
+    x.narrow(dim, start, len)
 }
 
 #[cfg(test)]

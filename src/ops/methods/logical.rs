@@ -1,6 +1,6 @@
 //! Masks: tensors of `u8` that are 1 where something is true.
 
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::tensor::Tensor;
 use candle_core::{DType, Result, bail};
 use std::ops::{BitAnd, BitOr, Not};
@@ -110,13 +110,8 @@ fn of_masks(name: &str, masks: &[&Tensor]) -> Tensor {
 fn check_mask(name: &str, mask: &Tensor) -> Result<()> {
     match mask.dtype() {
         DType::U8 => Ok(()),
-        other => Err(error::dtype(
-            name,
-            "masks of u8",
-            other,
-            "Compare the elements: x.gt(0.0), or use x.logical_and(&y)",
-        )
-        .into()),
+        other => refuse!(dtype(name, other);
+            "masks of u8", "Compare the elements: x.gt(0.0), or use x.logical_and(&y)"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parts of a tensor.
 
 use super::{index, sort};
-use crate::error::{self, OrRaise, composed};
+use crate::error::{OrRaise, composed, refuse};
 use crate::ops;
 use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::pad::with_number;
@@ -129,15 +129,10 @@ impl Tensor {
 fn rolled(x: &Tensor, shifts: &Shifts, dims: &Axes) -> Tensor {
     composed(|| {
         let dims = dims.in_order_of(&"roll", x.raw())?;
-        if dims.len() != shifts.of_each().len() {
-            return Err(error::argument(
-                "roll",
-                format_args!("a shift for each of the {} dimensions", dims.len()),
-                format_args!("{:?}", shifts.of_each()),
-                "Pass as many: x.roll((1, 2), (0, 1))",
-            )
-            .into());
-        }
+        refuse!(if dims.len() != shifts.of_each().len();
+            argument("roll", format_args!("{:?}", shifts.of_each()));
+            ("a shift for each of the {} dimensions", dims.len()),
+            "Pass as many: x.roll((1, 2), (0, 1))");
         let places = |(shift, dim): (&i64, usize)| match x.dims()[dim] {
             0 => (dim, 0),
             size => (dim, shift.rem_euclid(size as i64) as usize),

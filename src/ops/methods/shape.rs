@@ -1,6 +1,6 @@
 //! Shapes: asking for them, and changing them. Views share the memory of the tensor.
 
-use crate::error::{self, OrRaise, raise};
+use crate::error::{OrRaise, problem, raise};
 use crate::ops;
 use crate::tensor::{Axes, Axis, Raw, Sizes, Tensor};
 use candle_core::{DType, Device, Result, Shape};
@@ -249,27 +249,17 @@ impl Tensor {
 #[cold]
 #[track_caller]
 fn wrong_rank(method: &str, expected: &str, x: &Tensor) -> ! {
-    raise(error::shape(
-        method,
+    raise!(shape(method, x.dims());
         expected,
-        x.dims(),
-        "Add dimensions of size 1 with unsqueeze(dim), or remove them with squeeze(dim)",
-    ))
+        "Add dimensions of size 1 with unsqueeze(dim), or remove them with squeeze(dim)")
 }
 
 /// Returns the sizes for a tensor with as many elements as `x`.
 fn completed(sizes: &Sizes, x: &Raw) -> Result<Vec<usize>> {
     let does_not_fit = |found: String| {
-        error::argument(
-            "reshape",
-            format_args!(
-                "a shape with the {} elements of {:?}",
-                x.elem_count(),
-                x.dims()
-            ),
-            found,
-            "Leave one size to be computed: x.reshape((-1, 3))",
-        )
+        problem!(argument("reshape", found);
+            ("a shape with the {} elements of {:?}", x.elem_count(), x.dims()),
+            "Leave one size to be computed: x.reshape((-1, 3))")
     };
     let known = sizes
         .known()
@@ -295,12 +285,9 @@ fn completed(sizes: &Sizes, x: &Raw) -> Result<Vec<usize>> {
 /// Returns the sizes for a broadcast of `x`: a size that is left out is that of `x`.
 fn kept(sizes: &Sizes, x: &Raw) -> Result<Vec<usize>> {
     let wrong = |found: String| {
-        error::argument(
-            "broadcast_as",
+        problem!(argument("broadcast_as", found);
             "sizes, or -1 for a dimension that keeps its size",
-            found,
-            format_args!("The tensor has the shape {:?}", x.dims()),
-        )
+            ("The tensor has the shape {:?}", x.dims()))
     };
     let known = sizes
         .known()
@@ -322,14 +309,8 @@ fn flattened(x: &Tensor, start: Axis, end: Axis) -> Tensor {
     }
     let start = start.of(&"flatten", x.raw()).or_raise();
     let end = end.of(&"flatten", x.raw()).or_raise();
-    if start > end {
-        raise(error::argument(
-            "flatten",
-            "a start that is not after the end",
-            format_args!("dimensions {start} to {end}"),
-            "Exchange them",
-        ))
-    }
+    raise!(if start > end; argument("flatten", format_args!("dimensions {start} to {end}"));
+        "a start that is not after the end", "Exchange them");
     let flat = ops::contiguous_raw(x.raw()).and_then(|x| x.flatten(start, end));
     flat.or_raise().into()
 }

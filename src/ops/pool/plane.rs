@@ -1,6 +1,6 @@
 //! The geometry of two-dimensional pooling.
 
-use crate::error::explain;
+use crate::error::refuse;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::{CpuView, write};
@@ -142,13 +142,9 @@ impl Pool2dSpec {
         check::positive(caller, &settings)?;
         let kernel = self.extent();
         let most = kernel.map(|kernel| kernel / 2);
-        if padding.height > most.height || padding.width > most.width {
-            return Err(explain(
-                format!("{caller}: the padding is more than half of the kernel"),
-                format!("Use a padding of at most {most}"),
-            )
-            .into());
-        }
+        refuse!(if padding.height > most.height || padding.width > most.width;
+            "{caller}: the padding is more than half of the kernel";
+            "Use a padding of at most {most}");
         let (batch, channels, height, width) = check::images(caller, x)?;
         let least: Pair = [0, 1]
             .map(|i| (kernel.both()[i] - 2 * padding.both()[i]).max(1))

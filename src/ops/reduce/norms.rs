@@ -2,7 +2,7 @@
 
 use super::moments::{deviation, variance};
 use super::sums::reduced_shape;
-use crate::error::{self, OrRaise, composed};
+use crate::error::{OrRaise, composed, refuse};
 use crate::ops::{self, check};
 use crate::tensor::{Axes, Axis, Tensor};
 use candle_core::DType;
@@ -186,15 +186,9 @@ fn cosines(x: &Tensor, y: &Tensor, dim: Axis) -> Tensor {
 fn distances(x: &Tensor, y: &Tensor, p: f64) -> Tensor {
     composed(|| {
         check::floating(&"cdist", x.raw())?;
-        if x.rank() < 2 || y.rank() < 2 || x.dim(-1) != y.dim(-1) {
-            return Err(error::shape(
-                "cdist",
-                format_args!("rows (…, n, features) for the rows of {:?}", x.dims()),
-                y.dims(),
-                "Pass two matrices whose rows have the same number of features",
-            )
-            .into());
-        }
+        refuse!(if x.rank() < 2 || y.rank() < 2 || x.dim(-1) != y.dim(-1); shape("cdist", y.dims());
+            ("rows (…, n, features) for the rows of {:?}", x.dims()),
+            "Pass two matrices whose rows have the same number of features");
         Ok((x.unsqueeze(-2) - y.unsqueeze(-3)).vector_norm(p, -1))
     })
 }

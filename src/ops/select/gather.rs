@@ -1,7 +1,7 @@
 //! An element of a dimension for each index.
 
 use super::{check_range, check_type, places};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::check::{in_single, is_half};
 use crate::ops::engine::autograd::can_move;
 use crate::tensor::{Axis, Raw, Tensor};
@@ -36,18 +36,9 @@ fn gathered(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw> {
     check_type("gather", x, indices)?;
     let fits = |(i, (size, count)): (usize, (&usize, &usize))| i == dim || count <= size;
     let mut sizes = x.dims().iter().zip(indices.dims()).enumerate();
-    if x.rank() != indices.rank() || !sizes.all(fits) {
-        return Err(error::shape(
-            "gather",
-            format_args!(
-                "indices of a shape within {:?}, except along dimension {dim}",
-                x.dims()
-            ),
-            indices.dims(),
-            "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)",
-        )
-        .into());
-    }
+    refuse!(if x.rank() != indices.rank() || !sizes.all(fits); shape("gather", indices.dims());
+        ("indices of a shape within {:?}, except along dimension {dim}", x.dims()),
+        "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)");
     if !can_move(x) {
         return x.contiguous()?.gather(&indices.contiguous()?, dim);
     }

@@ -1,7 +1,7 @@
 //! The parts at some indices of a dimension.
 
 use super::{check_range, check_type, positions};
-use crate::error;
+use crate::error::refuse;
 use crate::ops::check::{self, in_single, is_half};
 use crate::ops::engine::autograd::{IndexedCopy, can_move};
 use crate::tensor::{Axis, Raw, Tensor};
@@ -35,15 +35,8 @@ pub(in crate::ops) fn selected(x: &Raw, indices: &Raw, dim: Axis) -> Result<Raw>
     }
     let dim = dim.of(&"index_select", x)?;
     check_type("index_select", x, indices)?;
-    if indices.rank() != 1 {
-        return Err(error::shape(
-            "index_select",
-            "indices with one dimension",
-            indices.dims(),
-            "Flatten them: indices.flatten_all()",
-        )
-        .into());
-    }
+    refuse!(if indices.rank() != 1; shape("index_select", indices.dims());
+        "indices with one dimension", "Flatten them: indices.flatten_all()");
     let mut shape = x.dims().to_vec();
     shape[dim] = indices.elem_count();
     check::output(&"index_select", &shape, x)?;

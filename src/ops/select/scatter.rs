@@ -3,7 +3,7 @@
 use super::gather::added;
 use super::index::added_parts;
 use super::{check_range, check_type, positions};
-use crate::error::{self, composed};
+use crate::error::{composed, refuse};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::strided::in_order_of;
 use crate::tensor::{Axis, Number, Operand, Raw, Tensor, moved};
@@ -112,15 +112,8 @@ fn index_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tensor
         check_range("index_add", x.raw(), indices.raw(), dim)?;
         let mut shape = x.dims().to_vec();
         shape[dim] = indices.elem_count();
-        if values.dims() != shape {
-            return Err(error::shape(
-                "index_add",
-                format_args!("values of shape {shape:?}"),
-                values.dims(),
-                "Pass one part for each index",
-            )
-            .into());
-        }
+        refuse!(if values.dims() != shape; shape("index_add", values.dims());
+            "values of shape {shape:?}", "Pass one part for each index");
         if values.elem_count() == 0 {
             return Ok(x.clone());
         }
@@ -145,27 +138,14 @@ fn fitting(
         sizes.len() == indices.rank()
             && pairs.all(|(i, (count, size))| Some(i) == but || count <= size)
     };
-    if indices.elem_count() > 0 && !within(x.dims(), Some(dim)) {
-        return Err(error::shape(
-            caller,
-            format_args!(
-                "indices of a shape within {:?}, except along dimension {dim}",
-                x.dims()
-            ),
-            indices.dims(),
-            "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)",
-        )
-        .into());
-    }
-    if indices.elem_count() > 0 && !within(values.dims(), None) {
-        return Err(error::shape(
-            caller,
-            format_args!("values for indices of shape {:?}", indices.dims()),
-            values.dims(),
-            "Pass at least one value for each index",
-        )
-        .into());
-    }
+    refuse!(if indices.elem_count() > 0 && !within(x.dims(), Some(dim));
+        shape(caller, indices.dims());
+        ("indices of a shape within {:?}, except along dimension {dim}", x.dims()),
+        "Add dimensions with unsqueeze(dim), or repeat them with broadcast_as(shape)");
+    refuse!(if indices.elem_count() > 0 && !within(values.dims(), None);
+        shape(caller, values.dims());
+        ("values for indices of shape {:?}", indices.dims()),
+        "Pass at least one value for each index");
     let mut values = written(caller, x, values.into())?;
     if indices.elem_count() > 0 {
         for (i, count) in indices.dims().iter().enumerate() {
@@ -189,16 +169,10 @@ pub(in crate::ops) fn written(caller: &str, x: &Tensor, values: Operand) -> Resu
             (Raw::full(value, (), x.device())?.into(), own.is_float())
         }
     };
-    match fits {
-        true => Ok(values.to_dtype(own)),
-        false => Err(error::dtype(
-            caller,
-            format_args!("values of the tensor's type, {}", own.as_str()),
-            values.dtype(),
-            format_args!("Convert them: values.to_dtype(DType::{own:?})"),
-        )
-        .into()),
-    }
+    refuse!(if !fits; dtype(caller, values.dtype());
+        ("values of the tensor's type, {}", own.as_str()),
+        "Convert them: values.to_dtype(DType::{own:?})");
+    Ok(values.to_dtype(own))
 }
 
 /// Returns for each index in a dimension the place of its element in the memory of a contiguous tensor.

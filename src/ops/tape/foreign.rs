@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::node::{are_tracked, operation};
 use super::rule::{Backward, Downstream, Upstream};
-use crate::error::explain;
+use crate::error::refuse;
 use crate::tensor::{Candle, Key, Raw, Tensor, is_grad_enabled};
 use candle_core::{Result, Var};
 use std::sync::Arc;
@@ -74,15 +74,10 @@ impl Backward for Foreign {
     }
 
     fn recorded(&self, _: &Upstream<'_>) -> Result<Downstream> {
-        Err(explain(
-            format_args!(
-                "second derivatives do not flow through an operation of Candle's, whose output has the shape {:?} and the type {}",
-                self.y.dims(),
-                self.y.dtype().as_str()
-            ),
-            "They flow through Taper's operations",
-        )
-        .into())
+        refuse!(
+            ("second derivatives do not flow through an operation of Candle's, whose output has the shape {:?} and the type {}",
+             self.y.dims(), self.y.dtype().as_str());
+            "They flow through Taper's operations")
     }
 }
 

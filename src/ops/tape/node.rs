@@ -3,7 +3,7 @@
 use super::rule::Backward;
 use super::version::{Version, now};
 use super::view::{Place, View};
-use crate::error::explain;
+use crate::error::problem;
 use crate::ops::engine::autograd::has_kernel;
 use crate::tensor::{Candle, Key, Raw, is_grad_enabled};
 use candle_core::{Error, Result, TensorId, Var};
@@ -291,12 +291,8 @@ pub(super) fn changed_variable(leaf: &Node, version: &Version) -> Error {
         Some(path) => format!("the parameter {path}"),
         None => "a parameter".to_owned(),
     };
-    explain(
-        format_args!(
-            "backward: {name} of shape {:?} has changed since the loss was computed with it",
-            leaf.shape
-        ),
-        "Compute the loss again after a step of the optimiser or a call of set(…), or call backward() before it",
-    )
+    problem!(
+        ("backward: {name} of shape {:?} has changed since the loss was computed with it", leaf.shape);
+        "Compute the loss again after a step of the optimiser or a call of set(…), or call backward() before it")
     .into()
 }

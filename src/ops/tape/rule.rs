@@ -1,7 +1,7 @@
 //! The backward pass of an operation: constants, or recorded operations.
 
 use super::held::Held;
-use crate::error::explain;
+use crate::error::problem;
 use crate::tensor::{Key, Raw, Tensor};
 use candle_core::{Error, Result, bail};
 
@@ -70,10 +70,9 @@ pub(crate) fn no_second_derivative(of: &str) -> Error {
     let path = of.split('<').next().unwrap_or(of);
     let path = path.strip_prefix("taper::ops::").unwrap_or(path);
     let operation = path.rsplit_once("::").map_or(path, |(module, _)| module);
-    explain(
-        format_args!("{operation}: this operation has no second derivatives"),
-        "Compute it with operations that have them: + - * /, functions of each element, sums, matmul, linear, softmax, conv2d",
-    ).into()
+    problem!(
+        "{operation}: this operation has no second derivatives";
+        "Compute it with operations that have them: + - * /, functions of each element, sums, matmul, linear, softmax, conv2d").into()
 }
 
 /// The gradients of the inputs: those that are wanted. An operation has up to three.

@@ -1,6 +1,6 @@
 //! The sizes of a model, and the file with them.
 
-use crate::error::{Error, Result, argument};
+use crate::error::{Error, Result, problem, refuse};
 use crate::input;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -227,34 +227,19 @@ impl LlamaConfig {
     fn read(config: &Value) -> Result<Self> {
         let kind = config["model_type"].as_str().unwrap_or("llama");
         let known = ["llama", "mistral", "qwen2"];
-        if !known.contains(&kind) {
-            return Err(argument(
-                "Llama",
-                format_args!("a model_type of {}", known.join(", ")),
-                shown(&config["model_type"]),
-                "Models of other kinds have other layers or names",
-            ));
-        }
+        refuse!(if !known.contains(&kind); argument("Llama", shown(&config["model_type"]));
+            ("a model_type of {}", known.join(", ")),
+            "Models of other kinds have other layers or names");
         let function = &config["hidden_act"];
         if function.as_str().is_some_and(|name| name != "silu") {
             let advice = "Only the activation function of Llama is known here";
-            return Err(argument(
-                "Llama",
-                "hidden_act silu",
-                shown(function),
-                advice,
-            ));
+            refuse!(argument("Llama", shown(function)); "hidden_act silu", advice);
         }
         let size = |name: &str| config[name].as_u64().map(|size| size as usize);
         let needed = |name: &str| {
             let advice = "Use the config.json of the checkpoint";
             size(name).ok_or_else(|| {
-                argument(
-                    "config.json",
-                    format_args!("a number {name}"),
-                    shown(&config[name]),
-                    advice,
-                )
+                problem!(argument("config.json", shown(&config[name])); "a number {name}", advice)
             })
         };
         let number = |name: &str, default: f64| config[name].as_f64().unwrap_or(default);
@@ -345,29 +330,19 @@ fn scaling(rope: &Value) -> Result<Option<[f64; 4]>> {
                 [Some(factor), Some(low), Some(high), Some(original)] => {
                     Ok(Some([factor, low, high, original]))
                 }
-                _ => Err(argument(
-                    "config.json",
-                    format_args!("a rope_scaling with {}", names.join(", ")),
-                    shown(rope),
-                    "Use the config.json of the checkpoint",
-                )),
+                _ => refuse!(argument("config.json", shown(rope));
+                    ("a rope_scaling with {}", names.join(", ")),
+                    "Use the config.json of the checkpoint"),
             }
         }
-        Some(_) => Err(argument(
-            "Llama",
+        Some(_) => refuse!(argument("Llama", shown(rope));
             "rope_scaling of the type llama3, or none",
-            shown(rope),
-            "Models with other positions would compute something else",
-        )),
+            "Models with other positions would compute something else"),
     }
 }
 
 /// Returns the error for a file of a checkpoint.
 pub(super) fn unreadable(path: &Path, reason: impl std::fmt::Display) -> Error {
-    crate::error::file(
-        "read the checkpoint",
-        path,
-        reason,
-        "Give the folder of a checkpoint in Hugging Face's format: config.json and model.safetensors",
-    )
+    problem!(file("read the checkpoint", path, reason);
+        "Give the folder of a checkpoint in Hugging Face's format: config.json and model.safetensors")
 }

@@ -4,7 +4,7 @@ use super::finite::unless_divergence;
 use super::panics::caught;
 use super::{Fit, Loaders, STEP_LOSS};
 use crate::data::{AnyLoader, BatchData, DataModule};
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::notebook::{MimeBundle, Show, check_interrupt};
 use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
@@ -155,14 +155,9 @@ impl Trainer {
         train: &dyn Fn() -> Result<AnyLoader>,
         (from, to): (f64, f64),
     ) -> Result<LrFinder> {
-        if !(from > 0.0 && from < to && to.is_finite()) {
-            return Err(error::argument(
-                "lr_find",
-                "a range of learning rates above 0",
-                format_args!("{from}..={to}"),
-                "Write .lr_find(&mut model, &data, 1e-6..=1.0)",
-            ));
-        }
+        refuse!(if !(from > 0.0 && from < to && to.is_finite());
+            argument("lr_find", format_args!("{from}..={to}"));
+            "a range of learning rates above 0", "Write .lr_find(&mut model, &data, 1e-6..=1.0)");
         let loaders = Loaders {
             train: train()?,
             validate: None,

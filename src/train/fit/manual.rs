@@ -2,7 +2,7 @@
 
 use super::Fit;
 use crate::data::AnyBatch;
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::tensor::{GradStore, draw_seed, with_seed};
 use crate::train::{parallel, recorder};
 use std::slice;
@@ -43,12 +43,9 @@ impl Fit<'_> {
             _ if trainer.clip > 0.0 => "gradient_clip_val",
             _ => return Ok(()),
         };
-        Err(error::argument(
-            "Trainer",
+        refuse!(argument("Trainer", found);
             "settings that do not concern the module's own steps, as automatic_optimization() is false",
-            found,
-            "Leave it out: manual_step computes the gradients, clips them (clip_gradients) and steps",
-        ))
+            "Leave it out: manual_step computes the gradients, clips them (clip_gradients) and steps")
     }
 }
 

@@ -1,21 +1,17 @@
 //! The preparation of a training, before the first step.
 
 use crate::data::AnyLoader;
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::nn::ParametersExt;
 use crate::tensor::{no_grad, with_seed};
 use crate::train::Trainer;
 use crate::train::model::{AnyModel, Steps};
 
 pub(super) fn refuse_empty(name: &str, loader: &AnyLoader) -> Result<()> {
-    match loader.num_examples() == 0 {
-        false => Ok(()),
-        true => Err(error::state(
-            "Trainer",
-            format_args!("the {name} set is empty"),
-            "Add examples, or return None from val_dataloader if there is no validation set",
-        )),
-    }
+    refuse!(if loader.num_examples() == 0; state("Trainer");
+        "the {name} set is empty",
+        "Add examples, or return None from val_dataloader if there is no validation set");
+    Ok(())
 }
 
 /// Initialises lazy parameters by a forward pass of one example, so that the model can be copied. The

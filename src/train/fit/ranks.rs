@@ -2,7 +2,7 @@
 
 use crate::data::{AnyLoader, Share};
 use crate::distributed::Communicator;
-use crate::error::{self, Error, Problem, Result};
+use crate::error::{self, Error, Problem, Result, refuse};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
 use crate::optim::variables;
 use crate::tensor::{
@@ -265,11 +265,8 @@ fn on_cpu(gradient: &Tensor) -> Tensor {
 fn append(values: &mut Vec<f32>, gradient: &Tensor, part: Range<usize>, factor: f32) -> Result<()> {
     let (storage, layout) = gradient.raw().storage_and_layout();
     let candle_core::Storage::Cpu(storage) = &*storage else {
-        return Err(error::state(
-            "the sum of gradients",
-            "a gradient is not on the CPU",
-            "Please report this bug",
-        ));
+        refuse!(state("the sum of gradients");
+            "a gradient is not on the CPU", "Please report this bug");
     };
     let start = layout.start_offset();
     let elements = &storage.as_slice::<f32>()?[start + part.start..start + part.end];

@@ -3,7 +3,7 @@
 use super::split::{no_devices, split};
 use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
-use crate::error::{self, Error, Problem, Result, attempt};
+use crate::error::{self, Error, Problem, Result, attempt, refuse};
 use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
 use crate::ops;
 use crate::optim::variables;
@@ -262,12 +262,8 @@ pub(in crate::train) fn backward(
     rank: Option<&OfRank>,
 ) -> Result<Done> {
     let Some((first, rest)) = parts.split_first() else {
-        return Err(error::argument(
-            "DataParallel::backward",
-            "at least one example",
-            "none",
-            "Pass a batch with examples",
-        ));
+        refuse!(argument("DataParallel::backward", "none");
+            "at least one example", "Pass a batch with examples");
     };
     let lens: Vec<usize> = parts
         .iter()
@@ -343,14 +339,8 @@ fn of_part(error: Error, len: usize, examples: usize) -> Error {
 
 /// Returns the loss and the gradients of one part, weighted with its share of the batch.
 fn one_part(loss: &Tensor, share: f64) -> Result<Gradients> {
-    if loss.elem_count() != 1 {
-        return Err(error::shape(
-            "training_step",
-            "a loss of one element",
-            loss.dims(),
-            "Return the mean: loss.mean_all()",
-        ));
-    }
+    refuse!(if loss.elem_count() != 1; shape("training_step", loss.dims());
+        "a loss of one element", "Return the mean: loss.mean_all()");
     attempt(|| {
         let loss = match share {
             1.0 => loss.clone(),

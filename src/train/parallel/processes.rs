@@ -2,7 +2,7 @@
 
 use crate::device::{gpu, num_gpus};
 use crate::distributed::{self, World};
-use crate::error::{self, Error, Result};
+use crate::error::{self, Error, Result, refuse};
 use crate::train::Trainer;
 use candle_core::Device;
 use std::ops::Range;
@@ -79,15 +79,11 @@ impl Trainer {
     /// rank compute at the same time, but the sums over the ranks must have one order.
     pub(in crate::train) fn check_sync_batch_norm(&self) -> Result<()> {
         let devices = self.in_use.len();
-        match self.ranks.is_some() && self.sync_batch_norm && devices > 1 {
-            false => Ok(()),
-            true => Err(error::argument(
-                "Trainer::sync_batch_norm",
-                "one device in each rank",
-                devices,
-                "Start one rank for each device, without .num_gpus(n) and .devices(…)",
-            )),
-        }
+        refuse!(if self.ranks.is_some() && self.sync_batch_norm && devices > 1;
+            argument("Trainer::sync_batch_norm", devices);
+            "one device in each rank",
+            "Start one rank for each device, without .num_gpus(n) and .devices(…)");
+        Ok(())
     }
 }
 

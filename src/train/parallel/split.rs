@@ -1,7 +1,7 @@
 //! Splitting a batch over devices.
 
 use crate::data::{AnyBatch, BatchData};
-use crate::error::{self, Result};
+use crate::error::{Result, problem};
 use candle_core::Device;
 
 /// Splits a batch into one part for each device, in order, like Gluon's function of the same name.
@@ -53,12 +53,8 @@ fn sizes(examples: usize, devices: &[Device]) -> Result<Vec<(usize, usize, &Devi
 
 /// Returns the error of an empty list of devices.
 pub(super) fn no_devices(operation: &str) -> crate::error::Error {
-    error::argument(
-        operation,
-        "at least one device",
-        "none",
-        "Pass at least one: the list of try_all_gpus() is never empty",
-    )
+    problem!(argument(operation, "none");
+        "at least one device", "Pass at least one: the list of try_all_gpus() is never empty")
 }
 
 #[cfg(test)]

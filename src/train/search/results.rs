@@ -2,7 +2,7 @@
 
 use super::Trial;
 use crate::erased::Erased;
-use crate::error::{self, Result};
+use crate::error::{self, Result, problem};
 use crate::notebook::{MimeBundle, Show, Table};
 use crate::plot::{Figure, Scale, bar, scatter, short};
 use crate::train::history::number;
@@ -60,11 +60,9 @@ impl SearchResults {
         first.filter(|trial| trial.run.is_usable()).ok_or_else(|| {
             let reason = first.and_then(Trial::error).unwrap_or("all scores are NaN");
             let reason = reason.lines().next().unwrap_or_default();
-            error::state(
-                "SearchResults::best",
-                format_args!("no trial has a score: {reason}"),
-                "Run the function of the search for one setting alone",
-            )
+            problem!(state("SearchResults::best");
+                "no trial has a score: {reason}",
+                "Run the function of the search for one setting alone")
         })
     }
 

@@ -1,6 +1,6 @@
 //! The values that hyperparameters may have.
 
-use crate::error::{self, OrRaise, Result};
+use crate::error::{OrRaise, Result, refuse};
 use crate::plot::Values;
 use crate::tensor::random_unit;
 
@@ -61,12 +61,9 @@ impl Hyperparameter {
     pub(super) fn list(&self) -> Result<&[Value]> {
         match &self.choices {
             Choices::List(values) => Ok(values),
-            _ => Err(error::argument(
-                "Search::grid",
-                format_args!("a list of values for {:?}", self.name),
-                "a range",
-                "Use .choice(name, &[0.01, 0.1]) for it, or .random(20, …) in place of .grid(…)",
-            )),
+            _ => refuse!(argument("Search::grid", "a range");
+                ("a list of values for {:?}", self.name),
+                "Use .choice(name, &[0.01, 0.1]) for it, or .random(20, …) in place of .grid(…)"),
         }
     }
 
@@ -84,34 +81,21 @@ impl Hyperparameter {
             }
             _ => return Ok(()),
         };
-        Err(error::argument(
-            "Search",
-            format_args!("{expected} for {:?}", self.name),
-            found,
-            "Use .choice(\"lr\", &[0.01, 0.1]) or .log_uniform(\"lr\", 0.001, 1.0), for instance",
-        ))
+        refuse!(argument("Search", found);
+            ("{expected} for {:?}", self.name),
+            "Use .choice(\"lr\", &[0.01, 0.1]) or .log_uniform(\"lr\", 0.001, 1.0), for instance")
     }
 }
 
 /// Checks that there are hyperparameters, with different names, and values for each.
 pub(super) fn check(space: &[Hyperparameter]) -> Result<()> {
-    if space.is_empty() {
-        return Err(error::state(
-            "Search",
-            "there are no hyperparameters",
-            "Add one: .log_uniform(\"lr\", 0.001, 1.0)",
-        ));
-    }
+    refuse!(if space.is_empty(); state("Search");
+        "there are no hyperparameters", "Add one: .log_uniform(\"lr\", 0.001, 1.0)");
     for (i, it) in space.iter().enumerate() {
         it.check()?;
-        if space[..i].iter().any(|other| other.name == it.name) {
-            return Err(error::argument(
-                "Search",
-                "a name of its own for each hyperparameter",
-                format_args!("{:?} twice", it.name),
-                "Rename one of them",
-            ));
-        }
+        refuse!(if space[..i].iter().any(|other| other.name == it.name);
+            argument("Search", format_args!("{:?} twice", it.name));
+            "a name of its own for each hyperparameter", "Rename one of them");
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::space::Value;
 use crate::erased::Erased;
-use crate::error::{self, OrRaise, Result};
+use crate::error::{self, OrRaise, Result, problem, refuse};
 use crate::train::{Checkpoint, Trainer};
 use std::path::PathBuf;
 
@@ -213,26 +213,17 @@ impl Run {
 
     fn count_of(&self, name: &str) -> Result<usize> {
         let number = self.find(name)?.number;
-        match number >= 0.0 && number.fract() == 0.0 {
-            true => Ok(number as usize),
-            false => Err(error::argument(
-                "Trial::count",
-                format_args!("an integer of at least 0 for {name:?}"),
-                number,
-                "Use .value(…) for it, or a list of integers in the search",
-            )),
-        }
+        refuse!(if !(number >= 0.0 && number.fract() == 0.0); argument("Trial::count", number);
+            "an integer of at least 0 for {name:?}",
+            "Use .value(…) for it, or a list of integers in the search");
+        Ok(number as usize)
     }
 
     fn name_of(&self, name: &str) -> Result<&str> {
         let value = self.find(name)?;
         value.name.as_deref().ok_or_else(|| {
-            error::argument(
-                "Trial::name",
-                format_args!("names for {name:?}"),
-                value.number,
-                "Use .value(…) for it, or .names(…) in the search",
-            )
+            problem!(argument("Trial::name", value.number);
+                "names for {name:?}", "Use .value(…) for it, or .names(…) in the search")
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::render;
 use crate::data::sets::drawing::ImageRng;
-use crate::error::{self, Result};
+use crate::error::{Result, problem, refuse};
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -46,12 +46,8 @@ impl Images {
             if self.are_in(folder) {
                 return Ok(());
             }
-            return Err(error::file(
-                "write the leaves to",
-                folder,
-                "it holds other files",
-                "Name another folder, or delete this one",
-            ));
+            refuse!(file("write the leaves to", folder, "it holds other files");
+                "Name another folder, or delete this one");
         }
         let mut name = folder.file_name().unwrap_or_default().to_owned();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -106,10 +102,6 @@ impl Images {
 }
 
 pub(super) fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> crate::error::Error {
-    error::file(
-        "write the leaves to",
-        folder,
-        reason,
-        "Name a folder that you may write to: .folder(\"leaves\")",
-    )
+    problem!(file("write the leaves to", folder, reason);
+        "Name a folder that you may write to: .folder(\"leaves\")")
 }
