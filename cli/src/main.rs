@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     run_as(&arguments).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
-        if is_disk_full(&*error) {
+        if is_disk_full(&error) {
             eprintln!("{DISK_FULL}");
         }
         ExitCode::FAILURE
@@ -104,12 +104,12 @@ fn end_if_output_is_closed() {
 /// by its name or its first argument.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     if let Some(ended) = taper_session::hook(arguments) {
-        return Ok(ended?);
+        return ended;
     }
     match arguments.get(1) {
         Some(first) if first == taper_notebook::WORKER_ARGUMENT => {
             let start = commands::evaluator(None)?;
-            Ok(taper_notebook::run_worker(&arguments[2..], &*start)?)
+            taper_notebook::run_worker(&arguments[2..], &*start)
         }
         _ => run_command(&Taper::parse()),
     }

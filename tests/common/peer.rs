@@ -31,7 +31,7 @@ impl Kernel {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(info.to_string().as_bytes()).expect("a file");
         let thread = std::thread::spawn(move || {
-            let refused = || Err("there is no evaluator".into());
+            let refused = || anyhow::bail!("there is no evaluator");
             taper_kernel::serve(file.path(), taper_session::is_complete, refused)
                 .expect("it serves");
         });

@@ -62,8 +62,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(code)
 }
 
-fn finding(name: &'static str, result: Result<String, impl Into<anyhow::Error>>) -> Finding {
-    state(name, result.map(State::Good).map_err(Into::into))
+fn finding(name: &'static str, result: Result<String>) -> Finding {
+    state(name, result.map(State::Good))
 }
 
 fn state(name: &'static str, result: Result<State>) -> Finding {

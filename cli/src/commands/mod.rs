@@ -31,8 +31,7 @@ use taper_notebook::{StartEvaluator, log_evaluator};
 /// Call it before any thread is started.
 pub(crate) fn evaluator(log: Option<&Path>) -> anyhow::Result<Box<StartEvaluator>> {
     if let Some(log) = log {
-        return Ok(log_evaluator(log, taper_session::error_of)?);
+        return log_evaluator(log, taper_session::error_of);
     }
-    let start = taper_session::evaluator()?;
-    Ok(Box::new(move || start().map_err(Into::into)))
+    Ok(Box::new(taper_session::evaluator()?))
 }

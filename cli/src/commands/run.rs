@@ -58,12 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         parameters: arguments.parameters.clone(),
     };
     let jobs = arguments.jobs.into();
-    Ok(taper_notebook::run(
-        &arguments.notebooks,
-        &options,
-        jobs,
-        &*start,
-    )?)
+    taper_notebook::run(&arguments.notebooks, &options, jobs, &*start)
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

@@ -69,12 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(assignment) = &arguments.grade {
         let limit = Duration::from_secs(arguments.timeout);
         let notebooks = &arguments.notebooks;
-        return Ok(taper_notebook::grade(assignment, notebooks, limit, jobs)?);
+        return taper_notebook::grade(assignment, notebooks, limit, jobs);
     }
-    Ok(taper_notebook::test(
-        &arguments.notebooks,
-        from_log,
-        jobs,
-        &*start,
-    )?)
+    taper_notebook::test(&arguments.notebooks, from_log, jobs, &*start)
 }

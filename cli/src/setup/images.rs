@@ -4,7 +4,6 @@ use crate::download::{Advice, Client};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use taper_host::error::describe;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 use taper_host::{cache, toolchain};
@@ -55,7 +54,7 @@ pub(crate) fn import(
     progress: &mut dyn Progress,
 ) -> Result<()> {
     if !is_address(from) {
-        return Ok(Image::import(key, Path::new(from), sha256, progress)?);
+        return Image::import(key, Path::new(from), sha256, progress);
     }
     let sha256 = sha256.context(
         "an image from a server is run on this machine: name its SHA-256 with --sha256, as `taper image export` has \
@@ -74,7 +73,7 @@ pub(crate) fn import(
     let imported = Image::import(key, &file, None, progress);
     // Also an image for another machine: it would be in the way.
     let _ = std::fs::remove_file(&file);
-    Ok(imported?)
+    imported
 }
 
 /// Imports the image for this key if an index is configured and lists it. If that fails, the image is compiled.
@@ -92,8 +91,7 @@ pub(crate) fn ask(key: &Key, progress: &mut dyn Progress) -> Result<()> {
             toolchain::release()?
         )),
         Err(error) => {
-            let error = describe(&*error);
-            progress.line(&format!("{error}\nCompiling an image instead."));
+            progress.line(&format!("{error:#}\nCompiling an image instead."));
         }
     }
     Ok(())
@@ -140,7 +138,7 @@ pub(crate) fn list(key: &Key, image: &Path, sha256: &str, index: &Path) -> Resul
         .retain(|it| !it.is_for(&new.built, &new.target));
     listed.images.push(new);
     let text = serde_json::to_string_pretty(&listed)? + "\n";
-    Ok(cache::write_atomically(index, text.as_bytes())?)
+    cache::write_atomically(index, text.as_bytes())
 }
 
 fn is_address(text: &str) -> bool {

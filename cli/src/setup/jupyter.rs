@@ -83,7 +83,7 @@ impl Jupyter {
 
     /// Lets [`Jupyter::private`] install it again if the user names another Python.
     pub(crate) fn choose() -> Result<()> {
-        Ok(Environment::choose(&PACKAGES)?)
+        Environment::choose(&PACKAGES)
     }
 
     /// Returns Taper's own Jupyter, if it is complete.
@@ -156,7 +156,7 @@ fn configure(folder: &Path) -> Result<()> {
             return Ok(());
         }
         cache::make(&folder)?;
-        Ok(cache::write_atomically(&file, text.as_bytes())?)
+        cache::write_atomically(&file, text.as_bytes())
     };
     write(
         folder.join("share/jupyter/lab/settings"),

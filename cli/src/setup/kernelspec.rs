@@ -64,10 +64,7 @@ fn write(data_folder: &Path, environment: Map<String, Value>) -> Result<()> {
     cache::write_atomically(&folder.join("logo-svg.svg"), LOGO)?;
     cache::write_atomically(&folder.join("logo-64x64.png"), LOGO_64)?;
     let text = serde_json::to_string_pretty(&spec)? + "\n";
-    Ok(cache::write_atomically(
-        &folder.join("kernel.json"),
-        text.as_bytes(),
-    )?)
+    cache::write_atomically(&folder.join("kernel.json"), text.as_bytes())
 }
 
 /// Returns the program that the kernelspec in this data folder starts, if there is one.

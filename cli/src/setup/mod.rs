@@ -64,7 +64,7 @@ pub(crate) fn image(progress: &mut dyn Progress) -> Result<()> {
     images::ask(&key, progress)?;
     Image::ensure(&key, progress)?;
     // A kernel that a desktop starts has another PATH, and needs the image that was just built.
-    Ok(toolchain::get()?.remember()?)
+    toolchain::get()?.remember()
 }
 
 /// Does what [`image`] does, in a process that ends when this one does, also after this one has become another program. What

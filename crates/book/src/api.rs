@@ -1,6 +1,6 @@
 //! The addresses at which rustdoc documents the names of the crate `taper`.
 
-use crate::error::Error;
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::read_to_string;
@@ -71,7 +71,7 @@ impl<'a> Links<'a> {
 
 impl Api {
     /// Reads rustdoc's list of all items, and the pages of types and traits.
-    pub(crate) fn read(pages: &Path, sources: String) -> Result<Api, Error> {
+    pub(crate) fn read(pages: &Path, sources: String) -> Result<Api> {
         let mut api = Api {
             sources,
             ..Api::default()
@@ -80,7 +80,7 @@ impl Api {
         let mut inherent = BTreeSet::new();
         let list = root.join("all.html");
         let all = read_to_string(&list)
-            .map_err(Error::io("reading rustdoc's list of all items", &list))?;
+            .with_context(|| format!("reading rustdoc's list of all items {}", list.display()))?;
         for page in all
             .split("<li><a href=\"")
             .skip(1)
@@ -99,7 +99,8 @@ impl Api {
                 "macro" => drop(api.macros.insert(name.to_owned(), address)),
                 "struct" | "enum" | "trait" | "type" => {
                     let file = root.join(page);
-                    let text = read_to_string(&file).map_err(Error::io("reading", &file))?;
+                    let text = read_to_string(&file)
+                        .with_context(|| format!("reading {}", file.display()))?;
                     api.read_members(kind, name, &address, &text);
                     inherent.extend(inherent_methods(kind, &text).map(str::to_owned));
                     api.types.insert(name.to_owned(), address);

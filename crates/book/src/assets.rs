@@ -7,9 +7,9 @@
 
 use crate::book::Book;
 use crate::builder::Content;
-use crate::error::Error;
 use crate::paths::copy_tree;
 use crate::{documentation, edition, frames, protocol, search};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 ///
 /// When the input is not from mdBook, when a chapter cannot be rendered, or when a file cannot be written.
-pub fn write_files(input: &str) -> Result<(), Error> {
-    let context: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
+pub fn write_files(input: &str) -> Result<()> {
+    let context: Value = serde_json::from_str(input).map_err(protocol::not_from_mdbook)?;
     let own = protocol::field(&context, "destination")?;
     let pages = PathBuf::from(own).with_file_name("html");
     let edition = edition::load(&context)?;
@@ -58,12 +58,12 @@ fn labels(context: &Value, book: &Book) -> String {
     )
 }
 
-fn write(file: &Path, content: &Content) -> Result<(), Error> {
+fn write(file: &Path, content: &Content) -> Result<()> {
     let written = fs::create_dir_all(file.with_file_name("")).and_then(|()| match content {
         Content::Bytes(bytes) => fs::write(file, bytes),
         Content::CopyOf(original) => fs::copy(original, file).map(drop),
     });
-    written.map_err(Error::io("writing", file))
+    written.with_context(|| format!("writing {}", file.display()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! All notebooks of the book, so that each page can refer to any other.
 
 use crate::chapter::{Chapter, Source};
-use crate::error::{ChapterError, Error};
 use crate::labels::Labels;
 use crate::paths::normalize;
 use crate::url::encode;
+use anyhow::{Result, bail};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -22,18 +22,18 @@ pub(crate) struct Book {
 
 impl Book {
     /// Reads the notebooks; the error lists all that cannot be read.
-    pub(crate) fn read(notebooks: &Path, sources: &[Source]) -> Result<Book, Error> {
+    pub(crate) fn read(notebooks: &Path, sources: &[Source]) -> Result<Book> {
         let notebooks = normalize(notebooks);
         let (mut chapters, mut problems) = (Vec::new(), Vec::new());
         for source in sources {
             match Chapter::read(&notebooks, source) {
                 Ok(chapter) => chapters.push(chapter),
-                Err(problem) => problems.push(problem),
+                Err(problem) => problems.push(format!("{problem:#}")),
             }
         }
         problems.extend(same_pages(&chapters));
         if !problems.is_empty() {
-            return Err(Error::Chapters(problems));
+            bail!(problems.join("\n"));
         }
         Ok(Book {
             chapters,
@@ -65,16 +65,15 @@ impl Book {
     }
 }
 
-fn same_pages(chapters: &[Chapter]) -> Vec<ChapterError> {
+fn same_pages(chapters: &[Chapter]) -> Vec<String> {
     let mut pages: HashMap<&str, &Chapter> = HashMap::new();
     let mut problems = Vec::new();
     for chapter in chapters {
         if let Some(first) = pages.insert(&chapter.page, chapter) {
-            problems.push(ChapterError::SamePage {
-                page: chapter.page.clone(),
-                first: first.path.clone(),
-                second: chapter.path.clone(),
-            });
+            problems.push(format!(
+                "{}.ipynb and {}.ipynb would both be the page {}.html\nRename one of them",
+                first.path, chapter.path, chapter.page
+            ));
         }
     }
     problems

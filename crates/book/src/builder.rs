@@ -4,7 +4,6 @@ use crate::api::Links;
 use crate::book::Book;
 use crate::cell::Cell;
 use crate::chapter::Chapter;
-use crate::error::{CellError, ChapterError};
 use crate::html::escape;
 use crate::image::Image;
 use crate::url::encode;
@@ -25,7 +24,7 @@ pub(crate) struct Page {
     pub(crate) cover: Option<String>,
     /// The files with their paths below the folder of the pages.
     pub(crate) files: Vec<(String, Content)>,
-    pub(crate) problems: Vec<ChapterError>,
+    pub(crate) problems: Vec<String>,
 }
 
 /// The content of a file.
@@ -102,12 +101,12 @@ impl<'a> PageBuilder<'a> {
     }
 
     /// Adds a problem of the current cell.
-    pub(crate) fn problem(&mut self, problem: CellError) {
-        self.page.problems.push(ChapterError::Cell {
-            notebook: self.chapter.path.clone(),
-            cell: self.cell.to_owned(),
-            problem,
-        });
+    pub(crate) fn problem(&mut self, problem: &str) {
+        let problem = match self.medium {
+            Medium::Cell => format!("The output {problem}"),
+            Medium::Book | Medium::File => self.chapter.problem(self.cell, problem),
+        };
+        self.page.problems.push(problem);
     }
 
     /// Adds an image; returns the element that shows it.
@@ -152,14 +151,18 @@ impl<'a> PageBuilder<'a> {
     /// Adds a file to which the page links.
     pub(crate) fn file(&mut self, path: &str) {
         let file = self.book.beside(self.chapter, path);
-        let path = path.to_owned();
         match file.strip_prefix(&self.book.notebooks) {
             Ok(name) if file.is_file() => {
                 let name = name.to_string_lossy().into_owned();
                 self.page.files.push((name, Content::CopyOf(file)));
             }
-            Ok(_) => self.problem(CellError::MissingFile { path }),
-            Err(_) => self.problem(CellError::OutsideFile { path }),
+            Ok(_) => self.problem(&format!(
+                "links to {path}, which does not exist\nThe path is relative to the notebook"
+            )),
+            Err(_) => self.problem(&format!(
+                "links to {path}, which is not in the folder of the notebooks\n\
+                 Move it there, or link to it on the web"
+            )),
         }
     }
 

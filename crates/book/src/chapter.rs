@@ -1,8 +1,8 @@
 //! A notebook of the book: its cells, the numbers of its figures and its anchors.
 
 use crate::cell::{Cell, text};
-use crate::error::ChapterError;
 use crate::paths::{normalize, shorten};
+use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -34,22 +34,26 @@ pub(crate) struct Chapter {
 }
 
 impl Chapter {
+    /// Returns a problem of a cell as the build lists it.
+    pub(crate) fn problem(&self, cell: &str, problem: &str) -> String {
+        let problem = problem.replace('\n', "\n  ");
+        format!("{}.ipynb, cell {cell}: {problem}", self.path)
+    }
+
     /// Reads a notebook and, beside it, the outputs of another machine and the frames of its sliders.
-    pub(crate) fn read(notebooks: &Path, source: &Source) -> Result<Chapter, ChapterError> {
+    pub(crate) fn read(notebooks: &Path, source: &Source) -> Result<Chapter> {
         let file = normalize(&source.file);
         let Ok(path) = file.strip_prefix(notebooks) else {
-            return Err(ChapterError::Outside {
-                notebooks: notebooks.to_owned(),
-                file,
-            });
+            bail!(
+                "{}: is outside of the notebooks\nMove it into {}, or set `notebooks` in book.toml",
+                file.display(),
+                notebooks.display()
+            );
         };
         let path = path.with_extension("").to_string_lossy().replace('\\', "/");
-        let notebook = Notebook::read(&shorten(&file), source.content.as_bytes().to_vec())
-            .map_err(|error| ChapterError::Unreadable(error.into()))?;
-        let other =
-            MachineOutputs::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
-        let frames =
-            MachineOutputs::frames_beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let notebook = Notebook::read(&shorten(&file), source.content.as_bytes().to_vec())?;
+        let other = MachineOutputs::beside(&file)?;
+        let frames = MachineOutputs::frames_beside(&file)?;
         let mut document = notebook.document;
         let cells = document["cells"].as_array_mut().into_iter().flatten();
         for cell in cells.filter(|cell| cell["cell_type"] == "code") {

@@ -3,13 +3,15 @@
 //! [`build`] sets the language as `preprocessor.taper.language`. The pages of a translation are in a folder beside the
 //! English pages, whose documentation of the crate they share.
 
-use crate::error::{ChapterError, Error};
 use crate::paths::shorten;
+use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use taper_notebook::{Edition, EditionError};
+use taper_notebook::Edition;
+
+const START: &str = "starting mdbook";
 
 /// The name of the catalogue with the titles of the chapters and the parts.
 const SUMMARY: &str = "pages/SUMMARY";
@@ -21,10 +23,10 @@ const SUMMARY: &str = "pages/SUMMARY";
 /// # Errors
 ///
 /// When mdBook fails, which has then printed why, or when a file cannot be read or written.
-pub fn build(book: &Path, pages: &Path, mdbook: &dyn Fn() -> Command) -> Result<(), Error> {
+pub fn build(book: &Path, pages: &Path, mdbook: &dyn Fn() -> Command) -> Result<()> {
     let po = book.with_file_name("po");
     let languages = match po.is_dir() {
-        true => Edition::published(&po).map_err(unreadable)?,
+        true => Edition::published(&po)?,
         false => Vec::new(),
     };
     let all = format!("{languages:?}");
@@ -35,7 +37,7 @@ pub fn build(book: &Path, pages: &Path, mdbook: &dyn Fn() -> Command) -> Result<
             .env("MDBOOK_BOOK__LANGUAGE", language)
             .env("MDBOOK_PREPROCESSOR__TAPER__LANGUAGE", language)
             .env("MDBOOK_PREPROCESSOR__TAPER__LANGUAGES", &all);
-        mdbook.spawn().map_err(not_started)
+        mdbook.spawn().context(START)
     };
     succeed(start("en", pages)?)?;
     let folders = languages
@@ -48,23 +50,17 @@ pub fn build(book: &Path, pages: &Path, mdbook: &dyn Fn() -> Command) -> Result<
     for (built, (language, own)) in built.into_iter().zip(&folders) {
         built?;
         let to = pages.join("html").join(language);
-        fs::rename(own.join("html"), &to).map_err(Error::io("moving pages to", &to))?;
-        fs::remove_dir_all(own).map_err(Error::io("removing", own))?;
+        fs::rename(own.join("html"), &to)
+            .with_context(|| format!("moving pages to {}", to.display()))?;
+        fs::remove_dir_all(own).with_context(|| format!("removing {}", own.display()))?;
     }
     Ok(())
 }
 
-fn succeed(mut mdbook: Child) -> Result<(), Error> {
-    match mdbook.wait().map_err(not_started)?.success() {
+fn succeed(mut mdbook: Child) -> Result<()> {
+    match mdbook.wait().context(START)?.success() {
         true => Ok(()),
-        false => Err(Error::Build),
-    }
-}
-
-fn not_started(source: std::io::Error) -> Error {
-    Error::Start {
-        program: "mdbook",
-        source,
+        false => bail!("mdBook could not build the book; it printed why"),
     }
 }
 
@@ -100,20 +96,16 @@ pub(crate) fn all(context: &Value) -> Vec<(String, String)> {
 }
 
 /// Returns the catalogues of the language in which the book is built; `None` for English.
-pub(crate) fn load(context: &Value) -> Result<Option<Edition>, Error> {
+pub(crate) fn load(context: &Value) -> Result<Option<Edition>> {
     let (Some(language), Some(root)) = (language(context), context["root"].as_str()) else {
         return Ok(None);
     };
     let po = Path::new(root).with_file_name("po");
-    Edition::load(&po, language).map(Some).map_err(unreadable)
-}
-
-fn unreadable(error: EditionError) -> Error {
-    Error::Chapters(vec![ChapterError::Unreadable(error.into())])
+    Ok(Some(Edition::load(&po, language)?))
 }
 
 /// Returns the book with its texts and titles translated.
-pub(crate) fn translated(edition: Option<&Edition>, book: &Value) -> Result<Value, Error> {
+pub(crate) fn translated(edition: Option<&Edition>, book: &Value) -> Result<Value> {
     let mut book = book.clone();
     if let Some(edition) = edition {
         translate(&mut book["items"], edition)?;
@@ -121,7 +113,7 @@ pub(crate) fn translated(edition: Option<&Edition>, book: &Value) -> Result<Valu
     Ok(book)
 }
 
-fn translate(items: &mut Value, edition: &Edition) -> Result<(), Error> {
+fn translate(items: &mut Value, edition: &Edition) -> Result<()> {
     for item in items.as_array_mut().into_iter().flatten() {
         if let Some(title) = item["PartTitle"].as_str() {
             let line = edition.translation(SUMMARY, "", &format!("# {title}"));
@@ -138,7 +130,7 @@ fn translate(items: &mut Value, edition: &Edition) -> Result<(), Error> {
     Ok(())
 }
 
-fn translate_chapter(chapter: &mut Map<String, Value>, edition: &Edition) -> Result<(), Error> {
+fn translate_chapter(chapter: &mut Map<String, Value>, edition: &Edition) -> Result<()> {
     let text = |field: &str| chapter[field].as_str().unwrap_or_default().to_owned();
     let (path, name, content) = (text("source_path"), text("name"), text("content"));
     let file = Path::new(&path);
@@ -153,10 +145,7 @@ fn translate_chapter(chapter: &mut Map<String, Value>, edition: &Edition) -> Res
             stem.into_owned()
         };
         let content = edition.notebook(&document, &content);
-        content.map_err(|error| {
-            let error = format!("{}: {error}", shorten(file));
-            Error::Chapters(vec![ChapterError::Unreadable(error.into())])
-        })?
+        content.with_context(|| shorten(file))?
     } else {
         edition.page(&format!("pages/{stem}"), &content)
     };

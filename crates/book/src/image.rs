@@ -1,8 +1,8 @@
 //! Images: their format, and their size, with which the layout of the page does not shift while it loads.
 
 use crate::cell;
-use crate::error::ImageError;
 use crate::svg;
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, PAD_INDIFFERENT};
@@ -67,13 +67,12 @@ impl Format {
     }
 }
 
+const UNKNOWN_FORMAT: &str =
+    "is not an image that the book supports\nMake it an SVG, PNG, JPEG or GIF";
+
 impl Image {
     /// Reads an image among a cell's outputs.
-    pub(crate) fn of_output(
-        format: Format,
-        data: &Value,
-        metadata: &Value,
-    ) -> Result<Image, ImageError> {
+    pub(crate) fn of_output(format: Format, data: &Value, metadata: &Value) -> Result<Image> {
         let text = cell::text(data);
         let bytes = match format {
             Format::Svg => text.into_bytes(),
@@ -91,14 +90,14 @@ impl Image {
     }
 
     /// Reads an image that was dropped onto a markdown cell.
-    pub(crate) fn of_attachment(media_type: &str, data: &Value) -> Result<Image, ImageError> {
-        let format = Format::of_media_type(media_type).ok_or(ImageError::UnknownFormat)?;
+    pub(crate) fn of_attachment(media_type: &str, data: &Value) -> Result<Image> {
+        let format = Format::of_media_type(media_type).context(UNKNOWN_FORMAT)?;
         Image::read(format, decode_base64(&cell::text(data))?)
     }
 
     /// Reads an image file, whose format is the extension of its name.
-    pub(crate) fn of_file(name: &str, bytes: Vec<u8>) -> Result<Image, ImageError> {
-        let format = Format::of_file_name(name).ok_or(ImageError::UnknownFormat)?;
+    pub(crate) fn of_file(name: &str, bytes: Vec<u8>) -> Result<Image> {
+        let format = Format::of_file_name(name).context(UNKNOWN_FORMAT)?;
         Image::read(format, bytes)
     }
 
@@ -108,7 +107,7 @@ impl Image {
         format!("data:{};base64,{data}", self.format.media_type())
     }
 
-    fn read(format: Format, bytes: Vec<u8>) -> Result<Image, ImageError> {
+    fn read(format: Format, bytes: Vec<u8>) -> Result<Image> {
         if format == Format::Svg {
             let svg = svg::read(&String::from_utf8_lossy(&bytes))?;
             return Ok(Image {
@@ -130,8 +129,9 @@ impl Image {
             .and_then(|size| Some((size.width.try_into().ok()?, size.height.try_into().ok()?)));
         Ok(Image {
             format,
-            size: size.ok_or(ImageError::WrongFormat {
-                expected: format.media_type(),
+            size: size.with_context(|| {
+                let expected = format.media_type();
+                format!("is not {expected}\nRun the notebook again, or replace the file")
             })?,
             bytes,
             title: None,
@@ -140,15 +140,20 @@ impl Image {
 }
 
 /// Decodes base64, which Jupyter breaks into lines.
-fn decode_base64(text: &str) -> Result<Vec<u8>, ImageError> {
+fn decode_base64(text: &str) -> Result<Vec<u8>> {
     const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD_INDIFFERENT);
     let text: String = text.split_ascii_whitespace().collect();
-    BASE64.decode(text).map_err(|_| ImageError::NotBase64)
+    let bytes = BASE64.decode(text).ok();
+    bytes.context("is not base64\nRun the notebook again")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn message<T>(result: Result<T>) -> Option<String> {
+        result.err().map(|error| error.to_string())
+    }
 
     #[test]
     fn sizes_are_read() {
@@ -160,8 +165,12 @@ mod tests {
             assert_eq!(image.size, (3, 2), "{name}");
             let expected = image.format.media_type();
             for other in [&b"no"[..], &bytes[..8], b"<svg/>"] {
-                let error = Image::of_file(name, other.to_vec());
-                assert_eq!(error, Err(ImageError::WrongFormat { expected }), "{name}");
+                let error = message(Image::of_file(name, other.to_vec()));
+                let error = error.unwrap_or_default();
+                assert!(
+                    error.starts_with(&format!("is not {expected}\n")),
+                    "{name}: {error}"
+                );
             }
         }
         let renamed = Image::of_file("a.gif", png.to_vec());
@@ -172,15 +181,19 @@ mod tests {
     fn other_formats_are_refused() {
         for name in ["a.bmp", "a.svgz", "png"] {
             let image = Image::of_file(name, Vec::new());
-            assert_eq!(image, Err(ImageError::UnknownFormat), "{name}");
+            assert_eq!(message(image).as_deref(), Some(UNKNOWN_FORMAT), "{name}");
         }
         let image = Image::of_attachment("image/webp", &Value::Null);
-        assert_eq!(image, Err(ImageError::UnknownFormat));
+        assert_eq!(message(image).as_deref(), Some(UNKNOWN_FORMAT));
     }
 
     #[test]
     fn base64_may_have_line_breaks() {
-        assert_eq!(decode_base64("aGVs\nbG8=\n"), Ok(b"hello".to_vec()));
-        assert_eq!(decode_base64("?"), Err(ImageError::NotBase64));
+        assert_eq!(
+            decode_base64("aGVs\nbG8=\n").expect("it is base64"),
+            b"hello"
+        );
+        let error = message(decode_base64("?")).unwrap_or_default();
+        assert!(error.starts_with("is not base64\n"), "{error}");
     }
 }

@@ -22,7 +22,7 @@
 //!    problems. `toolbar` adds the links below the title, `home` the list of chapters to the home page.
 //! 3. HTML of a notebook goes through `sanitise`. An `image` becomes a file in an `<img>`, in
 //!    which SVG runs nothing. A page runs no code of a notebook and loads nothing from other sites.
-//! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
+//! 4. The build fails with all problems of all chapters at once: dead links, missing
 //!    images, formulas that KaTeX rejects, and `numbers` in the prose that the stored outputs do not have.
 //! 5. `assets` writes images, notebooks and the documentation beside the pages, adds the texts of the chapters to the
 //!    `search`, and writes `labels.js`, what the scripts of the theme know of the book: its words in its language, and
@@ -54,7 +54,6 @@ mod chapter;
 mod contrast;
 mod documentation;
 mod edition;
-mod error;
 mod frames;
 mod highlight;
 mod home;
@@ -87,7 +86,6 @@ mod tests;
 pub use assets::write_files;
 pub use documentation::document;
 pub use edition::build;
-pub use error::{CellError, ChapterError, Error, ImageError};
 pub use frames::MEDIA_TYPE as FRAMES;
 pub use labels::{labels, mdbook_words};
 pub use pdf::write_pdf;

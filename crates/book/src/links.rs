@@ -8,8 +8,8 @@
 use crate::book::Book;
 use crate::cell::Cell;
 use crate::chapter::Chapter;
-use crate::error::CellError;
 use crate::url::{decode, encode, is_external};
+use anyhow::{Context, Result, bail};
 
 /// The target of a link.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,13 +26,11 @@ pub(crate) enum Target {
     File(String),
 }
 
+const ANCHORS: &str =
+    "A heading's anchor is its text with - for blanks; a cell's is cell-id= and its id";
+
 /// Returns the target of a link in `chapter`; `text` is the text of the link.
-pub(crate) fn resolve(
-    book: &Book,
-    chapter: &Chapter,
-    link: &str,
-    text: &str,
-) -> Result<Target, CellError> {
+pub(crate) fn resolve(book: &Book, chapter: &Chapter, link: &str, text: &str) -> Result<Target> {
     if is_external(link) {
         return Ok(Target::External);
     }
@@ -45,9 +43,13 @@ pub(crate) fn resolve(
         chapter
     } else {
         let page = book.find(chapter, &path);
-        page.ok_or_else(|| CellError::MissingPage { path: path.clone() })?
+        page.with_context(|| {
+            format!(
+                "links to {path}, which is not a page of the book\n\
+                 Name a notebook of book/src/SUMMARY.md, relative to this one"
+            )
+        })?
     };
-    let link = link.to_owned();
     let is_one_of = |words: [&str; 2]| {
         let mut words = words.into_iter();
         words.any(|word| text == word || text == book.labels.get(word))
@@ -55,19 +57,27 @@ pub(crate) fn resolve(
     let number = if is_one_of(["chapter", "Chapter"]) {
         match &target.number {
             Some(number) => Some(number.clone()),
-            None => return Err(CellError::NoNumber { link }),
+            None => bail!(
+                "calls {link} a chapter, but it has no number\nUse its name as the text of the link"
+            ),
         }
     } else if is_one_of(["figure", "Figure"]) {
         match target.figure(&anchor) {
             Some(number) => Some(number),
-            None => return Err(CellError::NoFigure { link }),
+            None => bail!(
+                "refers to the figure {link}, but that cell has none\n\
+                 Write #cell-id= and the id of a cell that begins with `// Figure: ` and a caption"
+            ),
         }
     } else {
         None
     };
     if !anchor.is_empty() && !target.has_anchor(&anchor) {
-        let similar = target.similar_anchor(&anchor);
-        return Err(CellError::MissingAnchor { link, similar });
+        let advice = match target.similar_anchor(&anchor) {
+            Some(similar) => format!("Did you mean #{similar}?"),
+            None => ANCHORS.to_owned(),
+        };
+        bail!("links to {link}, but there is no such heading or cell\n{advice}");
     }
     let page = book.href(chapter, target);
     let href = match (path.is_empty(), anchor.is_empty()) {

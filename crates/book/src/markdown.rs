@@ -2,7 +2,6 @@
 
 use crate::builder::PageBuilder;
 use crate::cell::{Cell, Kind};
-use crate::error::CellError;
 use crate::html::{div, escape, figure};
 use crate::image::Image;
 use crate::links::{Target, resolve};
@@ -10,6 +9,7 @@ use crate::outline::{inside, lone_image, parse, plain_text};
 use crate::sanitise::{Fragments, without_marks};
 use crate::url::{encode, is_external};
 use crate::{highlight, math};
+use anyhow::{Context, Result, anyhow, bail};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd, html};
 
 /// Renders a markdown cell.
@@ -133,12 +133,10 @@ impl<'p, 'b> Prose<'p, 'b> {
         match math::to_html(formula, display, self.builder.is_published()) {
             Ok(html) => self.put(html),
             Err(message) => {
-                let formula = formula.to_owned();
-                self.builder.problem(CellError::Formula {
-                    formula: formula.clone(),
-                    message,
-                });
-                Event::Text(CowStr::from(formula))
+                self.builder.problem(&format!(
+                    "has a formula that cannot be rendered: ${formula}$\n{message}"
+                ));
+                Event::Text(CowStr::from(formula.to_owned()))
             }
         }
     }
@@ -211,17 +209,16 @@ impl<'p, 'b> Prose<'p, 'b> {
                 inner.extend(number.map(|number| Event::Text(format!("\u{a0}{number}").into())));
             }
             Ok(Target::File(path)) if self.builder.is_published() => {
-                self.builder.problem(CellError::NotInPage { path });
+                self.builder.problem(&not_in_page(&path));
                 return inner;
             }
             Ok(Target::File(path)) => self.builder.file(&path),
             Ok(Target::External) => {}
             Err(_) if self.builder.is_published() => {
-                let path = url.to_owned();
-                self.builder.problem(CellError::NotInPage { path });
+                self.builder.problem(&not_in_page(url));
                 return inner;
             }
-            Err(problem) => self.builder.problem(problem),
+            Err(problem) => self.builder.problem(&problem.to_string()),
         }
         let mut link = vec![start];
         link.extend(inner);
@@ -254,21 +251,22 @@ impl<'p, 'b> Prose<'p, 'b> {
 
     fn image(&mut self, url: &str, alt: &str) -> String {
         if alt.trim().is_empty() {
-            let url = url.to_owned();
-            self.builder.problem(CellError::NoDescription { url });
+            self.builder.problem(&format!(
+                "shows {url} without a description\n\
+                 Write it between the brackets: ![what it shows]({url})"
+            ));
         }
         match self.read_image(url) {
             Ok(image) => self.builder.image(image, alt),
             Err(problem) => {
-                self.builder.problem(problem);
+                self.builder.problem(&problem.to_string());
                 String::new()
             }
         }
     }
 
-    fn read_image(&self, url: &str) -> Result<Image, CellError> {
-        let name = url.to_owned();
-        let unusable = |problem| CellError::ImageFile { name, problem };
+    fn read_image(&self, url: &str) -> Result<Image> {
+        let unusable = |problem| anyhow!("shows {url}, which {problem}");
         if let Some(name) = url.strip_prefix("attachment:") {
             let attachment = match self.cell.map(|cell| &cell.kind) {
                 Some(Kind::Markdown { attachments }) => attachments.get(name),
@@ -276,19 +274,31 @@ impl<'p, 'b> Prose<'p, 'b> {
             };
             let (media_type, data) = attachment
                 .and_then(|bundle| bundle.as_object()?.iter().next())
-                .ok_or_else(|| CellError::MissingAttachment { name: name.into() })?;
+                .with_context(|| {
+                    format!(
+                        "shows the attachment {name}, which does not exist\nDrop the image onto the cell again"
+                    )
+                })?;
             return Image::of_attachment(media_type, data).map_err(unusable);
         }
         if is_external(url) {
-            return Err(CellError::ExternalImage { url: url.into() });
+            bail!(
+                "shows {url}, which is not a file of the course\n\
+                 The book loads nothing from the web: put the image beside the notebook"
+            );
         }
         let file = self.builder.book.beside(self.builder.chapter, url);
-        let bytes = std::fs::read(&file).map_err(|source| CellError::UnreadableImage {
-            url: url.into(),
-            source,
-        })?;
-        Image::of_file(url, bytes).map_err(unusable)
+        match std::fs::read(&file) {
+            Ok(bytes) => Image::of_file(url, bytes).map_err(unusable),
+            Err(error) => bail!(
+                "shows {url}, which cannot be read: {error}\nThe path is relative to the notebook"
+            ),
+        }
     }
+}
+
+fn not_in_page(path: &str) -> String {
+    format!("links to {path}, which is not part of the page: the link becomes plain text")
 }
 
 /// Returns whether a link leads from a number to the cell that prints it.

@@ -1,6 +1,6 @@
 //! mdBook, the program that builds the site: a pinned version in Taper's cache.
 
-use crate::error::Error;
+use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,14 +22,14 @@ const PACKAGES: usize = 190;
 /// # Errors
 ///
 /// When cargo cannot install it, or when the cache cannot be written.
-pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf, Error> {
-    let folder = cache::folder().map_err(Error::host)?.join("mdbook");
+pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf> {
+    let folder = cache::folder()?.join("mdbook");
     let program = folder.join(format!("mdbook-{VERSION}"));
     if program.exists() {
         return Ok(program);
     }
-    cache::make(&folder).map_err(Error::host)?;
-    let _lock = Lock::exclusive(&folder, progress).map_err(Error::host)?;
+    cache::make(&folder)?;
+    let _lock = Lock::exclusive(&folder, progress)?;
     // Another process may have installed it while this one waited for the lock.
     if !program.exists() {
         install(&folder, &program, progress)?;
@@ -39,15 +39,15 @@ pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf, Error> {
 
 /// Compiles mdBook. The build folder is kept until the end, so that a second attempt continues where the first
 /// was killed. Only the complete program is moved to `program`.
-fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<(), Error> {
+fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<()> {
     let start = Instant::now();
     progress.line(&format!(
         "Installing mdBook {VERSION} (cargo install), once. \
          It takes about four minutes on two cores, longer when they are busy."
     ));
     let (target, root) = (folder.join("target"), folder.join("root"));
-    let toolchain = toolchain::get().map_err(Error::host)?;
-    let mut cargo = process::supervised(&toolchain.cargo).map_err(Error::host)?;
+    let toolchain = toolchain::get()?;
+    let mut cargo = process::supervised(&toolchain.cargo)?;
     cargo
         .env("PATH", toolchain.search_path())
         .env("CARGO_TERM_COLOR", "never")
@@ -59,23 +59,20 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
         .current_dir(folder)
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
-    let start_error = |source| Error::Start {
-        program: "cargo",
-        source,
-    };
-    let mut child = cargo.spawn().map_err(start_error)?;
+    let mut child = cargo.spawn().context("starting cargo")?;
     let said = child
         .stderr
         .take()
         .map(|said| show(BufReader::new(said), start, progress));
-    if !child.wait().map_err(start_error)?.success() {
-        return Err(Error::Install {
-            version: VERSION,
-            stderr: said.unwrap_or_default(),
-        });
+    if !child.wait().context("starting cargo")?.success() {
+        bail!(
+            "mdBook {VERSION} could not be installed; check the connection, then run the same command again. \
+             `cargo install mdbook` printed:\n{}",
+            said.unwrap_or_default()
+        );
     }
     std::fs::rename(root.join("bin/mdbook"), program)
-        .map_err(Error::io("moving mdBook to", program))?;
+        .with_context(|| format!("moving mdBook to {}", program.display()))?;
     let _ = std::fs::remove_dir_all(&root);
     let _ = std::fs::remove_dir_all(&target);
     progress.line(&format!("Installed in {}.", duration(start.elapsed())));

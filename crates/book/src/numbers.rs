@@ -9,10 +9,10 @@ mod scan;
 use crate::book::Book;
 use crate::cell::{Cell, Kind};
 use crate::chapter::Chapter;
-use crate::error::{CellError, ChapterError, Error};
 use crate::links::cell_of;
 use crate::outline::{inside, parse, plain_text};
 use crate::sanitise::without_marks;
+use anyhow::{Context, Result};
 use pulldown_cmark::{Event, Tag, TagEnd};
 use scan::{Number, OTHER, scan, values};
 use std::cell::RefCell;
@@ -31,11 +31,13 @@ pub(crate) struct Given {
 
 impl Given {
     /// Reads the list; a book without one has no given values.
-    pub(crate) fn read(file: &Path) -> Result<Given, Error> {
+    pub(crate) fn read(file: &Path) -> Result<Given> {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(Error::io("reading", file)(error)),
+            Err(error) => {
+                return Err(error).with_context(|| format!("reading {}", file.display()));
+            }
         };
         let mut listed: BTreeMap<String, RefCell<BTreeMap<String, bool>>> = BTreeMap::new();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -69,7 +71,7 @@ impl Given {
 }
 
 /// Returns what is wrong with the numbers of a chapter.
-pub(crate) fn check(book: &Book, chapter: &Chapter, given: &Given) -> Vec<ChapterError> {
+pub(crate) fn check(book: &Book, chapter: &Chapter, given: &Given) -> Vec<String> {
     let constants = constants(chapter);
     let mut problems = Vec::new();
     for cell in chapter.cells.iter().filter(|cell| cell.is_shown()) {
@@ -89,22 +91,27 @@ pub(crate) fn check(book: &Book, chapter: &Chapter, given: &Given) -> Vec<Chapte
         let measured = numbers.filter(Number::looks_measured);
         let measured =
             measured.filter(|n| !n.is_constant(&constants) && !given.has(chapter, &n.text));
-        found.extend(measured.map(|number| CellError::NoEvidence {
-            near: number.near(&prose),
-            number: number.text,
-        }));
-        problems.extend(found.into_iter().map(|problem| ChapterError::Cell {
-            notebook: chapter.path.clone(),
-            cell: cell.id.clone(),
-            problem,
-        }));
+        found.extend(measured.map(|number| no_evidence(&number, &prose)));
+        let found = found.iter();
+        problems.extend(found.map(|problem| chapter.problem(&cell.id, problem)));
     }
     let unused = given.unused(chapter).into_iter();
-    problems.extend(unused.map(|number| ChapterError::UnusedGiven {
-        notebook: chapter.path.clone(),
-        number,
+    problems.extend(unused.map(|number| {
+        format!(
+            "{}.ipynb: {number} is listed as given, but no text needs it\nRemove the line from the list",
+            chapter.path
+        )
     }));
     problems
+}
+
+fn no_evidence(number: &Number, prose: &str) -> String {
+    format!(
+        "says {number} (\"{}\"), which looks measured and is not a link\n\
+         Link it to the cell that prints it: [{number}](#cell-id=…); if no cell does, add it to book/given.txt with its source",
+        number.near(prose),
+        number = number.text
+    )
 }
 
 /// Returns the constants in the chapter's code.
@@ -144,8 +151,8 @@ fn split(text: &str) -> (String, Vec<(String, String)>) {
     (prose, links)
 }
 
-/// Returns the values in a link's text that the cell to which it points does not print.
-fn stale(book: &Book, chapter: &Chapter, target: &str, text: &str) -> Vec<CellError> {
+/// Returns a problem for each value in a link's text that the cell to which it points does not print.
+fn stale(book: &Book, chapter: &Chapter, target: &str, text: &str) -> Vec<String> {
     let Some(cell) = cell_of(book, chapter, target) else {
         return Vec::new();
     };
@@ -157,13 +164,15 @@ fn stale(book: &Book, chapter: &Chapter, target: &str, text: &str) -> Vec<CellEr
     let numbers = scan(text).into_iter();
     let wrong =
         numbers.filter(|number| !number.is_among(&printed) && !is_derived(number, &printed));
-    wrong
-        .map(|number| CellError::StaleNumber {
-            nearest: number.nearest(&printed),
-            number: number.text,
-            cell: cell.id.clone(),
-        })
-        .collect()
+    let problem = |number: Number| {
+        let nearest = number.nearest(&printed);
+        let nearest = nearest.map_or("no number".into(), |value| format!("at nearest {value}"));
+        format!(
+            "says {}, but the cell {} prints {nearest}\nCorrect the text, or link to the cell that prints it",
+            number.text, cell.id
+        )
+    };
+    wrong.map(problem).collect()
 }
 
 /// Returns whether "4 times" or "3 points" is the ratio or the difference of two of the few values.

@@ -2,7 +2,6 @@
 
 use crate::builder::PageBuilder;
 use crate::cell::{self, Cell, Kind};
-use crate::error::CellError;
 use crate::frames::{self, VIEW};
 use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
@@ -167,7 +166,10 @@ fn display(
         return match math::to_html(formula, true, builder.is_published()) {
             Ok(html) => Some(div("output", &html)),
             Err(message) => {
-                builder.problem(CellError::FormulaOutput { message });
+                builder.problem(&format!(
+                    "shows a formula that cannot be rendered: {message}\n\
+                     Correct it, and run the notebook again"
+                ));
                 None
             }
         };
@@ -204,7 +206,7 @@ fn image(
             Some(enclose("picture", &image))
         }
         Err(error) => {
-            builder.problem(CellError::ImageOutput(error));
+            builder.problem(&format!("shows an image that {error}"));
             None
         }
     }

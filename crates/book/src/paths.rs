@@ -1,6 +1,6 @@
 //! Lexical operations on paths, and copies of folders.
 
-use crate::error::Error;
+use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -25,20 +25,18 @@ pub(crate) fn shorten(path: &Path) -> String {
 
 /// Copies the files of a folder for which `is_wanted` is true, as hard links where the file system
 /// allows it.
-pub(crate) fn copy_tree(
-    from: &Path,
-    to: &Path,
-    is_wanted: &dyn Fn(&Path) -> bool,
-) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(Error::io("creating", to))?;
-    for entry in fs::read_dir(from).map_err(Error::io("reading", from))? {
-        let entry = entry.map_err(Error::io("reading", from))?;
+pub(crate) fn copy_tree(from: &Path, to: &Path, is_wanted: &dyn Fn(&Path) -> bool) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("creating {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
+        let entry = entry.with_context(|| format!("reading {}", from.display()))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(Error::io("reading", &source))?;
+        let kind = entry
+            .file_type()
+            .with_context(|| format!("reading {}", source.display()))?;
         if kind.is_dir() {
             copy_tree(&source, &target, is_wanted)?;
         } else if is_wanted(&source) && fs::hard_link(&source, &target).is_err() {
-            fs::copy(&source, &target).map_err(Error::io("writing", &target))?;
+            fs::copy(&source, &target).with_context(|| format!("writing {}", target.display()))?;
         }
     }
     Ok(())

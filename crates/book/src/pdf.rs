@@ -1,6 +1,6 @@
 //! The whole course as one PDF, which a browser prints from mdBook's `print.html`.
 
-use crate::error::Error;
+use anyhow::{Context, Result, bail};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,19 @@ const BROWSERS: [&str; 4] = [
 ];
 const NAME: &str = "taper.pdf";
 
+const NO_BROWSER: &str =
+    "expected Chromium or Chrome, which prints the PDF; install it, or set CHROMIUM to its path";
+
 /// Prints the book in the folder `pages` with Chromium, and adds a link to the file to the home page; returns the file.
 ///
 /// # Errors
 ///
 /// When no Chromium is found (the variable `CHROMIUM` may name it), when it fails, or when a file cannot be written.
-pub fn write_pdf(pages: &Path) -> Result<PathBuf, Error> {
+pub fn write_pdf(pages: &Path) -> Result<PathBuf> {
     let (page, file) = (pages.join("print.html"), pages.join(NAME));
     // Chromium writes the file even when it could not load the page.
-    fs::metadata(&page).map_err(Error::io("reading", &page))?;
-    let mut browser = Command::new(browser().ok_or(Error::NoBrowser)?);
+    fs::metadata(&page).with_context(|| format!("reading {}", page.display()))?;
+    let mut browser = Command::new(browser().context(NO_BROWSER)?);
     browser
         .args(["--headless", "--disable-gpu", "--no-pdf-header-footer"])
         .arg("--generate-pdf-document-outline")
@@ -33,14 +36,10 @@ pub fn write_pdf(pages: &Path) -> Result<PathBuf, Error> {
         .arg(format!("--print-to-pdf={}", file.display()))
         .arg(format!("file://{}", page.display()))
         .stdin(Stdio::null());
-    let output = browser.output().map_err(|source| Error::Start {
-        program: "Chromium",
-        source,
-    })?;
+    let output = browser.output().context("starting Chromium")?;
     if !output.status.success() || !file.is_file() {
-        return Err(Error::Pdf {
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        });
+        let printed = String::from_utf8_lossy(&output.stderr);
+        bail!("Chromium has not written the PDF; it printed:\n{printed}");
     }
     link(&pages.join("index.html"))?;
     Ok(file)
@@ -62,10 +61,11 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Adds a link to the file to the footer of the home page.
-fn link(home: &Path) -> Result<(), Error> {
-    let page = fs::read_to_string(home).map_err(Error::io("reading", home))?;
+fn link(home: &Path) -> Result<()> {
+    let page = fs::read_to_string(home).with_context(|| format!("reading {}", home.display()))?;
     let link = format!(", <a href=\"{NAME}\">the whole course as PDF</a></footer>");
-    fs::write(home, page.replacen("</footer>", &link, 1)).map_err(Error::io("writing", home))
+    fs::write(home, page.replacen("</footer>", &link, 1))
+        .with_context(|| format!("writing {}", home.display()))
 }
 
 #[cfg(test)]

@@ -5,15 +5,16 @@
 use crate::book::Book;
 use crate::builder::Content;
 use crate::chapter::Source;
-use crate::error::Error;
 use crate::home::Rendered;
 use crate::labels::Labels;
 use crate::numbers::Given;
 use crate::toolbar::Toolbar;
 use crate::{documentation, edition, home, numbers, page, toolbar};
+use anyhow::{Error, Result, anyhow};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::Path;
 use taper_notebook::Edition;
 
@@ -23,10 +24,10 @@ use taper_notebook::Edition;
 /// # Errors
 ///
 /// When the input is not from mdBook, or when a chapter cannot be rendered; the error lists all problems.
-pub fn preprocess(input: &str) -> Result<String, Error> {
-    let request: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
+pub fn preprocess(input: &str) -> Result<String> {
+    let request: Value = serde_json::from_str(input).map_err(not_from_mdbook)?;
     let Some([context, book]) = request.as_array().map(Vec::as_slice) else {
-        return Err(Error::not_from_mdbook("it is not [context, book]"));
+        return Err(not_from_mdbook("it is not [context, book]"));
     };
     if documentation::find().is_none() {
         eprintln!("Names are not linked yet: `cargo taper book build` documents them.");
@@ -53,11 +54,7 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
 }
 
 /// Renders all notebooks.
-pub(crate) fn render(
-    context: &Value,
-    book: &Value,
-    edition: Option<&Edition>,
-) -> Result<Rendered, Error> {
+pub(crate) fn render(context: &Value, book: &Value, edition: Option<&Edition>) -> Result<Rendered> {
     let root = Path::new(field(context, "root")?);
     let settings = &context["config"]["preprocessor"]["taper"];
     let folder = root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"));
@@ -87,14 +84,22 @@ pub(crate) fn render(
     if problems.is_empty() {
         Ok(Rendered { book, pages })
     } else {
-        Err(Error::Chapters(problems))
+        Err(anyhow!(problems.join("\n")))
     }
 }
 
+/// Returns the error about an input that mdBook has not written, with what is missing.
+pub(crate) fn not_from_mdbook(reason: impl Display) -> Error {
+    anyhow!(
+        "expected a book from mdBook on standard input: {reason}\n\
+         mdBook calls this command; build the book with `taper book build`"
+    )
+}
+
 /// Returns the text of a field in mdBook's JSON.
-pub(crate) fn field<'v>(context: &'v Value, name: &str) -> Result<&'v str, Error> {
+pub(crate) fn field<'v>(context: &'v Value, name: &str) -> Result<&'v str> {
     let text = context[name].as_str();
-    text.ok_or_else(|| Error::not_from_mdbook(format!("it has no `{name}`")))
+    text.ok_or_else(|| not_from_mdbook(format!("it has no `{name}`")))
 }
 
 fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {

@@ -6,11 +6,11 @@
 use crate::book::Book;
 use crate::cell::{Cell, Kind};
 use crate::chapter::Chapter;
-use crate::error::Error;
 use crate::outline::{inside, parse, plain_text};
 use crate::tags::Visibility;
 use crate::toolbar::SOLUTIONS;
 use crate::url::encode;
+use anyhow::{Context, Result};
 use pulldown_cmark::{Event, HeadingLevel, Tag};
 use serde::Serialize;
 use serde_json::json;
@@ -30,7 +30,7 @@ struct Section {
 }
 
 /// Adds the sections of the chapters to mdBook's index in the folder of the pages.
-pub(crate) fn add_chapters(pages: &Path, book: &Book) -> Result<(), Error> {
+pub(crate) fn add_chapters(pages: &Path, book: &Book) -> Result<()> {
     let chapters = { book.chapters.iter() }.filter(|chapter| !chapter.page.starts_with(SOLUTIONS));
     let all: Vec<Section> = chapters.flat_map(sections).collect();
     let file = pages.join("searchindex.js");
@@ -39,7 +39,7 @@ pub(crate) fn add_chapters(pages: &Path, book: &Book) -> Result<(), Error> {
         .append(true)
         .open(&file)
         .and_then(|mut index| write!(index, "\nwindow.search.sections = {};\n", json!(all)));
-    added.map_err(Error::io("writing", &file))
+    added.with_context(|| format!("writing {}", file.display()))
 }
 
 /// Returns the sections of a chapter: its prose and its code, without the outputs.

@@ -1,13 +1,18 @@
 //! SVG: its size, its title and its namespace. A page shows it in an `<img>`, in which browsers run no script and load
 //! no other file.
 
-use crate::error::ImageError;
+use anyhow::{Context, Result, bail};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Lighter colours for the figures of the library in the dark, where an `<img>` has the colour scheme of its page.
 const DARK: &str = "<style>@media (prefers-color-scheme: dark) { \
     text[fill='#777777'] { fill: #a5a29a } [stroke='#777777'] { stroke: #a5a29a } \
     :not(rect)[fill='#0072b2'] { fill: #56a8e0 } [stroke='#0072b2'] { stroke: #56a8e0 } }</style>";
+
+const NO_SIZE: &str = "is an SVG without a size\nGive its <svg> a width and a height, or a viewBox";
+
+/// What to do with a file that is not SVG.
+const REPLACE: &str = "Run the notebook again, or replace the file";
 
 const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
 
@@ -22,20 +27,22 @@ pub(crate) struct Svg {
 }
 
 /// Reads an SVG. JupyterLab adds the namespace where it is missing, so files without it are in use: it is added here too.
-pub(crate) fn read(text: &str) -> Result<Svg, ImageError> {
+pub(crate) fn read(text: &str) -> Result<Svg> {
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
     };
-    let document = Document::parse_with_options(text, options)
-        .map_err(|error| ImageError::NotSvg(error.to_string()))?;
+    let document = match Document::parse_with_options(text, options) {
+        Ok(document) => document,
+        Err(error) => bail!("is not valid SVG: {error}\n{REPLACE}"),
+    };
     let root = document.root_element();
     let name = root.tag_name();
     if name.name() != "svg" {
-        return Err(ImageError::NotSvg(format!(
-            "it begins with <{}>",
+        bail!(
+            "is not valid SVG: it begins with <{}>\n{REPLACE}",
             name.name()
-        )));
+        );
     }
     let mut text = text.to_owned();
     // Figures of the library have no background.
@@ -51,7 +58,7 @@ pub(crate) fn read(text: &str) -> Result<Svg, ImageError> {
     }
     Ok(Svg {
         text,
-        size: size(root).ok_or(ImageError::NoSize)?,
+        size: size(root).context(NO_SIZE)?,
         title: title(root),
     })
 }
@@ -107,7 +114,11 @@ mod tests {
 
     #[test]
     fn size_and_title_are_read() {
-        let found = |text| read(text).map(|svg| (svg.size, svg.title));
+        let found = |text| {
+            let found = read(text).map(|svg| (svg.size, svg.title));
+            found.map_err(|error| error.to_string())
+        };
+        let no_size = Err(NO_SIZE.to_owned());
         assert_eq!(
             found("<svg width=\"600\" height=\"300.4px\"><title lang='en'>a &lt; b</title></svg>"),
             Ok(((600, 300), Some("a < b".into())))
@@ -127,11 +138,8 @@ mod tests {
             Ok(((40, 21), None))
         );
         // Less than a pixel is not a size.
-        assert_eq!(
-            read("<svg viewBox='0 0 0.4 0.4'/>"),
-            Err(ImageError::NoSize)
-        );
-        assert_eq!(read("<svg/>"), Err(ImageError::NoSize));
+        assert_eq!(found("<svg viewBox='0 0 0.4 0.4'/>"), no_size);
+        assert_eq!(found("<svg/>"), no_size);
         let doctype = "<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \
                        \"http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd\">";
         assert!(read(&format!("{doctype}<svg width='1' height='1'/>")).is_ok());
@@ -146,7 +154,8 @@ mod tests {
             "",
             "<svg width='1' height='1'>&undefined;</svg>",
         ] {
-            assert!(matches!(read(other), Err(ImageError::NotSvg(_))), "{other}");
+            let error = read(other).expect_err(other).to_string();
+            assert!(error.starts_with("is not valid SVG: "), "{other}: {error}");
         }
     }
 
@@ -158,10 +167,13 @@ mod tests {
             )
         };
         let figure = svg(" role=\"img\" fill=\"none\"");
-        let shown = read(&format!("{figure}<g/></svg>")).map(|svg| svg.text);
-        assert_eq!(shown, Ok(format!("{figure}{DARK}<g/></svg>")));
+        let shown = |svg: &str| read(svg).expect("an image").text;
+        assert_eq!(
+            shown(&format!("{figure}<g/></svg>")),
+            format!("{figure}{DARK}<g/></svg>")
+        );
         let other = format!("{}<g/></svg>", svg(""));
-        assert_eq!(read(&other).map(|svg| svg.text), Ok(other));
+        assert_eq!(shown(&other), other);
     }
 
     #[test]
@@ -171,6 +183,7 @@ mod tests {
             svg.text,
             "<!-- a -->\n<svg xmlns=\"http://www.w3.org/2000/svg\" width='1' height='1'/>"
         );
-        assert_eq!(read(&svg.text).map(|again| again.text), Ok(svg.text));
+        let again = read(&svg.text).expect("an image");
+        assert_eq!(again.text, svg.text);
     }
 }

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// How nice the thread and its compiler are: they get the time that nothing else uses.
 const NICENESS: i32 = 19;
@@ -85,8 +85,7 @@ impl Engine {
     /// Compiles a cell and waits until it is in the cache.
     fn try_compile(&mut self, source: &str) -> Result<(), Failure> {
         let folder = &self.config.folder;
-        let created = std::fs::create_dir_all(folder).on_file("create", folder);
-        created.map_err(crate::Error::from)?;
+        std::fs::create_dir_all(folder).on_file("create", folder)?;
         self.compile(Input::of(source))?;
         self.known.wait();
         Ok(())

@@ -4,7 +4,7 @@ use crate::cell;
 use crate::compile::{Library, Messages, Task, types};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
-use crate::error::{Error, Failure, Refusal, Result};
+use crate::error::{Failure, Refusal, compiler_failed};
 use crate::items::Items;
 use crate::known::{Compiled, Learned};
 use crate::macros::Revisions;
@@ -12,6 +12,7 @@ use crate::parts::{Parts, Used};
 use crate::plan::{Input, Plan};
 use crate::repair::Repairs;
 use crate::source::Source;
+use anyhow::Result;
 
 /// How often a cell is compiled until it is known what it moves and borrows.
 const ATTEMPTS: usize = 16;
@@ -97,12 +98,8 @@ impl Engine {
             }
             source = self.source(&plan, &repairs);
         }
-        let output = "the cell's variables could not be sorted out".to_owned();
-        Err(Error::Compiler {
-            program: "rustc",
-            output,
-        }
-        .into())
+        let why = "the cell's variables could not be sorted out";
+        Err(compiler_failed("rustc", why).into())
     }
 
     /// Calls rustc once. Returns its messages and, if the cell compiled, its library.

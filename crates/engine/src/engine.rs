@@ -8,7 +8,7 @@ use crate::compile::{Compiler, Messages, types};
 use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
 use crate::effects::Effects;
-use crate::error::{Failure, Result};
+use crate::error::Failure;
 use crate::faults::Sources;
 use crate::interrupt::{Control, Interrupter};
 use crate::items::Items;
@@ -17,6 +17,7 @@ use crate::opaque::Gone;
 use crate::process::{Late, Process, Question};
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
+use anyhow::Result;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use taper_evaluator::run::Times;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// Something that happens while a cell is evaluated.
 #[derive(Debug)]
@@ -133,7 +134,7 @@ impl Engine {
     /// # Errors
     ///
     /// When the compiler or the process cannot be started.
-    pub fn start(config: Config) -> Result<Engine, crate::Error> {
+    pub fn start(config: Config) -> Result<Engine> {
         std::fs::create_dir_all(&config.folder).on_file("create", &config.folder)?;
         let mut config = config;
         let mut shared = Shared::default();
@@ -195,7 +196,7 @@ impl Engine {
     /// # Errors
     ///
     /// When the process cannot be started.
-    pub fn restart_process(&mut self) -> Result<Vec<String>, crate::Error> {
+    pub fn restart_process(&mut self) -> Result<Vec<String>> {
         let lost = self.forget_process();
         self.shared.forget_process();
         self.configure()?;
@@ -208,7 +209,7 @@ impl Engine {
     /// # Errors
     ///
     /// When the process that runs the cells cannot be started again.
-    pub fn clear(&mut self) -> Result<(), crate::Error> {
+    pub fn clear(&mut self) -> Result<()> {
         self.items = Items::default();
         self.restart_process().map(drop)
     }

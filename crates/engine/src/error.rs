@@ -1,35 +1,28 @@
 //! Why the engine itself fails, and why a cell does.
 
 use crate::diagnostic::Diagnostic;
+use anyhow::{Error, anyhow};
 use taper_evaluator::run::End;
 
-/// The result of functions of this crate.
-pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// The engine cannot do its work. The cell is not to blame, and the next one may succeed.
+/// The error when rustc or the linker fails without a message about the cell.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A file, a program or something else of the machine could not be used.
-    #[error(transparent)]
-    Host(#[from] taper_host::Error),
-    /// rustc or the linker failed without a message about the cell.
-    #[error("{program} failed: {output}")]
-    Compiler {
-        /// The program.
-        program: &'static str,
-        /// What it printed.
-        output: String,
-    },
-    /// A compiled cell could not be loaded.
-    #[error("cannot load the compiled cell: {0}")]
-    Load(String),
-    /// The process that runs the cells does not start. Holds what it printed.
-    #[error("the process that runs the cells does not start: {0}")]
-    Start(String),
-    /// The process that runs the cells sent something unexpected.
-    #[error("the process that runs the cells sent an invalid message: {0}")]
-    Protocol(String),
+#[error("{program} failed: {output}")]
+pub struct CompilerFailed {
+    /// The program.
+    pub(crate) program: &'static str,
+    /// What it printed.
+    pub output: String,
+}
+
+/// Returns a [`CompilerFailed`] with what the program printed.
+pub(crate) fn compiler_failed(program: &'static str, printed: impl Into<String>) -> Error {
+    let output = printed.into();
+    CompilerFailed { program, output }.into()
+}
+
+/// Returns the error when a compiled cell cannot be loaded.
+pub(crate) fn not_loaded(why: &str) -> Error {
+    anyhow!("cannot load the compiled cell: {why}")
 }
 
 /// Why a cell did not run to its end.
@@ -54,7 +47,7 @@ pub enum Failure {
     Left,
     /// The process ended while the cell ran. All variables are lost.
     Ended(End),
-    /// The engine failed.
+    /// The engine failed. The cell is not to blame, and the next one may succeed.
     Engine(Error),
 }
 

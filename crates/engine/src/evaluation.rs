@@ -4,7 +4,7 @@ use crate::cell::work::Work;
 use crate::cell::{self, Parsed, ParsedItem};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Engine, Event, Outcome};
-use crate::error::{Error, Failure, Place};
+use crate::error::{Failure, Place, not_loaded};
 use crate::file::file_of_cell;
 use crate::known::Compiled;
 use crate::opaque::{Gone, Opaque};
@@ -14,6 +14,7 @@ use crate::process::wire::{Report, Request};
 use crate::process::{Question, Ran};
 use crate::repair::Repairs;
 use crate::variables::Variable;
+use anyhow::Result;
 use std::time::Instant;
 
 /// The code of the engine's own warning.
@@ -127,7 +128,7 @@ impl Engine {
         let (ran, failure) = self.run(&request, listen)?;
         match ran {
             Ran::Ended(times) => outcome.times = Some(times),
-            Ran::NotLoaded(why) => return Err(Error::Load(why).into()),
+            Ran::NotLoaded(why) => return Err(not_loaded(&why).into()),
             Ran::Left { taken } => {
                 self.commit(plan, compiled, false, outcome);
                 outcome.lost.extend(self.keep_sendable(taken));
@@ -154,7 +155,7 @@ impl Engine {
         &mut self,
         request: &Request,
         listen: &mut dyn FnMut(Event),
-    ) -> Result<(Ran, Option<Failure>), Error> {
+    ) -> Result<(Ran, Option<Failure>)> {
         let sources = &self.sources;
         let fault = |it| sources.fault(it);
         let process = self.process.as_mut().expect("it was started");

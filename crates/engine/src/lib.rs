@@ -151,7 +151,7 @@ pub use config::{Config, Package};
 pub use diagnostic::{Code, Diagnostic, Expansion, Level, Line, Span};
 pub use effects::{Access, Effects};
 pub use engine::{Engine, Event, Outcome};
-pub use error::{Error, Failure, Fault, Place, Refusal};
+pub use error::{CompilerFailed, Failure, Fault, Place, Refusal};
 pub use file::file_of_cell;
 pub use hook::hook;
 pub use interrupt::Interrupter;

@@ -1,7 +1,8 @@
 //! The folder in which Taper keeps what it can build again: images, Python environments, the work
 //! folders of running sessions.
 
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
+use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -11,18 +12,20 @@ use std::time::{Duration, Instant};
 /// The environment variable that overrides the platform's cache folder.
 pub const VARIABLE: &str = "TAPER_CACHE";
 
+const NO_FOLDER: &str = "this system has no cache folder: set TAPER_CACHE to a folder of yours";
+
 /// Returns the cache folder; creates it if it does not exist.
 pub fn folder() -> Result<PathBuf> {
     let folder = match std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),
-        None => dirs::cache_dir().ok_or(Error::NoCacheFolder)?.join("taper"),
+        None => dirs::cache_dir().context(NO_FOLDER)?.join("taper"),
     };
     unicode(
         "the cache folder",
         &folder,
         "Name another one with TAPER_CACHE.",
     )?;
-    std::fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
+    std::fs::create_dir_all(&folder).with_context(|| unwritable(&folder))?;
     folder.canonicalize().on_file("open", &folder)
 }
 
@@ -32,32 +35,31 @@ pub fn check_writable(folder: &Path) -> Result<()> {
         file.write_all(&[0; 4096])?;
         file.as_file().sync_all()
     });
-    written.map_err(unwritable(folder))
+    written.with_context(|| unwritable(folder))
 }
 
-fn unwritable(folder: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    let folder = folder.to_owned();
-    |source| Error::CacheFolder { folder, source }
+fn unwritable(folder: &Path) -> String {
+    format!(
+        "cannot write into Taper's cache folder {}: free some space if the disk is full, or name another folder \
+         with TAPER_CACHE",
+        folder.display()
+    )
 }
 
 /// Returns an error if a path is not valid Unicode: paths become part of texts for cargo and rustc. `next` is
 /// the advice in the error.
-pub fn unicode(what: &'static str, path: &Path, next: &'static str) -> Result<()> {
-    match path.to_str() {
-        Some(_) => Ok(()),
-        None => Err(Error::NotUnicode {
-            what,
-            path: path.to_owned(),
-            next,
-        }),
+pub fn unicode(what: &str, path: &Path, next: &str) -> Result<()> {
+    if path.to_str().is_none() {
+        bail!("the path of {what} must be valid Unicode, found {path:?}. {next}");
     }
+    Ok(())
 }
 
 /// Creates a folder with all its parents.
 pub fn make(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::CreateFolder {
-        folder: folder.to_owned(),
-        source,
+    std::fs::create_dir_all(folder).with_context(|| {
+        let folder = folder.display();
+        format!("cannot create the folder {folder}: choose a folder in which you may write")
     })
 }
 

@@ -1,10 +1,11 @@
 //! The folder with Taper's sources: the clone from which this program was built, or the unpacked sources that an
 //! installed program carries.
 
-use crate::error::{Context, Result};
+use crate::error::OnFile as _;
 use crate::lock::Lock;
 use crate::progress::Console;
 use crate::{archive, cache, store};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 

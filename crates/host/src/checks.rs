@@ -1,12 +1,20 @@
 //! Checks that everything a long step needs is available, before the step begins.
 
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
 use crate::version::{self, Version};
 use crate::{checkout, toolchain};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-pub use crate::error::NO_C_COMPILER;
+/// The message for a missing C compiler, with the packages of common systems that contain a compiler.
+pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run the same command again: \
+    `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
+    `xcode-select --install` (macOS).";
+
+const NO_CPP_COMPILER: &str = "No C++ compiler was found, which CUDA's compiler needs. Install one, then run the same command again: \
+    `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora). With --cpu, \
+    Taper does without the GPU.";
 
 /// The oldest version of Rust that compiles Taper.
 const OLDEST_COMPILER: Version = (1, 95);
@@ -28,14 +36,12 @@ pub fn before_building(folder: &Path, begun: bool) -> Result<()> {
 /// Checks that Rust is installed and new enough.
 pub fn compiler() -> Result<()> {
     let release = toolchain::release()?;
-    match version::parse(release).is_some_and(|release| release < OLDEST_COMPILER) {
-        true => Err(Error::OldCompiler {
-            found: release.to_owned(),
-            needed: OLDEST_COMPILER,
-            next: toolchain::get()?.how_to_replace(),
-        }),
-        false => Ok(()),
+    if version::parse(release).is_some_and(|release| release < OLDEST_COMPILER) {
+        let (major, minor) = OLDEST_COMPILER;
+        let next = toolchain::get()?.how_to_replace();
+        bail!("This Rust is too old (found {release}, needed {major}.{minor}). {next}");
     }
+    Ok(())
 }
 
 /// Says which Rust this is, with which ones Taper was tested, and how to use the newest of them.
@@ -60,7 +66,7 @@ pub fn tested() -> Result<String> {
 
 /// Returns the first line that the C compiler prints with `--version`. Rust links programs with the C compiler.
 pub fn c_compiler() -> Result<String> {
-    let version = version_of(&mut c_compiler_command()).ok_or(Error::NoCCompiler)?;
+    let version = version_of(&mut c_compiler_command()).context(NO_C_COMPILER)?;
     Ok(version.lines().next().unwrap_or_default().to_owned())
 }
 
@@ -84,7 +90,7 @@ fn command_of(cc: &str) -> Command {
 pub(crate) fn cpp_compiler() -> Result<()> {
     version_of(&mut Command::new("g++"))
         .map(drop)
-        .ok_or(Error::NoCppCompiler)
+        .context(NO_CPP_COMPILER)
 }
 
 fn version_of(compiler: &mut Command) -> Option<String> {
@@ -95,15 +101,16 @@ fn version_of(compiler: &mut Command) -> Option<String> {
 
 /// Checks that the disk has space to build an image in `folder`; `begun` means that a part of the image exists.
 pub fn disk(folder: &Path, begun: bool) -> Result<()> {
-    let info = rustix::fs::statvfs(folder).map_err(std::io::Error::from);
-    let info = info.on_file("read the free space of", folder)?;
+    let info = rustix::fs::statvfs(folder).on_file("read the free space of", folder)?;
     let free = info.f_bavail * info.f_frsize;
     if free < if begun { DISK_NEEDED / 4 } else { DISK_NEEDED } {
-        return Err(Error::DiskNearlyFull {
-            folder: folder.to_owned(),
-            free,
-            needed: DISK_NEEDED,
-        });
+        bail!(
+            "The disk is nearly full: {:.1} GB are free in {}, about {:.0} GB are needed. \
+             Free some space, or set TAPER_CACHE to a folder on another disk.",
+            free as f64 / 1e9,
+            folder.display(),
+            DISK_NEEDED as f64 / 1e9
+        );
     }
     Ok(())
 }

@@ -2,17 +2,23 @@
 //! reads it.
 
 use crate::cache;
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
 use crate::lock::Lock;
 use crate::progress::Progress;
 use crate::toolchain;
+use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+const NO_LIBRARY_SOURCE: &str = "Rust's library source is missing, and this Rust was not installed by rustup. Install the package \
+    `rust-src` (`sudo apt install rust-src`, `conda install -c conda-forge rust-src`), or Rust itself \
+    from https://rustup.rs.";
 
 /// Returns the folder with the crates `core`, `alloc` and `std` of this toolchain.
 pub fn library_source() -> Result<PathBuf> {
     let release = toolchain::release()?;
-    find_in(toolchain::sysroot()?, release, Path::new("/usr/src")).ok_or(Error::NoLibrarySource)
+    find_in(toolchain::sysroot()?, release, Path::new("/usr/src"))
+        .context("Rust's library source is not installed. Run `taper setup`, which installs it.")
 }
 
 /// Returns the folder with the library's crates. rustup and conda install the source in the toolchain, Debian in
@@ -38,24 +44,24 @@ fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
 pub fn add_library_source(progress: &mut dyn Progress) -> Result<()> {
     // First the toolchain: without it, an error about the source would mislead.
     toolchain::get()?;
-    add_component("rust-src", || library_source().is_ok(), progress)
+    let is_there = || library_source().is_ok();
+    add_component("rust-src", is_there, NO_LIBRARY_SOURCE, progress)
 }
 
 /// Installs rust-analyzer with rustup if it is missing. Where that fails, a message says so: cells run without it.
 pub fn add_analyzer(progress: &mut dyn Progress) {
     let is_there = || toolchain::analyzer().is_ok();
-    if let Err(error) = add_component("rust-analyzer", is_there, progress) {
-        let error = match error {
-            Error::NoRustup => Error::NoAnalyzer,
-            other => other,
-        };
+    let without_rustup = toolchain::NO_ANALYZER;
+    if let Err(error) = add_component("rust-analyzer", is_there, without_rustup, progress) {
         progress.line(&error.to_string());
     }
 }
 
+/// Installs a component with rustup unless it `is_there`; `without_rustup` is the message where there is no rustup.
 fn add_component(
-    name: &'static str,
+    name: &str,
     is_there: impl Fn() -> bool,
+    without_rustup: &'static str,
     progress: &mut dyn Progress,
 ) -> Result<()> {
     if is_there() {
@@ -68,7 +74,7 @@ fn add_component(
     if is_there() {
         return Ok(());
     }
-    let rustup = toolchain::rustup().ok_or(Error::NoRustup)?;
+    let rustup = toolchain::rustup().context(without_rustup)?;
     let mut arguments = vec!["component", "add", name];
     if let Some(toolchain) = toolchain::get()?.rustup_name() {
         arguments.extend(["--toolchain", toolchain]);
@@ -77,15 +83,14 @@ fn add_component(
     progress.line(&format!("Installing Rust's component {name} ({command})."));
     let mut call = Command::new(&rustup);
     Lock::pass_on(call.args(&arguments));
-    let output = call.output().starting(rustup)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(Error::InstallComponent {
-            name,
-            command,
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }),
+    let output = call.output().on_file("start", rustup)?;
+    if !output.status.success() {
+        let printed = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "Rust's component {name} could not be installed. Run `{command}` yourself; it said:\n{printed}"
+        );
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! The user's variables (`TAPER_CACHE`, `TAPER_HOME`, `PYTHON`, `CC`, `CUDA_HOME`, `PATH`) and the output
 //! of programs (`rustc`, `cc`, `nvidia-smi`, `nvcc`, `cargo metadata`, pip) go in. Paths, versions and
-//! [`gpu::settings::Settings`] come out, or an [`Error`] that says what is missing and which command
+//! [`gpu::settings::Settings`] come out, or an error that says what is missing and which command
 //! installs it.
 //!
 //! # The path of the data
@@ -29,7 +29,7 @@
 //!
 //! # The files, from the bottom up
 //!
-//! - [`error`]: the crate's errors, and [`error::describe`], which prints one with its causes;
+//! - [`error`]: what errors have in common: the file to which they belong, and a full disk;
 //! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long
 //!   step reports to the user;
 //! - [`cache`], [`archive`], [`checkout`]: the folder of what Taper can build again, folders as one file, and the
@@ -57,8 +57,6 @@ pub mod python;
 pub mod store;
 pub mod toolchain;
 pub mod version;
-
-pub use error::Error;
 
 #[cfg(windows)]
 compile_error!(

@@ -1,7 +1,8 @@
 //! Locks on folders: one process writes at a time, or several read.
 
-use crate::error::{Context, Result};
+use crate::error::OnFile as _;
 use crate::progress::{Progress, Published};
+use anyhow::Result;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;

@@ -6,8 +6,9 @@
 //! supervisor inherits the set-up's lock ([`crate::lock::Lock`]), so the next set-up begins only when the
 //! supervisor has ended.
 
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
 use crate::lock::Lock;
+use anyhow::{Result, bail};
 use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,7 +21,7 @@ pub fn program() -> Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
     }
-    std::env::current_exe().on_file("find", "the running program".as_ref())
+    std::env::current_exe().on_file("find", "the running program")
 }
 
 /// The first argument with which our own program becomes a supervisor.
@@ -41,16 +42,17 @@ pub fn supervised(program: impl AsRef<OsStr>) -> Result<Command> {
 pub fn supervise() -> Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(2);
     let (Some(parent), Some(program)) = (arguments.next(), arguments.next()) else {
-        return Err(Error::SupervisorArguments);
+        bail!("expected the parent's process id and a program");
     };
     end_group_with_parent();
     let current = getppid().map(|parent| parent.to_string());
     if current.is_none_or(|current| parent != current.as_str()) {
-        return Err(Error::ParentEnded);
+        bail!("the process that started this one has ended");
     }
     close_files_on_exec();
     let mut command = Command::new(&program);
-    let status = command.args(arguments).status().starting(program)?;
+    let status = command.args(arguments).status();
+    let status = status.on_file("start", &program)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -1,7 +1,7 @@
 //! The store: a cache that an administrator has filled for all users, who can only read it.
 
 use crate::cache;
-use crate::error::Result;
+use anyhow::Result;
 use std::path::PathBuf;
 
 /// The environment variable that names the folder of the store.

@@ -11,8 +11,9 @@
 //!
 //! `taper setup` chooses again ([`choose`]): it skips 3.
 
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
 use crate::{cache, store};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ impl Toolchain {
         let rustc = tool("rustc").unwrap_or_else(|| rustc.to_owned());
         let cargo = tool("cargo")
             .or_else(|| find("cargo"))
-            .ok_or(Error::NoCargo)?;
+            .context("cargo was not found beside rustc: install Rust from https://rustup.rs")?;
         let version = ask(&rustc, &["-vV"])?;
         cache::unicode("the folder of Rust", &rustc, "Install Rust in another one.")?;
         Ok(Toolchain {
@@ -112,12 +113,12 @@ impl Toolchain {
         }
     }
 
-    fn line(&self, begin: &'static str) -> Result<&str> {
+    fn line(&self, begin: &str) -> Result<&str> {
         let found = self
             .version
             .lines()
             .find_map(|line| line.strip_prefix(begin));
-        found.ok_or(Error::NoVersionLine(begin))
+        found.with_context(|| format!("`rustc -vV` prints no line that begins with `{begin}`"))
     }
 }
 
@@ -128,6 +129,9 @@ struct Remembered {
 
 const FILE: &str = "toolchain.json";
 const ANALYZER: &str = "rust-analyzer";
+
+pub(crate) const NO_ANALYZER: &str = "Methods are not completed, and documentation is not shown, because rust-analyzer is not installed. \
+    Run `rustup component add rust-analyzer`, or install the package `rust-analyzer`.";
 
 fn file() -> Result<PathBuf> {
     Ok(cache::folder()?.join(FILE))
@@ -167,7 +171,7 @@ pub fn analyzer() -> Result<PathBuf> {
     };
     let found = Some(own).filter(|own| own.is_file());
     let found = found.or_else(|| find(ANALYZER).filter(is_program));
-    found.ok_or(Error::NoAnalyzer)
+    found.context(NO_ANALYZER)
 }
 
 /// Returns the program `rustup`, if there is one.
@@ -215,7 +219,8 @@ fn rustc(remembered: impl FnOnce() -> Option<PathBuf>) -> Result<PathBuf> {
     {
         return Ok(rustc);
     }
-    find("rustc").ok_or(Error::NoCompiler)
+    find("rustc")
+        .context("Rust was not found: install it from https://rustup.rs, then open a new terminal")
 }
 
 fn variable(name: &str) -> Option<OsString> {
@@ -268,12 +273,11 @@ fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
         .current_dir(folder)
         .env("PATH", path())
         .output()
-        .starting(program)?;
+        .on_file("start", program)?;
     if !output.status.success() {
-        return Err(Error::Failed {
-            command: format!("{} {}", program.display(), arguments.join(" ")),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        });
+        let (program, arguments) = (program.display(), arguments.join(" "));
+        let printed = String::from_utf8_lossy(&output.stderr);
+        bail!("`{program} {arguments}` failed:\n{printed}");
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

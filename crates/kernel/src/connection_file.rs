@@ -1,19 +1,20 @@
 //! The connection file, in which Jupyter says where the kernel listens.
 
-use super::error::{Error, Result, SIGNATURE_SCHEME};
+use anyhow::{Context, Result, bail};
 use jupyter_protocol::{ConnectionInfo, Transport};
 use std::net::IpAddr;
 use std::path::Path;
+use taper_host::error::OnFile as _;
+
+/// The signature scheme that the protocol's library implements.
+const SIGNATURE_SCHEME: &str = "hmac-sha256";
 
 /// Reads the connection file and refuses a connection that is not safe.
 pub(super) fn read(file: &Path) -> Result<ConnectionInfo> {
-    let text = std::fs::read_to_string(file).map_err(Error::io(format!(
-        "read the connection file {}",
-        file.display()
-    )))?;
-    let info = serde_json::from_str(&text).map_err(|source| Error::ParseConnectionFile {
-        path: file.to_owned(),
-        source,
+    let text = std::fs::read_to_string(file).on_file("read the connection file", file)?;
+    let info = serde_json::from_str(&text).with_context(|| {
+        let file = file.display();
+        format!("{file} is not a connection file: Jupyter writes it when it starts the kernel")
     })?;
     check(&info)?;
     Ok(info)
@@ -28,15 +29,24 @@ fn check(info: &ConnectionInfo) -> Result<()> {
         Err(_) => info.ip == "localhost",
     };
     if !local {
-        let found = info.ip.clone();
-        return Err(Error::Address { found });
+        bail!(
+            "the kernel must not listen on {}: anybody on the network could run code here. \
+             Start Jupyter with `--KernelManager.ip=127.0.0.1`",
+            info.ip
+        );
     }
     if info.signature_scheme != SIGNATURE_SCHEME {
-        let found = info.signature_scheme.clone();
-        return Err(Error::SignatureScheme { found });
+        bail!(
+            "signature scheme `{}` is not supported: start Jupyter with \
+             `--Session.signature_scheme={SIGNATURE_SCHEME}`",
+            info.signature_scheme
+        );
     }
     if info.key.is_empty() {
-        return Err(Error::NoKey);
+        bail!(
+            "the connection file has no key: anybody on this machine could run code here. \
+             Start Jupyter without an empty `Session.key`"
+        );
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! The evaluator, or the error with which its start failed, and calls that survive a panic.
 
-use super::error::{StartResult, chain};
 use super::late::LateOutputs;
 use super::outgoing::OutboxSender;
 use super::shared::Shared;
@@ -23,13 +22,13 @@ pub(super) struct Evaluation {
 impl Evaluation {
     /// Starts the evaluator. Outputs of cells that have ended go through `outbox`.
     pub(super) fn start(
-        start: impl FnOnce() -> StartResult,
+        start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>>,
         shared: Arc<Shared>,
         outbox: OutboxSender,
     ) -> Self {
         let late = LateOutputs::new(outbox, shared.clone());
         let mut evaluator = caught(start).and_then(|started| {
-            started.map_err(|error| cell_error("StartError", chain(error.as_ref())))
+            started.map_err(|error| cell_error("StartError", format!("{error:#}")))
         });
         match &mut evaluator {
             Ok(evaluator) => {

@@ -1,6 +1,5 @@
 //! The evaluation thread: it owns the evaluator and handles one request after the other.
 
-use super::error::StartResult;
 use super::evaluation::Evaluation;
 use super::outgoing::OutboxSender;
 use super::request::Request;
@@ -10,7 +9,7 @@ use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-use taper_evaluator::Editor;
+use taper_evaluator::{Editor, Evaluator};
 use tokio::sync::oneshot;
 
 /// The size of the stack, as large as a main thread's: the evaluator analyses code by deep recursion.
@@ -30,7 +29,7 @@ pub(super) type Ended = oneshot::Receiver<()>;
 
 /// Starts the thread, which first starts the evaluator, and passes on its editor. It ends when the queue is closed.
 pub(super) fn spawn(
-    start: impl FnOnce() -> StartResult + Send + 'static,
+    start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
     queue: Receiver<Job>,
     outbox: OutboxSender,
     shared: Arc<Shared>,

@@ -56,7 +56,6 @@ mod control;
 mod cursor;
 mod defaults;
 mod editing;
-mod error;
 mod evaluation;
 mod evaluation_thread;
 mod execute;
@@ -95,5 +94,4 @@ mod zmtp;
 #[cfg(test)]
 mod tests;
 
-pub use error::{BoxError, Error, StartResult};
 pub use serve::serve;

@@ -1,7 +1,7 @@
 //! What ends or interrupts the kernel from outside the protocol: signals, and the end of Jupyter.
 
-use super::error::{Error, Result};
 use super::shared::Shared;
+use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::process::{Pid, getppid, test_kill_process};
 use std::ffi::OsString;
@@ -17,7 +17,8 @@ const JUPYTER: &str = "JPY_PARENT_PID";
 
 /// Starts a task that interrupts the cell at SIGINT, and ends the kernel at SIGTERM or when Jupyter ends.
 pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
-    let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
+    let listen =
+        |kind, name: &str| signal(kind).with_context(|| format!("cannot listen for {name}"));
     let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
     let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
     let jupyter = Jupyter::new(std::env::var_os(JUPYTER));

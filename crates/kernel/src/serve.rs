@@ -1,7 +1,6 @@
 //! The kernel from its start to its end.
 
 use super::connection_file;
-use super::error::{Error, Result, StartResult};
 use super::inbox::Inbox;
 use super::outbox::{EVALUATION_QUEUE, Outbox};
 use super::outgoing::OutboxSender;
@@ -9,10 +8,11 @@ use super::shared::Shared;
 use super::sockets::{Sockets, answer_heartbeats};
 use super::stop::Stop;
 use super::{control, editing, evaluation_thread, lifecycle, shell, stdin};
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use taper_evaluator::IsComplete;
+use taper_evaluator::{Evaluator, IsComplete};
 use tokio::sync::mpsc;
 
 /// How long to wait at shutdown for the running cell: after an interrupt, then after a second one,
@@ -41,13 +41,13 @@ const LINGER: Duration = Duration::from_millis(100);
 pub fn serve(
     connection_file: &Path,
     is_complete: IsComplete,
-    start: impl FnOnce() -> StartResult + Send + 'static,
+    start: impl FnOnce() -> Result<Box<dyn Evaluator>> + Send + 'static,
 ) -> Result<()> {
     let info = connection_file::read(connection_file)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(Error::io("start the kernel's event loop"))?;
+        .context("cannot start the kernel's event loop")?;
     let served = runtime.block_on(async {
         let stop = Stop::default();
         let shared = Arc::new(Shared::new(stop.clone()));
@@ -66,7 +66,7 @@ pub(super) async fn run(
     stop: Stop,
     shared: Arc<Shared>,
     is_complete: IsComplete,
-    start: impl FnOnce() -> StartResult + Send + 'static,
+    start: impl FnOnce() -> Result<Box<dyn Evaluator>> + Send + 'static,
 ) {
     let (shell_replies, shell_requests) = sockets.shell;
     let (stdin_questions, stdin_answers) = sockets.stdin;

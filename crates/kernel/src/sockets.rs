@@ -1,7 +1,6 @@
 //! The five sockets of a kernel.
 
 use super::budget::{Budget, Share};
-use super::error::{Error, Result};
 use super::listener::{self, Listener, Private, Stream};
 use super::outgoing::Connection;
 use super::publisher::Publisher;
@@ -9,6 +8,7 @@ use super::router::{Reader, Writer, router};
 use super::stop::Stop;
 use super::wire::Wire;
 use super::zmtp;
+use anyhow::{Context, Result};
 use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status, Transport};
 use std::io;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Sockets {
             let (socket, reader) = router(bind(name, info, port).await?, budget.clone());
             let wire = wire.clone();
             let replies = Connection { socket, wire };
-            Ok::<_, Error>((replies, reader))
+            anyhow::Ok((replies, reader))
         };
         Ok(Self {
             shell: channel("shell", info.shell_port).await?,
@@ -71,11 +71,7 @@ async fn bind(channel: &'static str, info: &ConnectionInfo, port: u16) -> Result
         match Listener::bind(info, port).await {
             Err(_) if Instant::now() < until => tokio::time::sleep(PORT_TIMEOUT / 60).await,
             bound => {
-                return bound.map_err(|source| Error::Bind {
-                    channel,
-                    port,
-                    source,
-                });
+                return bound.with_context(|| format!("cannot bind the {channel} port {port}"));
             }
         }
     }

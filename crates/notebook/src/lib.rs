@@ -12,8 +12,8 @@
 //!    started again with [`WORKER_ARGUMENT`], calls [`run_worker`], and writes a summary to a file. The parent
 //!    prints the output of each process when the process has ended (`commands/workers.rs`;
 //!    `commands/task.rs` writes and parses the command line of a worker).
-//! 2. [`Notebook`] reads a file (`document/notebook.rs`). A file that is not a notebook for Rust is a
-//!    [`NotebookError`], whose message says what was found and what to do. Tags, comments and tolerances of the
+//! 2. [`Notebook`] reads a file (`document/notebook.rs`). The error for a file that is not a
+//!    notebook for Rust says what was found and what to do (`document/error.rs`). Tags, comments and tolerances of the
 //!    cells are read here (`document/tags.rs`, `document/tolerance.rs`).
 //! 3. `execution/start.rs` changes to the notebook's folder and starts the evaluator;
 //!    `execution/execute.rs` runs the cells in order until one fails. The evaluator sends events, and
@@ -54,7 +54,6 @@ mod compare;
 mod console;
 mod digest;
 mod document;
-mod error;
 mod execution;
 mod export;
 mod grading;
@@ -73,9 +72,7 @@ pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;
 pub use commands::worker::run_worker;
-pub use document::error::{InvalidDocument, NotebookError, Problem};
 pub use document::notebook::Notebook;
-pub use error::{AnyError, Error};
 pub use execution::outputs::Outputs;
 pub use execution::start::StartEvaluator;
 pub use export::log::{ErrorOf, log_evaluator};
@@ -83,4 +80,4 @@ pub use export::program::Program;
 pub use export::project::{write_jobs, write_project};
 pub use machine_outputs::MachineOutputs;
 pub use parameters::ParameterRequest;
-pub use translation::{Edition, EditionError, Unit, has_words, notebook_units, page_units};
+pub use translation::{Edition, Unit, has_words, notebook_units, page_units};

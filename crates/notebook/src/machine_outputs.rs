@@ -6,13 +6,14 @@ use crate::digest::source_digest;
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
 use crate::document::percent::joined;
-use crate::error::{Error, Result};
 use crate::execution::execute::Execution;
+use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use taper_host::error::OnFile as _;
 
 /// The outputs of a run on another machine.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,13 +61,17 @@ impl MachineOutputs {
     }
 
     fn read(path: PathBuf) -> Result<Option<MachineOutputs>> {
-        match std::fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(|error| Error::MachineOutputs { path, error }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::file("read", &path)(error)),
-        }
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.on_file("read", &path)?,
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            anyhow!(
+                "{}: expected the outputs of another machine: {error}\n\
+                 Write it again with `taper run --machine`, or remove it",
+                path.display()
+            )
+        })
     }
 
     /// Collects the outputs of a run, which are already in the notebook's document.

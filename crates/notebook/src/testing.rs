@@ -7,7 +7,7 @@ use crate::commands::task::WORKER_ARGUMENT;
 use crate::commands::test::test;
 use crate::commands::worker::run_worker;
 use crate::document::notebook::Notebook;
-use crate::error::{AnyError, Error, chain};
+use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -42,9 +42,9 @@ impl Interrupt for Flag {
     }
 }
 
-pub(crate) fn start_fake() -> Result<Box<dyn Evaluator>, AnyError> {
+pub(crate) fn start_fake() -> Result<Box<dyn Evaluator>> {
     if std::env::var_os("TAPER_TEST_NO_KERNEL").is_some() {
-        return Err("no toolchain here".into());
+        bail!("no toolchain here");
     }
     if let Some(file) = std::env::var_os("TAPER_TEST_SLOW_START") {
         std::fs::write(file, "").unwrap();
@@ -330,14 +330,14 @@ fn command_line() {
     };
     let arguments: Vec<&str> = arguments.split(BETWEEN).collect();
     let code = run_command(&arguments).unwrap_or_else(|error| {
-        eprintln!("error: {}", chain(&error));
+        eprintln!("error: {error:#}");
         ExitCode::FAILURE
     });
     exit(code);
 }
 
 /// Parses the arguments, as the command does with a library, and runs the command.
-fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
+fn run_command(arguments: &[&str]) -> Result<ExitCode> {
     if arguments[0] == WORKER_ARGUMENT {
         let arguments: Vec<OsString> = arguments[1..].iter().map(OsString::from).collect();
         return run_worker(&arguments, &start_fake);

@@ -1,8 +1,8 @@
 //! The image for the checkout in which this build of Taper lives, the compiler on the PATH and the saved settings.
 
-use crate::error::Result;
 use crate::image::{self, Condition, Image, Key};
 use crate::workspace::Workspace;
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use taper_host::checkout;
 use taper_host::gpu::{self, settings::Settings};

@@ -1,9 +1,9 @@
 //! The hidden commands that run the first cell of a new image (see `image/build.rs`), and try before what cells do with this
 //! Rust (see `image/trial.rs`).
 
-use crate::error::{Error, Result};
 use crate::image;
-use crate::session::{ENGINE, Session, Silent, Start};
+use crate::session::{self, ENGINE, Session, Silent, Start};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_engine::{HOLDS, Hold};
@@ -14,7 +14,7 @@ const CELL: &str = "let warm = zeros(2);\nwarm";
 /// Runs `taper __warm WORK TAPER FEATURES…`.
 pub(crate) fn run(arguments: &[OsString]) -> Result<Session> {
     let [work, taper, features @ ..] = arguments else {
-        return Err(Error::Arguments("the arguments of a first cell"));
+        bail!("expected the arguments of a first cell");
     };
     let work = PathBuf::from(work);
     // What it compiles is for our own engine. The other finds it.
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<Session> {
             .collect(),
     })?;
     let result = session.execute(CELL, None, &mut Silent);
-    result.map_err(Error::own_cell(CELL))?;
+    result.with_context(|| session::own_cell(CELL))?;
     Ok(session)
 }
 
@@ -59,11 +59,8 @@ fn check(session: &mut Session, hold: &Hold) -> Result<()> {
     if shown.0 == hold.shown {
         return Ok(());
     }
-    Err(Error::Lost {
-        lost: hold.lost,
-        cells: hold.cells,
-        shown: shown.0,
-    })
+    let (Hold { lost, cells, .. }, Shown(shown)) = (hold, shown);
+    bail!("{lost} After the cells {cells:?}, the value is {shown:?}.")
 }
 
 /// Keeps the last value.

@@ -1,7 +1,7 @@
 //! What this program does as one of a session's processes.
 
-use crate::error::Result;
 use crate::{cells, first_cell, image};
+use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use taper_host::process;
@@ -28,7 +28,7 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
         return Some(ended);
     }
     match rest.first()?.to_str()? {
-        process::SUPERVISOR_ARGUMENT => Some(process::supervise().map_err(Into::into)),
+        process::SUPERVISOR_ARGUMENT => Some(process::supervise()),
         image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|_| ExitCode::SUCCESS)),
         image::TRY_ARGUMENT => Some(first_cell::try_holds(&rest[1..]).map(|()| ExitCode::SUCCESS)),
         _ => None,

@@ -53,7 +53,6 @@ mod analysis;
 mod cells;
 mod current;
 pub mod environment;
-mod error;
 mod first_cell;
 mod hook;
 pub mod image;
@@ -64,7 +63,6 @@ pub mod workspace;
 
 pub use current::image_key;
 pub use environment::{STORED_CARGO_HOME, cargo_home};
-pub use error::Error;
 pub use hook::hook;
 pub use session::{Session, error_of, is_complete, is_own};
 pub use start::{evaluator, start_or_defer, start_session};

@@ -1,9 +1,9 @@
 //! Starts a session from the checkout in which this build of Taper lives.
 
 use crate::current::Current;
-use crate::error::{Error, Result};
 use crate::session::{self, Session, Start};
 use crate::workspace::Workspace;
+use anyhow::{Context, Result};
 use std::cell::Cell;
 use taper_evaluator::Evaluator;
 use taper_host::checkout;
@@ -39,6 +39,9 @@ pub fn start_or_defer(work: Workspace) -> Result<Session> {
     Session::start_without_library(work, &checkout::folder()?)
 }
 
+const STARTED: &str =
+    "a process can start one session, and this one has tried: run the command again";
+
 /// Returns the function that starts the runner's evaluator. It can be called once, even if the start fails.
 ///
 /// Call it before any thread is started: it sets environment variables.
@@ -52,7 +55,7 @@ pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
     unsafe { work.enter() };
     let work = Cell::new(Some(work));
     Ok(move || {
-        let work = work.take().ok_or(Error::Started)?;
+        let work = work.take().context(STARTED)?;
         let session = start_session(work, &mut Console::new())?;
         Ok(Box::new(session) as Box<dyn Evaluator>)
     })

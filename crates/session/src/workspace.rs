@@ -1,13 +1,13 @@
 //! The folder of one session.
 
-use crate::error::Result;
+use anyhow::Result;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::components;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::gpu::settings::Settings;
 use taper_host::progress::Console;
 
@@ -168,7 +168,7 @@ pub(crate) fn configure(folder: &Path) -> Result<()> {
     let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
     cache::make(&folder.join(".cargo"))?;
     let file = folder.join(".cargo/config.toml");
-    Ok(cache::write_atomically(&file, config.as_bytes())?)
+    cache::write_atomically(&file, config.as_bytes())
 }
 
 impl Drop for Workspace {

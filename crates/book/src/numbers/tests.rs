@@ -27,14 +27,7 @@ fn problems_with(text: &str, output: &str, given: &str) -> Vec<String> {
     let problems = check(&book, &book.chapters[0], &given);
     problems
         .iter()
-        .map(|problem| {
-            problem
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|problem| problem.lines().next().unwrap_or_default().to_owned())
         .collect()
 }
 

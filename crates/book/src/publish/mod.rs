@@ -13,10 +13,10 @@ use crate::book::Book;
 use crate::builder::PageBuilder;
 use crate::cell::{Cell, text};
 use crate::chapter::{Chapter, Source};
-use crate::error::{ChapterError, Error};
 use crate::frames;
 use crate::html::{data, escape};
 use crate::page;
+use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -52,9 +52,10 @@ impl Publication {
     /// # Errors
     ///
     /// When the file cannot be read, or is not a notebook.
-    pub fn read(notebook: &Path) -> Result<Publication, Error> {
-        let file = std::path::absolute(notebook).map_err(Error::io("reading", notebook))?;
-        let read = taper_notebook::Notebook::load(notebook).map_err(Error::host)?;
+    pub fn read(notebook: &Path) -> Result<Publication> {
+        let file = std::path::absolute(notebook)
+            .with_context(|| format!("reading {}", notebook.display()))?;
+        let read = taper_notebook::Notebook::load(notebook)?;
         Ok(Publication {
             file,
             document: read.document,
@@ -82,7 +83,7 @@ impl Publication {
     /// # Errors
     ///
     /// When a model cannot be part of a page.
-    pub fn page(&self, run: Option<&Value>, folder: &Path) -> Result<Published, Error> {
+    pub fn page(&self, run: Option<&Value>, folder: &Path) -> Result<Published> {
         let mut document = self.document.clone();
         let ran = run
             .map(|run| cells(run).collect::<Vec<_>>())
@@ -112,21 +113,23 @@ impl Publication {
             }
         }
         let page = builder.finish(html);
-        let warnings = page.problems.iter().map(ChapterError::to_string).collect();
         let html = whole(chapter, &page.html, !models.is_empty());
-        Ok(Published { html, warnings })
+        Ok(Published {
+            html,
+            warnings: page.problems,
+        })
     }
 
     /// Returns the place in the page where the model of a cell runs.
-    fn model(&self, cell: &Value, rendered: &Cell, folder: &Path) -> Result<String, Error> {
-        let refused = |reason: String| Error::Model {
-            cell: rendered.id.clone(),
-            reason,
+    fn model(&self, cell: &Value, rendered: &Cell, folder: &Path) -> Result<String> {
+        let refused = |reason: String| {
+            let cell = &rendered.id;
+            anyhow!("the model of cell {cell} cannot be part of a page: {reason}")
         };
         let file = |extension: &str| folder.join(format!("{}.{extension}", rendered.id));
         let read = |extension: &str| {
             let file = file(extension);
-            fs::read(&file).map_err(Error::io("reading", &file))
+            fs::read(&file).with_context(|| format!("reading {}", file.display()))
         };
         let (description, tensors, outputs) = (read("txt")?, read("safetensors")?, read("out")?);
         let outputs = String::from_utf8_lossy(&outputs);

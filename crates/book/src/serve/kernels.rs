@@ -1,7 +1,6 @@
 //! One evaluator for each chapter whose cells were run.
 
 use super::live::Live;
-use crate::error::Source;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use taper_evaluator::{Evaluator, Event, Front, Interrupt};
 use taper_host::mutex::lock;
 
 /// A function that starts an evaluator whose cells run in a folder.
-pub type StartEvaluator = dyn Fn(&Path) -> Result<Box<dyn Evaluator>, Source> + Send + Sync;
+pub type StartEvaluator = dyn Fn(&Path) -> anyhow::Result<Box<dyn Evaluator>> + Send + Sync;
 
 /// The kernels that may exist at a time, because each contains a compiler and the variables of a chapter. Before
 /// another kernel starts, the least recently used idle kernel ends.
@@ -123,7 +122,7 @@ impl Kernel {
     fn run(
         &self,
         code: &str,
-        start: &dyn Fn() -> Result<Box<dyn Evaluator>, Source>,
+        start: &dyn Fn() -> anyhow::Result<Box<dyn Evaluator>>,
         send: &mut (dyn FnMut(&Value) -> bool + Send),
     ) {
         let mut evaluator = lock(&self.evaluator);
@@ -213,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let notebooks = folder.path().to_owned();
         std::fs::create_dir(notebooks.join("solutions")).expect("a folder");
-        let kernels = Kernels::new(notebooks.clone(), Box::new(|_| Err("none".into())));
+        let kernels = Kernels::new(notebooks.clone(), Box::new(|_| anyhow::bail!("none")));
         for page in ["gpus", "zh/gpus"] {
             assert_eq!(kernels.folder(page), notebooks.join(""));
         }

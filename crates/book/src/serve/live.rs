@@ -4,7 +4,6 @@ use crate::api::Links;
 use crate::book::Book;
 use crate::builder::PageBuilder;
 use crate::chapter::Chapter;
-use crate::error::ChapterError;
 use crate::{frames, outputs};
 use serde_json::{Value, json};
 use taper_evaluator::Event;
@@ -73,15 +72,8 @@ fn render(output: &Value) -> String {
     let html = outputs::render_alone(output, &mut builder).unwrap_or_default();
     let page = builder.finish(html);
     match page.problems.first() {
-        Some(problem) => outputs::block("error", &describe(problem)),
+        Some(problem) => outputs::block("error", problem),
         None => page.html,
-    }
-}
-
-fn describe(problem: &ChapterError) -> String {
-    match problem {
-        ChapterError::Cell { problem, .. } => format!("The output {problem}"),
-        other => other.to_string(),
     }
 }
 

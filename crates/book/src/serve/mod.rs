@@ -18,10 +18,10 @@ mod lab;
 mod live;
 mod site;
 
+use anyhow::{Context, Result};
 pub use kernels::StartEvaluator;
 
 use crate::api::Links;
-use crate::error::Error;
 use crate::highlight;
 use access::{Access, Verdict};
 use http::{Head, Request, Status};
@@ -50,21 +50,23 @@ pub struct Options {
     pub announce: Box<dyn Fn(&str) + Send>,
 }
 
+const NO_RANDOM: &str = "expected random bytes from the system, but it has none";
+
 /// Builds the book and serves it until the process ends.
 ///
 /// # Errors
 ///
 /// When the port is in use, or when the first build fails.
-pub fn serve(options: Options) -> Result<(), Error> {
+pub fn serve(options: Options) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port));
     let bound = listener.and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
-    let (port, listener) = bound.map_err(|source| Error::Port {
-        port: options.port,
-        source,
+    let (port, listener) = bound.with_context(|| {
+        let port = options.port;
+        format!("expected port {port} to be free; choose another one with --port")
     })?;
     let output = options.book.join("output").join(format!("serve-{port}"));
     let server = Arc::new(Server {
-        access: Access::new(port).ok_or(Error::Random)?,
+        access: Access::new(port).context(NO_RANDOM)?,
         site: Site::new(options.book, options.notebooks.clone(), output),
         root: options.notebooks.with_file_name(""),
         kernels: Kernels::new(options.notebooks, options.start),

@@ -2,8 +2,8 @@
 
 use super::http::{Head, Status};
 use crate::edition;
-use crate::error::Error;
 use crate::url::decode;
+use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
@@ -50,7 +50,7 @@ impl Site {
     }
 
     /// Builds the book with mdBook.
-    pub(crate) fn build(&self, mdbook: &dyn Fn() -> Command) -> Result<(), Error> {
+    pub(crate) fn build(&self, mdbook: &dyn Fn() -> Command) -> Result<()> {
         let next = lock(&self.build).map_or(0, |build| build + 1);
         edition::build(&self.book, &self.folder_of(next), mdbook)?;
         *lock(&self.build) = Some(next);

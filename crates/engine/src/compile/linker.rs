@@ -5,10 +5,10 @@
 //! file alone. A cell that needs more than that is linked by rustc.
 
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::compiler_failed;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use taper_host::error::Context as _;
 
 /// The linker that comes with Rust.
 pub(super) struct Linker(PathBuf);
@@ -36,13 +36,11 @@ impl Linker {
             .args(["--gc-sections", "--threads=1", "-o"])
             .args([library, object])
             .output()
-            .trying("start the linker")?;
+            .context("cannot start the linker")?;
         if output.status.success() {
             return Ok(());
         }
-        Err(Error::Compiler {
-            program: "the linker",
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        let printed = String::from_utf8_lossy(&output.stderr);
+        Err(compiler_failed("the linker", printed))
     }
 }

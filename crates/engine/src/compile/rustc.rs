@@ -16,9 +16,10 @@ use super::{support, types};
 use crate::cell::work::Work;
 use crate::config::{Config, Package, SUPPORT};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result};
+use crate::error::compiler_failed;
 use crate::interrupt::Control;
 use crate::words;
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -29,7 +30,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use taper_host::digest;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// The crate that a cell becomes. Always the same, so that a type has the same identity in all cells.
 const CRATE: &str = "notebook";
@@ -228,7 +229,7 @@ impl Compiler {
         self.count.update(|count| count + 1);
         let check = move || running.finish(&source, &Control::default());
         let thread = std::thread::Builder::new().spawn(check);
-        Ok(thread.trying("start a thread")?)
+        thread.context("cannot start a thread")
     }
 
     /// Writes `main.rs`, if it changes. A compiler that waits has read the old one.
@@ -379,7 +380,7 @@ impl Running {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
-        let child = command.spawn().trying("start rustc")?;
+        let child = command.spawn().context("cannot start rustc")?;
         Ok(Running { child, output })
     }
 
@@ -397,7 +398,7 @@ impl Running {
             loop {
                 line.clear();
                 let read = stderr.read_until(b'\n', &mut line);
-                if read.trying("read the messages of rustc")? == 0 {
+                if read.context("cannot read the messages of rustc")? == 0 {
                     break;
                 }
                 let artifact = messages.add(&String::from_utf8_lossy(&line));
@@ -411,18 +412,16 @@ impl Running {
         }
         // Once it is collected, another process may get its number.
         drop(compiling);
-        let status = self.child.wait().trying("wait for rustc")?;
+        let status = self.child.wait().context("cannot wait for rustc")?;
         messages.is_success = status.success();
         if messages.is_success || messages.errors().next().is_some() || control.is_asked_to_stop() {
             return Ok(messages);
         }
-        Err(Error::Compiler {
-            program: "rustc",
-            output: match messages.other {
-                other if other.trim().is_empty() => format!("it ended with {status}"),
-                other => other,
-            },
-        })
+        let printed = match messages.other {
+            other if other.trim().is_empty() => format!("it ended with {status}"),
+            other => other,
+        };
+        Err(compiler_failed("rustc", printed))
     }
 
     /// Reads what rustc still says, and collects it.

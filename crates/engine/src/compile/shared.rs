@@ -6,7 +6,8 @@
 
 use super::call;
 use crate::config::{Config, Package};
-use crate::error::{Error, Result};
+use crate::error::compiler_failed;
+use anyhow::{Context, Result};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use taper_host::digest;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// Compiled files, with their times.
 pub(crate) type Files = Vec<(PathBuf, Option<SystemTime>)>;
@@ -202,15 +203,13 @@ impl Shared {
             command.arg("--extern").arg(argument);
         }
         let output = command.arg(&source).arg("-o").arg(&new).output();
-        let output = output.trying("start rustc")?;
+        let output = output.context("cannot start rustc")?;
         if output.status.success() {
-            return Ok(std::fs::rename(&new, &library.path).on_file("create", &library.path)?);
+            return std::fs::rename(&new, &library.path).on_file("create", &library.path);
         }
         let _ = std::fs::remove_file(&new);
-        Err(Error::Compiler {
-            program: "rustc",
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        let printed = String::from_utf8_lossy(&output.stderr);
+        Err(compiler_failed("rustc", printed))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::call;
 use crate::config::{Config, SUPPORT};
-use crate::error::{Error, Result};
+use crate::error::compiler_failed;
+use anyhow::{Context, Result};
 use std::path::PathBuf;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// The files, the crate's root first.
 pub(super) const SOURCES: [(&str, &str); 5] = [
@@ -47,13 +48,11 @@ pub(super) fn compile(config: &Config) -> Result<PathBuf> {
         .arg("-o")
         .arg(&new)
         .output()
-        .trying("start rustc")?;
+        .context("cannot start rustc")?;
     if output.status.success() {
         std::fs::rename(&new, &library).on_file("create", &library)?;
         return Ok(library);
     }
-    Err(Error::Compiler {
-        program: "rustc",
-        output: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(compiler_failed("rustc", printed))
 }

@@ -112,7 +112,7 @@ impl Worker {
             let clock = Clock::start();
             let report = match self.answer(&request) {
                 Ok(()) => Report::End(clock.times()),
-                Err(error) => Report::NotLoaded(taper_host::error::describe(&error)),
+                Err(error) => Report::NotLoaded(format!("{:#}", anyhow::Error::new(error))),
             };
             self.streams.restore();
             send(&report)?;

@@ -11,8 +11,9 @@ mod reader;
 pub(crate) mod wire;
 
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::not_loaded;
 use crate::interrupt::{Control, Step};
+use anyhow::{Context, Result, bail};
 pub(crate) use reader::Late;
 use reader::{Reader, Streams};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -28,10 +29,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use taper_evaluator::Event;
 use taper_evaluator::run::{End, Times};
-use taper_host::error::Context as _;
 use wire::{Answer, Report, Request};
 
 /// How often to look whether the cell that runs was asked to stop.
+const INVALID: &str = "the process that runs the cells sent an invalid message";
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The process that runs the cells. It is killed with all that it started when this is dropped.
@@ -60,8 +61,8 @@ pub(crate) enum Ran {
 impl Process {
     /// Starts the process and loads libraries.
     pub(crate) fn start(config: &Config, libraries: Vec<PathBuf>, late: Late) -> Result<Process> {
-        let (socket, other) = UnixStream::pair().trying("create a socket")?;
-        let pipe = || io::pipe().trying("create a pipe");
+        let (socket, other) = UnixStream::pair().context("cannot create a socket")?;
+        let pipe = || io::pipe().context("cannot create a pipe");
         let ((stdout, to_stdout), (stderr, to_stderr)) = (pipe()?, pipe()?);
         let mut command = Command::new(&config.program);
         command
@@ -80,9 +81,9 @@ impl Process {
         let child = command.spawn();
         // With it, our ends of the pipes are closed.
         drop(command);
-        let child = child.trying("start the process that runs the cells")?;
+        let child = child.context("cannot start the process that runs the cells")?;
         let streams = Streams::new(stdout, stderr)?;
-        let reading = socket.try_clone().trying("create a socket")?;
+        let reading = socket.try_clone().context("cannot create a socket")?;
         let mut process = Process {
             child,
             socket: Arc::new(socket),
@@ -100,8 +101,11 @@ impl Process {
             &mut listen,
         )? {
             Ran::Ended(_) => Ok(process),
-            Ran::NotLoaded(why) => Err(Error::Load(why)),
-            Ran::Left { .. } | Ran::Gone(_) => Err(Error::Start(said.trim().to_owned())),
+            Ran::NotLoaded(why) => Err(not_loaded(&why)),
+            Ran::Left { .. } | Ran::Gone(_) => {
+                let said = said.trim();
+                bail!("the process that runs the cells does not start: {said}")
+            }
         }
     }
 
@@ -109,7 +113,7 @@ impl Process {
     pub(crate) fn load(&mut self, libraries: Vec<PathBuf>) -> Result<()> {
         let request = Request::Load { libraries };
         match self.run(&request, &Control::default(), &mut |_| {})? {
-            Ran::NotLoaded(why) => Err(Error::Load(why)),
+            Ran::NotLoaded(why) => Err(not_loaded(&why)),
             Ran::Ended(_) | Ran::Left { .. } | Ran::Gone(_) => Ok(()),
         }
     }
@@ -141,7 +145,7 @@ impl Process {
     ) -> Result<Ran> {
         loop {
             let report = match self.reader.reports.recv_timeout(LOOK) {
-                Ok(report) => Some(report.map_err(|error| Error::Protocol(error.to_string()))?),
+                Ok(report) => Some(report.context(INVALID)?),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return self.gone(listen),
             };
@@ -168,7 +172,7 @@ impl Process {
         // It may have closed the socket alone.
         self.kill();
         let status = self.child.wait();
-        let status = status.trying("wait for the process that runs the cells")?;
+        let status = status.context("cannot wait for the process that runs the cells")?;
         self.reader.finish(listen);
         Ok(Ran::Gone(End {
             code: status.code(),

@@ -5,7 +5,7 @@
 //! marks it. What comes through the pipes between two cells is the last cell's.
 
 use super::wire::{self, Message, Report};
-use crate::error::Result;
+use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
 use std::io::{self, PipeReader, Read};
@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use taper_evaluator::text::Text;
 use taper_evaluator::{Event, Stream};
-use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 
 /// How many events wait for the engine. Then the reader waits, and soon the cell does.
@@ -60,7 +59,7 @@ impl Reader {
         Ok(Reader {
             reports,
             turn,
-            thread: Some(thread.trying("start a thread")?),
+            thread: Some(thread.context("cannot start a thread")?),
         })
     }
 
@@ -246,7 +245,7 @@ impl Streams {
 
 impl Output {
     fn new(stream: Stream, pipe: PipeReader) -> Result<Output> {
-        rustix::io::ioctl_fionbio(&pipe, true).trying("set up a pipe")?;
+        rustix::io::ioctl_fionbio(&pipe, true).context("cannot set up a pipe")?;
         Ok(Output {
             stream,
             pipe: Some(pipe),

@@ -8,10 +8,11 @@ use super::toolkit::Toolkit;
 use crate::cache;
 use crate::checks;
 use crate::digest;
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
 use crate::lock::Lock;
 use crate::progress::Progress;
 use crate::toolchain;
+use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// The script that is called in place of the toolkit's compiler.
 const NVCC: &str = include_str!("nvcc.sh");
+const LIST_PACKAGES: &str = "cargo could not list Taper's dependencies; check the connection, then run the same command again";
 /// The file that is written when the folder is complete.
 const COMPLETE: &str = "complete";
 /// The variables in which build scripts look for the toolkit's folder.
@@ -136,7 +138,7 @@ fn bindings(checkout: &Path) -> Result<Option<PathBuf>> {
         .env("PATH", toolchain.search_path())
         .current_dir(folder)
         .exec()
-        .map_err(Error::ListPackages)?;
+        .context(LIST_PACKAGES)?;
     let mut packages = metadata.packages.iter();
     let cudarc = packages.find(|package| package.name.as_str() == "cudarc");
     let manifest = cudarc.and_then(|package| package.manifest_path.parent());

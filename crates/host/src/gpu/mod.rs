@@ -12,12 +12,12 @@ mod shims;
 pub mod smi;
 pub mod toolkit;
 
-use crate::error::{Error, NoToolkit, Result};
 use crate::progress::Progress;
+use anyhow::{Context, Result};
 use settings::Settings;
 use smi::{Answer, Capability, Driver};
 use std::path::Path;
-use toolkit::Toolkit;
+use toolkit::{NoToolkit, Toolkit};
 
 /// The device for which `taper` is compiled, as requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +89,14 @@ fn automatic(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
         Answer::Broken(output) => {
             format!("the NVIDIA driver does not work: {output}")
         }
-        Answer::Works(driver) => match cuda(None, Some(&driver), checkout, progress) {
-            Err(Error::NoCuda(why)) => why.to_string(),
-            decided => return decided,
-        },
+        Answer::Works(driver) => {
+            let decided = cuda(None, Some(&driver), checkout, progress);
+            let refused = decided.as_ref().err();
+            match refused.and_then(|error| error.downcast_ref()) {
+                Some(NoToolkit(why)) => why.clone(),
+                None => return decided,
+            }
+        }
     };
     Ok(Settings::cpu(format!("for the CPU: {why}")))
 }
@@ -110,7 +114,11 @@ fn cuda(
     checkout: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Settings> {
-    let toolkit = find_toolkit(driver, progress)?;
+    let toolkit = match toolkit_of_system(driver) {
+        Ok(Some(toolkit)) => toolkit,
+        Ok(None) => Toolkit::of_wheels(progress)?,
+        Err(why) => return Err(why).context("Taper cannot be built for CUDA"),
+    };
     let capability = capability
         .or(driver.map(Driver::capability))
         .unwrap_or(CAPABILITY_WITHOUT_GPU);
@@ -126,15 +134,16 @@ fn cuda(
     Ok(Settings::cuda(&toolkit, environment, because))
 }
 
-/// Returns a toolkit that fits: the system's, which needs no download, or the wheels from PyPI.
-fn find_toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Toolkit> {
+/// Returns the system's toolkit that fits, which needs no download, or `None` if the wheels from PyPI fit.
+fn toolkit_of_system(driver: Option<&Driver>) -> Result<Option<Toolkit>, NoToolkit> {
     // The shim libraries are written for this platform only.
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err(NoToolkit::Platform.into());
+        let why = "CUDA is supported only on x86-64 Linux";
+        return Err(NoToolkit(why.to_owned()));
     }
-    if let Some(toolkit) = Toolkit::of_system(driver) {
-        return Ok(toolkit);
+    let found = Toolkit::of_system(driver);
+    if found.is_none() {
+        toolkit::wheels_fit(driver)?;
     }
-    toolkit::wheels_fit(driver)?;
-    Toolkit::of_wheels(progress)
+    Ok(found)
 }

@@ -2,8 +2,9 @@
 //! read it: a kernel must neither wait for a driver's answer nor decide differently.
 
 use super::toolkit::Toolkit;
-use crate::error::{Context, Result};
+use crate::error::OnFile as _;
 use crate::{cache, store};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -13,7 +13,8 @@
 use super::toolkit::{self, Toolkit};
 use crate::cache;
 use crate::checks;
-use crate::error::{Context, Error, Result};
+use crate::error::OnFile as _;
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -89,10 +90,8 @@ pub(super) fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result
         let text = std::fs::read_to_string(&file).on_file("read", &file)?;
         let functions = functions(&text, library.prefix);
         if functions.is_empty() {
-            return Err(Error::NoBindings {
-                file,
-                library: library.name,
-            });
+            let (file, name) = (file.display(), library.name);
+            bail!("{file} declares no function of lib{name}");
         }
         let source = source(library, &functions, &candidates(library, toolkit));
         compile(library.name, &source, folder)?;
@@ -189,13 +188,12 @@ fn compile(name: &str, source: &str, folder: &Path) -> Result<()> {
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let output = command.output().map_err(|_| Error::NoCCompiler)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(Error::CompileShims(
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )),
+    let output = command.output().ok().context(checks::NO_C_COMPILER)?;
+    if !output.status.success() {
+        let printed = String::from_utf8_lossy(&output.stderr);
+        bail!("the shim libraries for CUDA did not compile:\n{printed}");
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! NVML, the library behind `nvidia-smi`, returns the same answers, but would need bindings that load it at run
 //! time. Besides, users can run `nvidia-smi` themselves to see what Taper sees.
 
-use crate::error::Error;
 use crate::version::{self, Version};
+use anyhow::{Context, Error};
 use std::fmt;
 use std::process::{Command, Output};
 
@@ -72,7 +72,7 @@ impl std::str::FromStr for Capability {
     fn from_str(text: &str) -> Result<Self, Error> {
         let (major, minor) = version::parse(text)
             .filter(|(major, minor)| (3..100).contains(major) && *minor < 10)
-            .ok_or_else(|| Error::Capability(text.to_owned()))?;
+            .with_context(|| format!("{text:?} is not a compute capability; write one like 8.6"))?;
         Ok(Self { major, minor })
     }
 }

@@ -1,10 +1,10 @@
 //! CUDA's compiler and libraries: the system's, or wheels from PyPI.
 
 use super::smi::{Capability, Driver};
-use crate::error::{NoToolkit, Result};
 use crate::progress::Progress;
 use crate::python::environment::{Environment, Packages};
 use crate::version::{self, Version};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -79,20 +79,33 @@ impl Toolkit {
     }
 }
 
+/// The reason why no CUDA toolkit can be used on this machine, without a full stop: it ends a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoToolkit(pub(crate) String);
+
 /// Checks that programs built with the wheels run with a driver.
 pub fn wheels_fit(driver: Option<&Driver>) -> Result<(), NoToolkit> {
-    match driver {
-        Some(driver) if driver.capability() < OLDEST_FOR_13 => Err(NoToolkit::OldGpu {
-            names: driver.names(),
-            capability: driver.capability().to_string(),
-            cuda: driver.cuda,
-        }),
-        Some(driver) if driver.cuda < VERSION_OF_WHEELS => Err(NoToolkit::OldDriver {
-            driver: driver.version.clone(),
-            cuda: driver.cuda,
-        }),
-        _ => Ok(()),
+    let Some(driver) = driver else {
+        return Ok(());
+    };
+    let (major, minor) = driver.cuda;
+    if driver.capability() < OLDEST_FOR_13 {
+        return Err(NoToolkit(format!(
+            "{} has compute capability {}, which CUDA 13 does not support any more. Install a CUDA \
+             toolkit 12.x that your driver supports (it supports up to {major}.{minor}), then run `cargo taper setup` again",
+            driver.names(),
+            driver.capability()
+        )));
     }
+    if driver.cuda < VERSION_OF_WHEELS {
+        return Err(NoToolkit(format!(
+            "the NVIDIA driver {} is too old: it runs CUDA up to {major}.{minor}, and 13.0 is needed. Update the \
+             driver to 580 or newer, or install the CUDA toolkit {major}.{minor}, then run `cargo taper setup` again",
+            driver.version
+        )));
+    }
+    Ok(())
 }
 
 /// Returns whether programs built with a toolkit run with this driver on this GPU. The driver translates

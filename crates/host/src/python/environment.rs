@@ -3,10 +3,11 @@
 use super::interpreter::{self, Python};
 use crate::cache;
 use crate::digest;
-use crate::error::{Context, DISK_FULL, Error, Result};
+use crate::error::{DISK_FULL, OnFile as _};
 use crate::lock::Lock;
 use crate::process;
 use crate::progress::{Progress, duration};
+use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -98,7 +99,10 @@ impl Environment {
         let versions = std::fs::read_dir(&lib).on_file("read", &lib)?.flatten();
         let mut folders = versions.map(|version| version.path().join("site-packages"));
         let found = folders.find(|folder| folder.is_dir());
-        found.ok_or_else(|| Error::IncompleteEnvironment(self.folder.clone()))
+        found.with_context(|| {
+            let folder = self.folder.display();
+            format!("the Python environment {folder} is not complete although it was just created")
+        })
     }
 }
 
@@ -140,20 +144,18 @@ fn install(packages: &Packages, python: &Python, folder: &Path) -> Result<()> {
     run(pip.arg(&requirements), packages.advice)
 }
 
-fn run(command: &mut Command, advice: &'static str) -> Result<()> {
+fn run(command: &mut Command, advice: &str) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
-    let output = output.starting(command.get_program())?;
+    let output = output.on_file("start", command.get_program())?;
     if output.status.success() {
         return Ok(());
     }
-    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
     // Python's text of ENOSPC is all that pip and venv report.
     let advice = match printed.contains("No space left on device") {
         true => DISK_FULL,
         false => advice,
     };
-    Err(Error::Install {
-        advice,
-        output: printed,
-    })
+    bail!("{advice}\n{printed}")
 }

@@ -1,7 +1,7 @@
 //! Finds a Python that can create an environment.
 
-use crate::error::{Error, Result};
 use crate::version::{self, Version};
+use anyhow::{Result, bail};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,10 +48,14 @@ pub fn find() -> Result<Python> {
         }
         too_old.get_or_insert(python);
     }
-    Err(Error::NoPython {
-        found: too_old.map(|python| format!("{} {}", python.program.display(), python.version)),
-        needed: OLDEST,
-    })
+    let found = too_old.map_or(String::new(), |python| {
+        format!(" (found {} {})", python.program.display(), python.version)
+    });
+    let (major, minor) = OLDEST;
+    bail!(
+        "Python {major}.{minor} or newer is needed for JupyterLab{found}. Install it (`sudo apt install python3 python3-venv`, \
+         `brew install python`), or name one with the variable PYTHON."
+    )
 }
 
 /// Returns the Python that the variable `PYTHON` names, or `None` if it is not set.
@@ -63,17 +67,15 @@ pub(crate) fn named() -> Result<Option<Python>> {
     let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };
-    let python = ask(&name);
-    let refused = |found| Error::NamedPython {
-        name: name.to_string_lossy().into_owned(),
-        found,
-        needed: OLDEST,
+    let found = match ask(&name) {
+        Some(python) if python.is_new_enough() => return Ok(Some(python)),
+        Some(python) => format!("which is Python {}", python.version),
+        None => "which cannot be started".to_owned(),
     };
-    match python {
-        Some(python) if python.is_new_enough() => Ok(Some(python)),
-        Some(python) => Err(refused(Some(python.version))),
-        None => Err(refused(None)),
-    }
+    let (name, (major, minor)) = (name.to_string_lossy(), OLDEST);
+    bail!(
+        "The variable PYTHON names {name:?}, {found}; JupyterLab needs Python {major}.{minor} or newer. Set it to another one, or unset it."
+    )
 }
 
 impl Python {

@@ -383,7 +383,8 @@ fn cells_wait_for_the_evaluator_and_other_requests_do_not() {
 #[test]
 fn cells_report_why_the_evaluator_did_not_start() {
     limited(async {
-        let mut front = FakeFrontEnd::connect(|| Err("no cargo\nrun `taper setup`".into())).await;
+        let mut front =
+            FakeFrontEnd::connect(|| anyhow::bail!("no cargo\nrun `taper setup`")).await;
         for number in 1..=2 {
             let cell = front.execute("out a").await;
             let input = format!("input {number}");

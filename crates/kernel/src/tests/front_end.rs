@@ -2,7 +2,6 @@
 
 use super::evaluator::{fake, is_complete};
 use crate::connection_file;
-use crate::error::StartResult;
 use crate::serve::run;
 use crate::shared::Shared;
 use crate::sockets::Sockets;
@@ -23,6 +22,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use taper_evaluator::Evaluator;
 use tokio::sync::oneshot;
 
 pub(super) struct FakeFrontEnd {
@@ -45,14 +45,16 @@ pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
 
 impl FakeFrontEnd {
     /// Starts a kernel and waits until this front end receives what it publishes.
-    pub(super) async fn connect(start: impl FnOnce() -> StartResult + Send + 'static) -> Self {
+    pub(super) async fn connect(
+        start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
+    ) -> Self {
         Self::connect_over(free_ports().await, start).await
     }
 
     /// Does the same as [`Self::connect`], over the connection `info`.
     pub(super) async fn connect_over(
         info: ConnectionInfo,
-        start: impl FnOnce() -> StartResult + Send + 'static,
+        start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
     ) -> Self {
         let ended = spawn_kernel(info.clone(), start).await;
         let session = "front";
@@ -246,7 +248,7 @@ pub(super) fn in_folder(folder: &Path) -> ConnectionInfo {
 /// Runs a kernel on a thread of its own; returns when it listens.
 async fn spawn_kernel(
     info: ConnectionInfo,
-    start: impl FnOnce() -> StartResult + Send + 'static,
+    start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
 ) -> oneshot::Receiver<()> {
     let (bound, listens) = oneshot::channel();
     let (ended, end) = oneshot::channel();

@@ -4,10 +4,11 @@ use crate::document::layout::{layout, name_kernel};
 use crate::document::notebook::Notebook;
 use crate::document::percent::{self, joined};
 use crate::document::write::Target;
-use crate::error::{Error, Result};
+use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
+use taper_host::error::OnFile as _;
 
 /// Writes a notebook as a file `.rs` in the percent format. Returns a line for each thing that the file cannot keep, apart
 /// from outputs.
@@ -19,10 +20,10 @@ pub fn write_script(notebook: &Path, to: &Path) -> Result<Vec<String>> {
     let notebook = Notebook::load(notebook)?;
     if std::fs::read_to_string(to).is_ok_and(|text| !text.is_empty() && !percent::has_cells(&text))
     {
-        return Err(Error::Exists {
-            path: to.to_owned(),
-            advice: "It has no cells. Name another file".into(),
-        });
+        bail!(
+            "{} exists\nIt has no cells. Name another file",
+            to.display()
+        );
     }
     write(to, &percent::write(&notebook.document))?;
     let cells = notebook.document["cells"].as_array().into_iter().flatten();
@@ -51,12 +52,12 @@ pub fn read_script(script: &Path, to: &Path, update: bool) -> Result<()> {
     let mut notebook = Notebook::load(script)?;
     if to.exists() {
         if !update {
-            return Err(Error::Exists {
-                path: to.to_owned(),
-                advice: "With --update its cells are replaced, and the outputs of unchanged cells stay; \
-                         or name another file with --to"
-                    .into(),
-            });
+            bail!(
+                "{} exists\n\
+                 With --update its cells are replaced, and the outputs of unchanged cells stay; \
+                 or name another file with --to",
+                to.display()
+            );
         }
         keep_outputs(&mut notebook.document, &Notebook::load(to)?.document);
     }
@@ -112,5 +113,5 @@ fn text(value: &Value) -> &str {
 fn write(path: &Path, text: &str) -> Result<()> {
     Target::new(path)
         .and_then(|target| target.write(text))
-        .map_err(Error::file("write", path))
+        .on_file("write", path)
 }

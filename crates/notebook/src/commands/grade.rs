@@ -7,21 +7,21 @@ use super::task::Task;
 use super::test::walk;
 use super::workers::run_all;
 use crate::console::{Console, Tone, count};
-use crate::document::error::NotebookError;
 use crate::document::nbgrader::Mark;
 use crate::document::notebook::read_document;
-use crate::error::{Error, Result, chain};
 use crate::execution::execute::{End, Purpose, store};
-use crate::execution::start::{StartEvaluator, execute_file};
+use crate::execution::start::{DOES_NOT_START, StartEvaluator, execute_file};
 use crate::grading::assignment::Assignment;
 use crate::grading::prepare::{Prepared, is_submission, prepare, unreadable};
 use crate::grading::score::{Scored, rounded, score};
 use crate::signals;
+use anyhow::{Context, Error, Result, bail};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use taper_host::error::OnFile as _;
 
 /// Runs submissions, given as files or folders, with the tests of `assignment`, and prints the points of each.
 ///
@@ -41,18 +41,23 @@ pub fn grade(
     signals::listen();
     let console = Console::new();
     // Workers change to the folder of their notebook.
-    let path = std::path::absolute(assignment).map_err(Error::file("find", assignment))?;
+    let path = std::path::absolute(assignment).on_file("find", assignment)?;
     let assignment = Assignment::load(&path)?;
     if !assignment.marks().any(Mark::is_test) {
-        return Err(Error::NoTests { assignment: path });
+        bail!(
+            "{} has no cells that nbgrader grades\n\
+             Mark its tests in JupyterLab, with nbgrader's Create Assignment",
+            path.display()
+        );
     }
     let mut names = BTreeSet::new();
     if let Some(again) = assignment.marks().find(|mark| !names.insert(&mark.name)) {
-        let name = again.name.clone();
-        return Err(Error::RepeatedId {
-            assignment: path,
-            name,
-        });
+        bail!(
+            "{}: several cells have nbgrader's id `{}`\n\
+             Set different ids in JupyterLab, with nbgrader's Create Assignment",
+            path.display(),
+            again.name
+        );
     }
     let (submissions, mut summaries) = find(submissions, &assignment, &console)?;
     let task = Task::Grade {
@@ -83,7 +88,7 @@ fn find(
             continue;
         }
         let mut found = Vec::new();
-        walk(path, &mut found).map_err(Error::file("read", path))?;
+        walk(path, &mut found).on_file("read", path)?;
         found.sort();
         for file in found {
             if is_submission(&file, assignment) {
@@ -148,8 +153,10 @@ pub fn prepared(assignment: &Path, submission: &Path) -> Result<Value> {
 pub fn scored(assignment: &Path, executed: &Path) -> Result<Value> {
     let assignment = Assignment::load(assignment)?;
     let name = executed.display().to_string();
-    let document = read_document(executed).map_err(|problem| NotebookError { name, problem })?;
-    let scored = score(&document, &assignment).map_err(|why| Error::Evaluator(why.into()))?;
+    let document = read_document(executed).map_err(|problem| problem.of(&name))?;
+    let scored = score(&document, &assignment)
+        .map_err(Error::msg)
+        .context(DOES_NOT_START)?;
     let cells = scored.into_iter().map(|one| {
         let text = one.reason.as_ref().map(|_| one.text());
         let cell = json!({"points": one.points, "text": text, "open": one.open_text(), "is_odd": one.is_odd});
@@ -181,12 +188,12 @@ pub(super) fn grade_notebook(
                 return Ok(Verdict::interrupted().into());
             }
             Ok(execution) => store(&mut prepared.notebook, &execution),
-            Err(error) => return failed(&chain(&error)),
+            Err(error) => return failed(&format!("{error:#}")),
         }
     }
     let scored = match score(&prepared.notebook.document, &assignment) {
         Ok(scored) => scored,
-        Err(why) => return failed(&format!("the kernel does not start: {why}")),
+        Err(why) => return failed(&format!("{DOES_NOT_START}: {why}")),
     };
     for line in report(&prepared, &scored, console) {
         console.say(&line);

@@ -9,16 +9,17 @@ use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
 use crate::document::percent;
 use crate::document::write::Target;
-use crate::error::{Error, Result, chain};
 use crate::execution::execute::{End, Execution, Purpose, store};
 use crate::execution::start::{StartEvaluator, execute_file};
 use crate::export::program::skip_unexported;
 use crate::machine_outputs::MachineOutputs;
 use crate::parameters::with_parameters;
 use crate::signals;
+use anyhow::{Result, bail};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_host::error::OnFile as _;
 
 /// The options of `taper run`.
 #[derive(Debug, Clone, Default)]
@@ -74,27 +75,15 @@ pub fn run(
 }
 
 fn task_for_several(options: &RunOptions) -> Result<Task> {
-    let refuse = |option, takes, advice| {
-        Err(Error::OneNotebook {
-            option,
-            takes,
-            advice,
-        })
-    };
     let inplace = match options.destination {
         _ if options.from_log => {
-            return refuse("--outputs", "the log of one notebook", "name one notebook");
+            bail!("--outputs takes the log of one notebook; name one notebook")
         }
         Destination::File(_) => {
-            let advice = "for several use --inplace";
-            return refuse("--output", "the outputs of one notebook", advice);
+            bail!("--output takes the outputs of one notebook; for several use --inplace")
         }
         Destination::Machine(_) => {
-            return refuse(
-                "--machine",
-                "the outputs of one notebook",
-                "name one notebook",
-            );
+            bail!("--machine takes the outputs of one notebook; name one notebook")
         }
         Destination::Inplace => true,
         Destination::None => false,
@@ -129,7 +118,7 @@ pub(super) fn run_notebook(
         skip_unexported(&mut notebook);
     }
     let target = match file_to_write(path, &options.destination) {
-        Some(file) => Some(Target::new(&file).map_err(Error::file("write", &file))?),
+        Some(file) => Some(Target::new(&file).on_file("write", &file)?),
         None => None,
     };
     let purpose = Purpose::Run {
@@ -138,7 +127,7 @@ pub(super) fn run_notebook(
     let execution = match execute_file(&notebook, path, purpose, start, console) {
         Ok(execution) => execution,
         Err(error) => {
-            console.warn(&format!("{}: {}", notebook.name, chain(&error)));
+            console.warn(&format!("{}: {error:#}", notebook.name));
             return Ok(Verdict::Failed);
         }
     };
@@ -240,9 +229,7 @@ fn write(
         Destination::Machine(machine) => MachineOutputs::new(notebook, execution, machine).layout(),
         _ => layout(notebook),
     };
-    target
-        .write(&text)
-        .map_err(Error::file("write", target.path()))?;
+    target.write(&text).on_file("write", target.path())?;
     if let Some(upgraded) = &notebook.upgraded {
         console.warn(&format!(
             "{name}: written in the notebook format 4.5 ({upgraded})"

@@ -1,6 +1,6 @@
 //! The task of a worker process, and its command line.
 
-use crate::error::{Error, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// The first argument that makes the program run as a worker process.
 pub const WORKER_ARGUMENT: &str = "__notebook";
+
+const ARGUMENTS: &str = "expected the arguments of a worker process";
 
 /// The command and its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,11 +51,12 @@ impl Assignment {
     /// Parses the arguments that [`Self::to_arguments`] returned, without the first one.
     pub(super) fn from_arguments(arguments: &[OsString]) -> Result<Assignment> {
         let [task, notebook, summary] = arguments else {
-            return Err(Error::WorkerArguments);
+            bail!(ARGUMENTS);
         };
         Ok(Assignment {
             task: serde_json::from_slice(task.as_encoded_bytes())
-                .map_err(|_| Error::WorkerArguments)?,
+                .ok()
+                .context(ARGUMENTS)?,
             notebook: notebook.into(),
             summary: summary.into(),
         })

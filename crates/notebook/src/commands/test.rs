@@ -7,17 +7,18 @@ use super::workers::{no_report, run_all};
 use crate::compare::outputs::compare;
 use crate::console::{Console, Tone, count, seconds};
 use crate::document::error::Problem;
-use crate::document::notebook::{CodeCell, Notebook};
+use crate::document::notebook::{CodeCell, Notebook, check_kernel, read_document};
 use crate::document::percent;
-use crate::error::{Error, Result, chain};
 use crate::execution::execute::{End, Execution, Purpose, Ran};
 use crate::execution::start::{StartEvaluator, execute_file};
 use crate::export::program::skip_unexported;
 use crate::signals::{self, EndProcess};
+use anyhow::{Result, bail};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use taper_host::error::OnFile as _;
 
 /// Tests notebooks, given as files or folders. If there are several, tests each in its own process, `jobs` at
 /// a time.
@@ -41,11 +42,7 @@ pub fn test(
     if let [notebook] = &notebooks[..] {
         summaries.push(test_notebook(notebook, from_log, start, &console)?);
     } else if from_log {
-        return Err(Error::OneNotebook {
-            option: "--outputs",
-            takes: "the log of one notebook",
-            advice: "name one notebook",
-        });
+        bail!("--outputs takes the log of one notebook; name one notebook");
     } else {
         summaries.extend(run_all(&Task::Test, &notebooks, jobs, &no_report, &console));
     }
@@ -88,10 +85,11 @@ fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summa
             continue;
         }
         let mut found = Vec::new();
-        walk(path, &mut found).map_err(Error::file("read", path))?;
+        walk(path, &mut found).on_file("read", path)?;
         found.sort();
         for file in found {
-            match Notebook::load(&file).map_err(|error| error.problem) {
+            let document = read_document(&file);
+            match document.and_then(|document| check_kernel(&document["metadata"])) {
                 Err(Problem::OtherKernel { kernel, .. }) => {
                     let name = file.display();
                     console.say(&format!("{name}: skipped, it is for the kernel `{kernel}`"));
@@ -150,7 +148,7 @@ pub(super) fn test_notebook(
     let execution = match execute_file(&notebook, path, Purpose::Test, start, console) {
         Ok(execution) => execution,
         Err(error) => {
-            console.warn(&format!("{}: {}", notebook.name, chain(&error)));
+            console.warn(&format!("{}: {error:#}", notebook.name));
             return Ok(Verdict::Failed.into());
         }
     };

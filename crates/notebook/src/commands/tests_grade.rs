@@ -1,7 +1,6 @@
 //! `taper test --grade` as a process, with the fake language.
 
 use super::grade::{prepared, scored};
-use crate::error::chain;
 use crate::testing::{Done, Folder, code, notebook};
 use serde_json::{Value, json};
 
@@ -253,5 +252,5 @@ fn nbgrader_gets_the_same_points() {
         json!([{"output_type": "error", "ename": "StartError", "evalue": "no rustc"}]);
     folder.write("executed.ipynb", &document);
     let error = scored(&assignment, &executed).unwrap_err();
-    assert_eq!(chain(&error), "the kernel does not start: no rustc");
+    assert_eq!(format!("{error:#}"), "the kernel does not start: no rustc");
 }

@@ -6,11 +6,12 @@ use super::summary::{Summary, exit_code};
 use super::task::{Assignment, Task};
 use super::test::test_notebook;
 use crate::console::Console;
-use crate::error::{Error, Result};
 use crate::execution::start::StartEvaluator;
 use crate::signals;
+use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use taper_host::error::OnFile as _;
 
 /// Runs as a worker process; `arguments` are those after [`WORKER_ARGUMENT`](super::task::WORKER_ARGUMENT).
 ///
@@ -46,6 +47,6 @@ pub fn run_worker(arguments: &[OsString], start: &StartEvaluator) -> Result<Exit
         }
     };
     let text = serde_json::to_string(&summary).expect("a summary has only string keys");
-    std::fs::write(&assignment.summary, text).map_err(Error::file("write", &assignment.summary))?;
+    std::fs::write(&assignment.summary, text).on_file("write", &assignment.summary)?;
     Ok(exit_code(&[summary]))
 }

@@ -4,15 +4,17 @@
 //! because `nbformat`'s types cannot hold everything that Jupyter allows (attachments of a raw cell,
 //! outputs of an unknown kind, foreign fields), and all of that must survive a run.
 
-use super::error::{Content, InvalidDocument, NotebookError, Problem};
+use super::error::{CHECK_PATH, Problem, advice_without_json};
 use super::integers;
 use super::percent;
 use super::tags::Tags;
 use super::tolerance::Tolerance;
+use anyhow::{Result, anyhow, bail};
 use jupyter_protocol::media::{Media, MediaType};
-use nbformat::v4;
+use nbformat::{NotebookError, v4};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -45,20 +47,11 @@ pub(crate) struct CodeCell {
     /// Why the cell must not run, if it is a part of a submission.
     pub(crate) refusal: Option<String>,
     /// The outputs in the file; an error where one of them is not a valid output.
-    pub(crate) stored: Result<Vec<v4::Output>, InvalidOutputs>,
+    pub(crate) stored: Result<Vec<v4::Output>>,
 }
 
-/// The reason why the outputs in the file cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InvalidOutputs {
-    #[error("`outputs` is not a list")]
-    NotAList,
-    #[error("output {number} is not valid: {error}")]
-    Output {
-        number: usize,
-        error: serde_json::Error,
-    },
-}
+const NAME_A_NOTEBOOK: &str =
+    "Name a notebook: the names of notebooks end in `.ipynb`, or in `.rs` in the percent format.";
 
 impl Notebook {
     /// Reads the notebook in the file `path`; in a file `.rs`, each comment `// %%` begins a cell.
@@ -66,7 +59,7 @@ impl Notebook {
     /// # Errors
     ///
     /// Fails if the file cannot be read or is not a notebook for Rust.
-    pub fn load(path: &Path) -> Result<Notebook, NotebookError> {
+    pub fn load(path: &Path) -> Result<Notebook> {
         let name = path.display().to_string();
         let parse = match percent::is_script(path) {
             true => Notebook::parse_script,
@@ -74,7 +67,7 @@ impl Notebook {
         };
         read_file(path)
             .and_then(|bytes| parse(&name, bytes))
-            .map_err(|problem| NotebookError { name, problem })
+            .map_err(|problem| problem.of(&name))
     }
 
     /// Reads a notebook from the bytes of its file. Errors contain `name` as the name of the file.
@@ -82,21 +75,18 @@ impl Notebook {
     /// # Errors
     ///
     /// Fails if the bytes are not a notebook for Rust.
-    pub fn read(name: &str, bytes: Vec<u8>) -> Result<Notebook, NotebookError> {
-        Notebook::parse(name, bytes).map_err(|problem| NotebookError {
-            name: name.to_owned(),
-            problem,
-        })
+    pub fn read(name: &str, bytes: Vec<u8>) -> Result<Notebook> {
+        Notebook::parse(name, bytes).map_err(|problem| problem.of(name))
     }
 
     fn parse(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
-        let document = document_of(&original)?;
+        let document = document_of(name, &original)?;
         check_kernel(&document["metadata"])?;
         Notebook::of(name, document, original)
     }
 
     fn parse_script(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
-        let script = percent::read(text_of(&original)?)?;
+        let script = percent::read(text_of(name, &original)?)?;
         check_kernel(&script.document["metadata"])?;
         let mut notebook = Notebook::of(name, script.document, original)?;
         for cell in &mut notebook.cells {
@@ -125,55 +115,91 @@ impl Notebook {
 
 /// Reads the document in a file: it is in a known format, but may be for any kernel, and its cells may be invalid.
 pub(crate) fn read_document(path: &Path) -> Result<Value, Problem> {
-    document_of(&read_file(path)?)
+    document_of(&path.to_string_lossy(), &read_file(path)?)
 }
 
-fn document_of(original: &[u8]) -> Result<Value, Problem> {
-    let document = parse_json(text_of(original)?)?;
-    check_format(&document)?;
+fn document_of(name: &str, original: &[u8]) -> Result<Value, Problem> {
+    let document = parse_json(name, text_of(name, original)?)?;
+    check_format(name, &document)?;
     Ok(document)
 }
 
-fn text_of(original: &[u8]) -> Result<&str, Problem> {
-    std::str::from_utf8(original).map_err(|error| Problem::NotUtf8 {
-        offset: error.valid_up_to(),
+fn text_of<'a>(name: &str, original: &'a [u8]) -> Result<&'a str, Problem> {
+    std::str::from_utf8(original).map_err(|error| {
+        let offset = error.valid_up_to();
+        let found = format!("is not text in UTF-8 (byte {offset}), so it is not a notebook");
+        let advice = match name.ends_with(".ipynb") {
+            true => "Save it as UTF-8, or restore it from version control.",
+            false => NAME_A_NOTEBOOK,
+        };
+        Problem::new(found, advice)
     })
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
     let problem = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Problem::Missing,
-        _ => Problem::Unreadable(error),
+        kind => {
+            let advice = match kind {
+                io::ErrorKind::PermissionDenied => "Check its permissions.",
+                _ => CHECK_PATH,
+            };
+            Problem::new(format!("cannot be read: {error}"), advice)
+        }
     };
     // Before the file is opened: opening a pipe waits for its writer.
     let kind = std::fs::metadata(path).map_err(problem)?.file_type();
     if kind.is_dir() {
-        return Err(Problem::Folder);
+        let folder = path.to_string_lossy();
+        let advice = format!(
+            "Name the notebooks in it: {}/*.ipynb",
+            folder.trim_end_matches('/')
+        );
+        return Err(Problem::new("is a folder, not a notebook", advice));
     }
     if !kind.is_file() {
-        return Err(Problem::SpecialFile);
+        let found = "is a pipe or a device, not a notebook";
+        let advice = "Save its content to a file, and name that.";
+        return Err(Problem::new(found, advice));
     }
     std::fs::read(path).map_err(problem)
 }
 
-fn parse_json(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str(&integers::keep(text)).map_err(|error| Problem::NotJson {
-        error,
-        found: Content::of(text),
+fn parse_json(name: &str, text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(&integers::keep(text)).map_err(|error| {
+        let advice = match name.ends_with(".ipynb") {
+            true => advice_without_json(text),
+            false => NAME_A_NOTEBOOK,
+        };
+        Problem::new(format!("is not JSON: {error}"), advice)
     })
 }
 
 /// Checks the version first, because everything else depends on it.
-fn check_format(document: &Value) -> Result<(), Problem> {
+fn check_format(name: &str, document: &Value) -> Result<(), Problem> {
     let number = |key| document.get(key).and_then(Value::as_i64);
-    let major = number("nbformat").ok_or(Problem::NotANotebook { lacks: "nbformat" })?;
+    let major = number("nbformat").ok_or_else(|| lacks("nbformat"))?;
     let minor = number("nbformat_minor").unwrap_or(0);
     match (major, minor) {
-        (..=3, _) => Err(Problem::TooOld { version: major }),
+        (..=3, _) => Err(Problem::new(
+            format!("is a notebook in format {major}, from before Jupyter"),
+            format!("Convert it: jupyter nbconvert --to notebook --inplace {name}"),
+        )),
         (4, ..=5) if document.get("cells").is_some_and(Value::is_array) => Ok(()),
-        (4, ..=5) => Err(Problem::NotANotebook { lacks: "cells" }),
-        _ => Err(Problem::TooNew { major, minor }),
+        (4, ..=5) => Err(lacks("cells")),
+        _ => Err(Problem::new(
+            format!("is a notebook in format {major}.{minor}; Taper reads up to 4.5"),
+            "Update Taper, or save it from a JupyterLab that writes 4.5.",
+        )),
     }
+}
+
+/// Returns the problem of a document without a key that every notebook has.
+fn lacks(key: &str) -> Problem {
+    Problem::new(
+        format!("is JSON but not a notebook: it has no `{key}`"),
+        "Name a file that Jupyter has saved.",
+    )
 }
 
 /// Refuses a notebook that names another language; a notebook without a language is accepted.
@@ -238,6 +264,16 @@ fn name_cells(cells: &mut [Value]) -> usize {
     fresh
 }
 
+const OTHER_FORMAT: &str = "it is not in format 4.5";
+
+/// Returns the problem of a document that violates the notebook format.
+fn invalid(why: impl Display) -> Problem {
+    Problem::new(
+        format!("is not a valid notebook: {why}"),
+        "Open it in JupyterLab and save it: Jupyter repairs what it can.",
+    )
+}
+
 /// Parses the document with `nbformat`. Outputs are parsed one by one afterwards: `nbformat` drops
 /// unknown ones with a warning, whereas `taper run` keeps them and `taper test` reports them.
 fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
@@ -245,9 +281,13 @@ fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
     let text = document.to_string();
     replace_outputs(document, outputs.clone());
 
-    let parsed = nbformat::parse_notebook(&text).map_err(|error| Problem::Invalid(error.into()))?;
+    let parsed = nbformat::parse_notebook(&text).map_err(|error| match error {
+        NotebookError::JsonError(error) => invalid(error),
+        NotebookError::ValidationError(rule) => invalid(rule),
+        NotebookError::UnsupportedVersion(..) => invalid(OTHER_FORMAT),
+    })?;
     let nbformat::Notebook::V4(parsed) = parsed else {
-        return Err(Problem::Invalid(InvalidDocument::Version));
+        return Err(invalid(OTHER_FORMAT));
     };
     let of_notebook = parsed.metadata.additional.get("taper");
     let of_notebook = Tolerance::read(of_notebook, Tolerance::default())?;
@@ -294,16 +334,15 @@ fn replace_outputs(document: &mut Value, new: Vec<Option<Value>>) -> Vec<Option<
         .collect()
 }
 
-fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>, InvalidOutputs> {
+fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>> {
     let Value::Array(outputs) = outputs else {
-        return Err(InvalidOutputs::NotAList);
+        bail!("`outputs` is not a list");
     };
-    (1..)
-        .zip(outputs)
-        .map(|(number, output)| {
-            read_output(output).map_err(|error| InvalidOutputs::Output { number, error })
-        })
-        .collect()
+    let read = |(number, output): (usize, Value)| {
+        let output = read_output(output);
+        output.map_err(|error| anyhow!("output {number} is not valid: {error}"))
+    };
+    (1..).zip(outputs).map(read).collect()
 }
 
 /// Parses one output. Its data stays plain JSON, because the types of `nbformat` would lose some fields. Tools

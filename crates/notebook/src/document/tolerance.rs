@@ -22,6 +22,14 @@ impl Default for Tolerance {
     }
 }
 
+/// Returns the problem of a key of the metadata `taper` with an invalid value.
+fn bad(key: &str, value: &Value) -> Problem {
+    Problem::new(
+        format!("its metadata `taper` cannot be read: `{key}` is {value}"),
+        "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6, \"ignore\": \"times\"}}.",
+    )
+}
+
 impl Tolerance {
     pub(crate) const EXACT: Tolerance = Tolerance {
         rtol: 0.0,
@@ -36,16 +44,10 @@ impl Tolerance {
             Some(value) => value
                 .as_f64()
                 .filter(|number| *number >= 0.0)
-                .ok_or_else(|| Problem::BadTolerance {
-                    key,
-                    value: value.clone(),
-                }),
+                .ok_or_else(|| bad(key, value)),
         };
         if let Some(taper) = taper.filter(|taper| !taper.is_object()) {
-            return Err(Problem::BadTolerance {
-                key: "taper",
-                value: taper.clone(),
-            });
+            return Err(bad("taper", taper));
         }
         Ok(Tolerance {
             rtol: read("rtol", outer.rtol)?,
@@ -53,12 +55,7 @@ impl Tolerance {
             ignores_times: match taper.and_then(|taper| taper.get("ignore")) {
                 None => outer.ignores_times,
                 Some(Value::String(what)) if what == "times" => true,
-                Some(value) => {
-                    return Err(Problem::BadTolerance {
-                        key: "ignore",
-                        value: value.clone(),
-                    });
-                }
+                Some(value) => return Err(bad("ignore", value)),
             },
         })
     }

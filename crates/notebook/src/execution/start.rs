@@ -3,15 +3,19 @@
 use super::execute::{Execution, Purpose, execute, is_wanted};
 use crate::console::Console;
 use crate::document::notebook::Notebook;
-use crate::error::{AnyError, Error, Result};
 use crate::signals;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::evaluator::Evaluator;
+use taper_host::error::OnFile as _;
+
+/// The message when an evaluator does not start.
+pub(crate) const DOES_NOT_START: &str = "the kernel does not start";
 
 /// Starts an evaluator without variables. It is called after the current directory has become the
 /// notebook's folder, so that relative paths in cells mean the same as in Jupyter.
-pub type StartEvaluator = dyn Fn() -> std::result::Result<Box<dyn Evaluator>, AnyError>;
+pub type StartEvaluator = dyn Fn() -> Result<Box<dyn Evaluator>>;
 
 /// Changes to the notebook's folder and executes its cells with a new evaluator, if there are any.
 pub(crate) fn execute_file(
@@ -30,7 +34,7 @@ pub(crate) fn execute_file(
     let started = start();
     drop(starting);
     console.progress("");
-    let mut evaluator = started.map_err(Error::Evaluator)?;
+    let mut evaluator = started.context(DOES_NOT_START)?;
     let _target = signals::set_target(evaluator.interrupter());
     let execution = execute(
         notebook,
@@ -47,7 +51,7 @@ pub(crate) fn execute_file(
 }
 
 fn enter_folder_of(path: &Path) -> Result<()> {
-    let absolute = std::path::absolute(path).map_err(Error::file("find", path))?;
+    let absolute = std::path::absolute(path).on_file("find", path)?;
     let folder = absolute.parent().unwrap_or(Path::new("/"));
-    std::env::set_current_dir(folder).map_err(Error::file("enter", folder))
+    std::env::set_current_dir(folder).on_file("enter", folder)
 }

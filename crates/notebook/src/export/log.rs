@@ -1,8 +1,8 @@
 //! An evaluator that replays the log of an exported program instead of running the cells.
 
 use crate::digest::source_digest;
-use crate::error::{Error, Result};
 use crate::execution::start::StartEvaluator;
+use anyhow::{Result, bail};
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,6 +11,7 @@ use taper_evaluator::decoder::{Decoder, Item};
 use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, Stream, thread_panic};
 use taper_evaluator::run::Failed;
+use taper_host::error::OnFile as _;
 
 /// What precedes each entry of a log, as `taper` writes it.
 const MARK: &str = "\x1elog ";
@@ -61,7 +62,7 @@ struct CellLog {
 ///
 /// Fails if the file cannot be read or is not a log.
 pub fn log_evaluator(log: &Path, error_of: ErrorOf) -> Result<Box<StartEvaluator>> {
-    let log = std::path::absolute(log).map_err(Error::file("find", log))?;
+    let log = std::path::absolute(log).on_file("find", log)?;
     Log::open(&log, error_of)?;
     Ok(Box::new(move || Ok(Box::new(Log::open(&log, error_of)?))))
 }
@@ -69,10 +70,13 @@ pub fn log_evaluator(log: &Path, error_of: ErrorOf) -> Result<Box<StartEvaluator
 impl Log {
     fn open(path: &Path, error_of: ErrorOf) -> Result<Log> {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
+        let bytes = std::fs::read(path).on_file("read", path)?;
         let cells = cells(&bytes);
         if cells.is_empty() {
-            return Err(Error::NotALog { log: name });
+            bail!(
+                "{name} is not the log of an exported notebook\n\
+                 Make one with `cargo run --release > {name}` in the folder that `taper export` made"
+            );
         }
         Ok(Log {
             name,

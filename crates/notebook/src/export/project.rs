@@ -3,11 +3,12 @@
 use super::jobs::jobs;
 use super::program::Program;
 use crate::document::write::Target;
-use crate::error::{Error, Result};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use taper_host::error::OnFile as _;
 use taper_host::toolchain;
 use toml::{Table, Value};
 
@@ -58,22 +59,18 @@ fn refuse_other_files(folder: &Path, manifest: &Path) -> Result<()> {
     if is_empty || is_export() || is_part_of_export() {
         return Ok(());
     }
-    Err(Error::NotAnExport {
-        folder: folder.to_path_buf(),
-    })
+    bail!(
+        "{} holds files that `taper export` has not written\nName a new or an empty folder",
+        folder.display()
+    )
 }
 
 fn manifest_of(programs: &BTreeMap<String, Program>, config: &str) -> Result<String> {
     let mut dependencies = Table::new();
     for (name, value) in programs.values().flat_map(|program| &program.dependencies) {
-        let parsed: Table =
-            format!("it = {value}")
-                .parse()
-                .map_err(|source| Error::Dependency {
-                    name: name.clone(),
-                    value: value.clone(),
-                    source: Box::new(source),
-                })?;
+        let parsed = format!("it = {value}").parse::<Table>();
+        let parsed = parsed
+            .with_context(|| format!("`:dep {name} = {value}` is not a valid Cargo dependency"))?;
         dependencies.extend(parsed.into_iter().map(|(_, value)| (name.clone(), value)));
     }
     dependencies.insert(
@@ -126,10 +123,7 @@ fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
 }
 
 fn parse(text: &str, name: &str) -> Result<Table> {
-    text.parse().map_err(|source| Error::Toml {
-        name: name.to_owned(),
-        source: Box::new(source),
-    })
+    text.parse().with_context(|| format!("cannot parse {name}"))
 }
 
 /// Copies the crate `taper` and its macros, without the command and without the dependencies of tests.
@@ -156,10 +150,8 @@ fn copy_taper(home: &Path, to: &Path) -> Result<()> {
 
 fn read_manifest(folder: &Path) -> Result<Table> {
     let path = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&path).map_err(|source| Error::NotAClone {
-        folder: folder.to_path_buf(),
-        source,
-    })?;
+    let text = fs::read_to_string(&path)
+        .with_context(|| format!("{} is not a clone of Taper", folder.display()))?;
     parse(&text, &path.display().to_string())
 }
 
@@ -195,8 +187,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     // Old copies of files that were renamed or removed since the last export must not stay.
     let _ = fs::remove_dir_all(to);
     create_folder(to)?;
-    for entry in from.read_dir().map_err(Error::file("read", from))? {
-        let entry = entry.map_err(Error::file("read", from))?;
+    for entry in from.read_dir().on_file("read", from)? {
+        let entry = entry.on_file("read", from)?;
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
             copy_folder(&from, &to)?;
@@ -208,18 +200,18 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to).map_err(Error::file("copy", from))?;
+    fs::copy(from, to).on_file("copy", from)?;
     Ok(())
 }
 
 fn create_folder(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Error::file("create the folder", folder))
+    fs::create_dir_all(folder).on_file("create the folder", folder)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
     Target::new(path)
         .and_then(|target| target.write(text))
-        .map_err(Error::file("write", path))
+        .on_file("write", path)
 }
 
 #[cfg(test)]
@@ -276,6 +268,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("mine.txt"), "").expect("it is written");
         let error = write_project(folder.path(), Path::new("/"), "", &BTreeMap::new());
-        assert!(matches!(error, Err(Error::NotAnExport { .. })));
+        let error = error.expect_err("it is refused").to_string();
+        assert!(
+            error.contains("holds files that `taper export` has not written"),
+            "{error}"
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 use super::outputs::source_of;
 use super::rules::Rules;
-use crate::document::error::NotebookError;
 use crate::document::nbgrader::{Mark, name_of, released};
 use crate::document::notebook::Notebook;
 use serde_json::Value;
@@ -29,7 +28,7 @@ pub(super) struct Given {
 }
 
 impl Assignment {
-    pub(crate) fn load(path: &Path) -> Result<Assignment, NotebookError> {
+    pub(crate) fn load(path: &Path) -> anyhow::Result<Assignment> {
         Notebook::load(path).map(|notebook| Assignment::of(&notebook))
     }
 

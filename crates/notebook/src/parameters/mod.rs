@@ -11,7 +11,7 @@ mod tests;
 mod value;
 
 use crate::document::notebook::{CodeCell, Notebook};
-use crate::error::{Error, Result};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use defaults::Default;
 use serde_json::{Value, json};
 use value::Given;
@@ -36,10 +36,11 @@ pub(crate) fn with_parameters(
         .find(|cell| has_tag(&notebook.document["cells"][cell.position], DEFAULTS))
         .map(|cell| cell.position)
     else {
-        return Err(Error::Parameter {
-            reason: format!("{} has no cell with the tag `{DEFAULTS}`", notebook.name),
-            advice: "Put the `let` lines with the defaults into one cell, and add the tag in JupyterLab's property inspector".into(),
-        });
+        bail!(
+            "{} has no cell with the tag `{DEFAULTS}`\n\
+             Put the `let` lines with the defaults into one cell, and add the tag in JupyterLab's property inspector",
+            notebook.name
+        );
     };
     let is_meant = |cell: &&CodeCell| cell.position == position;
     let source = { notebook.cells.iter() }
@@ -102,7 +103,7 @@ impl ParameterRequest {
     /// # Errors
     ///
     /// Fails if there is no such parameter, or if a value has another type than its default.
-    pub fn answer(&self) -> std::result::Result<Value, Error> {
+    pub fn answer(&self) -> Result<Value> {
         let defaults = defaults::read(&self.source);
         let parameters: Vec<Value> = { defaults.iter() }
             .map(|default| {
@@ -137,16 +138,16 @@ fn line(defaults: &[Default], name: &str, given: &Given) -> Result<String> {
     let Some(default) = defaults.iter().rfind(|default| default.name == name) else {
         return Err(unknown(defaults, name));
     };
-    default.set(given).ok_or_else(|| Error::Parameter {
-        reason: format!(
-            "the parameter `{name}` cannot be {given}: its default is `{}`, so it must be {}",
-            default.line,
-            default.kind.described()
-        ),
-        advice: match default.example() {
+    default.set(given).with_context(|| {
+        let advice = match default.example() {
             Some(example) => format!("Write it as {name}={example}"),
             None => "Write a value of the same type, or change the default".into(),
-        },
+        };
+        format!(
+            "the parameter `{name}` cannot be {given}: its default is `{}`, so it must be {}\n{advice}",
+            default.line,
+            default.kind.described()
+        )
     })
 }
 
@@ -155,16 +156,9 @@ fn unknown(defaults: &[Default], name: &str) -> Error {
         .iter()
         .map(|default| default.name.as_str())
         .collect();
-    Error::Parameter {
-        reason: format!("there is no parameter named `{name}`"),
-        advice: match names[..] {
-            [] => {
-                format!("The cell with the tag `{DEFAULTS}` has no line such as `let {name} = 1;`")
-            }
-            _ => format!(
-                "The cell with the tag `{DEFAULTS}` has: {}",
-                names.join(", ")
-            ),
-        },
-    }
+    let has = match names[..] {
+        [] => format!(" no line such as `let {name} = 1;`"),
+        _ => format!(": {}", names.join(", ")),
+    };
+    anyhow!("there is no parameter named `{name}`\nThe cell with the tag `{DEFAULTS}` has{has}")
 }

@@ -1,13 +1,13 @@
 //! An edition of the course: the catalogues of one language.
 
-use super::error::EditionError;
 use super::units::{Place, id, in_markdown, places, source};
-use crate::document::error::NotebookError;
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
+use anyhow::{Result, anyhow, bail};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use taper_host::error::OnFile as _;
 
 /// The course in one language besides English.
 ///
@@ -28,13 +28,14 @@ impl Edition {
     /// # Errors
     ///
     /// Fails if there are none for the language, or one cannot be read.
-    pub fn load(po: &Path, language: &str) -> Result<Edition, EditionError> {
-        let available = Edition::available(po)?;
+    pub fn load(po: &Path, language: &str) -> Result<Edition> {
+        let mut available = Edition::available(po)?;
         if !available.iter().any(|name| name == language) {
-            return Err(EditionError::Unknown {
-                language: language.into(),
-                available: ["en".to_owned()].into_iter().chain(available).collect(),
-            });
+            available.insert(0, "en".to_owned());
+            bail!(
+                "the course is not available in the language `{language}`; there are: {}",
+                available.join(", ")
+            );
         }
         let folder = po.join(language);
         let mut edition = Edition {
@@ -55,7 +56,7 @@ impl Edition {
     /// # Errors
     ///
     /// Fails if the folder cannot be read.
-    pub fn available(po: &Path) -> Result<Vec<String>, EditionError> {
+    pub fn available(po: &Path) -> Result<Vec<String>> {
         let folders = entries(po)?.into_iter().filter(|path| path.is_dir());
         let name = |path: PathBuf| Some(path.file_name()?.to_str()?.to_owned());
         Ok(folders.filter_map(name).collect())
@@ -67,12 +68,11 @@ impl Edition {
     /// # Errors
     ///
     /// Fails if a file cannot be read.
-    pub fn published(po: &Path) -> Result<Vec<String>, EditionError> {
+    pub fn published(po: &Path) -> Result<Vec<String>> {
         let mut published = Vec::new();
         for language in Edition::available(po)? {
             let path = po.join(&language).join("coverage.txt");
-            let coverage = fs::read_to_string(&path);
-            let coverage = coverage.map_err(|source| EditionError::Unreadable { path, source })?;
+            let coverage = fs::read_to_string(&path).on_file("read", &path)?;
             if coverage.trim() != "0" {
                 published.push(language);
             }
@@ -90,7 +90,7 @@ impl Edition {
     /// # Errors
     ///
     /// Fails if the text is not a notebook.
-    pub fn notebook(&self, name: &str, text: &str) -> Result<String, NotebookError> {
+    pub fn notebook(&self, name: &str, text: &str) -> Result<String> {
         let mut notebook = Notebook::read(name, text.as_bytes().to_vec())?;
         let cells = notebook.document["cells"].as_array_mut();
         for cell in cells.into_iter().flatten() {
@@ -142,10 +142,9 @@ impl Edition {
     }
 
     /// Adds a catalogue. Entries that are fuzzy or empty are not translations.
-    fn add(&mut self, name: String, path: &Path) -> Result<(), EditionError> {
-        let parsed = polib::po_file::parse(path).map_err(|error| EditionError::Damaged {
-            path: path.into(),
-            reason: error.to_string(),
+    fn add(&mut self, name: String, path: &Path) -> Result<()> {
+        let parsed = polib::po_file::parse(path).map_err(|error| {
+            anyhow!("{} is not a catalogue of gettext: {error}", path.display())
         })?;
         let mut document = HashMap::new();
         for message in parsed.messages() {
@@ -241,22 +240,16 @@ fn anchor(heading: &str, is_page: bool) -> String {
         .replace(' ', "-")
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, EditionError> {
-    let unreadable = |source| EditionError::Unreadable {
-        path: folder.into(),
-        source,
-    };
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    let paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.map_err(unreadable)?;
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).on_file("read", folder)?;
+    let paths = entries.map(|entry| Ok(entry.on_file("read", folder)?.path()));
+    let mut paths = paths.collect::<Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }
 
 /// Returns the catalogues in a folder and the folders in it.
-fn catalogues(folder: &Path) -> Result<Vec<PathBuf>, EditionError> {
+fn catalogues(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in entries(folder)? {
         if path.is_dir() {

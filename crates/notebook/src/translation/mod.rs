@@ -8,12 +8,10 @@
 //! Links to headings are rewritten: a translated heading has another anchor.
 
 mod edition;
-mod error;
 mod units;
 
 #[cfg(test)]
 mod tests;
 
 pub use edition::Edition;
-pub use error::EditionError;
 pub use units::{Unit, has_words, notebook_units, page_units};

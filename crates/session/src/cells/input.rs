@@ -7,13 +7,12 @@
 
 use super::identity::identity;
 use super::library;
-use crate::error::Result;
+use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::stdio;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, OnceLock};
 use taper_engine::Answer;
-use taper_host::error::Context as _;
 use taper_host::mutex::lock;
 
 static INPUT: OnceLock<Input> = OnceLock::new();
@@ -36,7 +35,7 @@ struct State {
 /// Makes descriptor 0, which is the null device, the standard input of the cells.
 pub(super) fn attach() -> Result<()> {
     let _ = INPUT.set(Input {
-        null: identity(stdio::stdin()).trying("inspect the null device")?,
+        null: identity(stdio::stdin()).context("cannot inspect the null device")?,
         state: Mutex::default(),
     });
     Ok(())

@@ -1,8 +1,7 @@
 //! The limit on the memory that cells can use.
 
-use crate::error::{Error, Result};
+use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use taper_host::error::Context as _;
 
 /// The variable with the limit: a positive integer with the unit `M` or `G`.
 pub(crate) const VARIABLE: &str = "TAPER_MEMORY";
@@ -12,7 +11,11 @@ pub(crate) fn limit() -> Result<Option<u64>> {
     let Ok(value) = std::env::var(VARIABLE) else {
         return Ok(None);
     };
-    let bytes = bytes(&value).ok_or(Error::Memory(value))?;
+    let bytes = bytes(&value).with_context(|| {
+        format!(
+            "TAPER_MEMORY is `{value}`: expected an integer with the unit `M` or `G`, such as `512M` or `2G`"
+        )
+    })?;
     Ok(Some(bytes))
 }
 
@@ -28,7 +31,7 @@ pub(crate) fn apply() -> Result<()> {
         current: lowest(current),
         maximum: lowest(maximum),
     };
-    Ok(setrlimit(Resource::Data, limit).trying("limit the memory of cells")?)
+    setrlimit(Resource::Data, limit).context("cannot limit the memory of cells")
 }
 
 fn bytes(value: &str) -> Option<u64> {

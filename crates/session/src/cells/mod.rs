@@ -27,7 +27,7 @@ mod threads;
 mod waits;
 
 use crate::environment;
-use crate::error::Result;
+use anyhow::Result;
 #[cfg(feature = "evcxr")]
 pub(crate) use limit::apply as limit_memory;
 pub(crate) use limit::{VARIABLE as MEMORY, limit};
@@ -66,7 +66,7 @@ pub(crate) struct OurCells;
 
 impl taper_engine::Host for OurCells {
     fn start(&self) -> io::Result<()> {
-        start().map_err(|error| io::Error::other(taper_host::error::describe(&error)))
+        start().map_err(|error| io::Error::other(format!("{error:#}")))
     }
 
     fn loaded(&self, library: &Path) {

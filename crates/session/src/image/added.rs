@@ -11,13 +11,13 @@ use super::cargo::{build_beside, clean};
 use super::layout::{self, KEPT};
 use super::manifest::{self, Manifest};
 use super::{clone, taken};
-use crate::error::{Error, Result};
 use crate::workspace;
+use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 
@@ -126,8 +126,9 @@ impl Added {
                 clean(beside, name)?;
             }
         }
-        let known = serde_json::to_vec(&known).map_err(Error::json("the compiled packages"))?;
-        Ok(cache::write_atomically(&file, &known)?)
+        let known =
+            serde_json::to_vec(&known).context("cannot write the compiled packages as JSON")?;
+        cache::write_atomically(&file, &known)
     }
 
     /// Copies what cargo has written for the image, unless that was done since the image was built. Without the image,
@@ -149,6 +150,6 @@ impl Added {
         for file in manifest.files().filter(|file| layout::is_of_cargo(file)) {
             clone::anew(&work.join(file), &folder.join(file))?;
         }
-        Ok(cache::write_atomically(&copied, built.as_bytes())?)
+        cache::write_atomically(&copied, built.as_bytes())
     }
 }

@@ -5,14 +5,14 @@
 //! folder of its own.
 
 use super::clone;
-use crate::error::{Error, Result};
+use anyhow::{Context, Result};
 use cargo_metadata::{Artifact, BuildScript};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::env::consts::DLL_EXTENSION;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::{cache, toolchain};
 
 /// The file in a work directory with the report about the image.
@@ -88,13 +88,14 @@ impl Artifacts {
     pub(crate) fn read(work: &Path) -> Result<Artifacts> {
         let file = work.join(FILE);
         let text = std::fs::read(&file).on_file("read", &file)?;
-        serde_json::from_slice(&text).map_err(Error::json("the report of an image"))
+        serde_json::from_slice(&text).context("cannot write the report of an image as JSON")
     }
 
     /// Keeps them with the image in a work directory.
     pub(super) fn write(&self, work: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).map_err(Error::json("the report of an image"))?;
-        Ok(cache::write_atomically(&work.join(FILE), &text)?)
+        let text =
+            serde_json::to_vec(self).context("cannot write the report of an image as JSON")?;
+        cache::write_atomically(&work.join(FILE), &text)
     }
 
     /// Puts the libraries that were compiled in the folder `from` into a work directory too.
@@ -164,7 +165,13 @@ pub(crate) fn shared_library(files: &[PathBuf]) -> Option<&PathBuf> {
 pub(crate) fn library(work: &Path) -> Result<PathBuf> {
     let files = Artifacts::read(work)?.taper(work)?;
     let library = shared_library(&files).cloned();
-    library.ok_or_else(|| Error::NoLibrary(work.join(FILE)))
+    library.with_context(|| {
+        let file = work.join(FILE);
+        format!(
+            "cargo has reported no shared library `taper`: {}",
+            file.display()
+        )
+    })
 }
 
 /// Returns a path relative to the work directory, if it is below it.

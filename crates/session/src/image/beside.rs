@@ -1,11 +1,11 @@
 //! The manifest of the crate that depends on the packages of `:dep` lines, beside that of the cells.
 
 use super::graph::{Features, Graph, Place};
-use crate::error::{Error, Result};
+use anyhow::{Context, Result, anyhow};
 use cargo_metadata::PackageId;
 use std::collections::BTreeSet;
 use std::path::Path;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 /// Returns the manifest for the packages `added`, with the features of `compiled` packages, and with `taper` if that is to
 /// be compiled again.
@@ -18,7 +18,7 @@ pub(super) fn manifest(
 ) -> Result<String> {
     let file = work.join("Cargo.toml");
     let text = std::fs::read_to_string(&file).on_file("read", &file)?;
-    let mut manifest: toml::Table = text.parse().map_err(Error::toml("Cargo.toml"))?;
+    let mut manifest: toml::Table = text.parse().context("cannot parse Cargo.toml")?;
     let set = |table: &mut toml::Table, name: &str, value: toml::Value| {
         table.insert(name.to_owned(), value);
     };
@@ -49,10 +49,8 @@ pub(super) fn manifest(
     for (name, table) in ["dependencies", "build-dependencies"].iter().zip(tables) {
         set(&mut manifest, name, table.into());
     }
-    toml::to_string(&manifest).map_err(|error| Error::Cargo {
-        advice: "The manifest of the packages cannot be written:".to_owned(),
-        output: error.to_string(),
-    })
+    let text = toml::to_string(&manifest);
+    text.map_err(|error| anyhow!("The manifest of the packages cannot be written:\n{error}"))
 }
 
 /// Enables the features that a package has in the image, for the target and for build scripts and macros.

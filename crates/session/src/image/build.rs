@@ -8,14 +8,14 @@ use super::libraries;
 use super::manifest::Manifest;
 use super::{origin, taken, trial};
 use crate::environment::cargo_home;
-use crate::error::Result;
 use crate::workspace;
+use anyhow::Result;
 use std::path::Path;
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::checks;
 use taper_host::components;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::progress::{Progress, duration};
 use taper_host::toolchain;
 

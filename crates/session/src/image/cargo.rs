@@ -3,7 +3,7 @@
 use super::artifacts::Artifacts;
 use super::estimate::Estimate;
 use crate::environment;
-use crate::error::{Error, Result};
+use anyhow::{Context, Error, Result};
 use cargo_metadata::{Artifact, BuildScript, Message, Metadata, MetadataCommand, TargetKind};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use taper_host::checks;
-use taper_host::error::{Context as _, DISK_FULL};
+use taper_host::error::DISK_FULL;
 use taper_host::process;
 use taper_host::progress::{Progress, Step};
 use taper_host::toolchain::{self, Toolchain};
@@ -90,13 +90,10 @@ pub(super) fn clean(beside: &Path, package: &str) -> Result<()> {
         ])
         .env("CARGO_TARGET_DIR", "../target")
         .env("CARGO_BUILD_BUILD_DIR", "../target");
-    let output = command.output().starting("cargo")?;
+    let output = command.output().context("cannot start cargo")?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(explain_failure(
-            &String::from_utf8_lossy(&output.stderr),
-            toolchain::get()?,
-        )),
+        false => failed(&String::from_utf8_lossy(&output.stderr)),
     }
 }
 
@@ -131,7 +128,7 @@ fn run_cargo(
         toolchain::host()?,
         "--message-format=json-render-diagnostics",
     ]);
-    let mut child = command.spawn().starting("cargo")?;
+    let mut child = command.spawn().context("cannot start cargo")?;
     let (sender, heard) = channel();
     let stdout = child.stdout.take().expect("it is piped");
     messages(stdout, sender.clone());
@@ -141,7 +138,7 @@ fn run_cargo(
     let status = wait(&mut child, progress)?;
     let said = said.join().unwrap_or_default();
     if !status.success() {
-        return Err(explain_failure(&said, toolchain::get()?));
+        return failed(&said);
     }
     Artifacts::of(built, &scripts, work)
 }
@@ -232,7 +229,7 @@ fn status_lines(pipe: ChildStderr, heard: Sender<Message>) -> JoinHandle<String>
 pub(super) fn wait(child: &mut Child, progress: &dyn Progress) -> Result<ExitStatus> {
     loop {
         let status = child.try_wait();
-        if let Some(status) = status.trying("wait for a program")? {
+        if let Some(status) = status.context("cannot wait for a program")? {
             return Ok(status);
         }
         if progress.is_stopped() {
@@ -262,10 +259,35 @@ pub(super) fn advice_for_full_disk(said: &str) -> Option<&'static str> {
         .then_some(DISK_FULL)
 }
 
+/// cargo does not compile the packages, or does not find them.
+#[derive(Debug, thiserror::Error)]
+#[error("{advice}\n{output}")]
+struct CargoFailed {
+    /// What to do.
+    advice: String,
+    /// cargo's messages.
+    output: String,
+}
+
+fn failed<T>(said: &str) -> Result<T> {
+    Err(explain_failure(said, toolchain::get()?).into())
+}
+
+/// Makes cargo's messages in an error, in which these folders are named, messages about the notebook.
+pub(super) fn about_the_notebook(error: Error, folders: &[impl AsRef<Path>]) -> Error {
+    match error.downcast::<CargoFailed>() {
+        Ok(CargoFailed { advice, output }) => {
+            let output = without_folders(&output, folders);
+            CargoFailed { advice, output }.into()
+        }
+        Err(error) => error,
+    }
+}
+
 /// Returns the error with cargo's messages and what the user can do.
 ///
 /// Cargo reports these causes only as text, so this is the one place that searches it.
-fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
+fn explain_failure(said: &str, toolchain: &Toolchain) -> CargoFailed {
     let next = toolchain.how_to_replace();
     let advice = if let Some(advice) = advice_for_full_disk(said) {
         advice.to_owned()
@@ -296,14 +318,12 @@ fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
         words.any(|word| line.starts_with(&format!("{word:>12} ")))
     };
     let said: Vec<&str> = said.lines().filter(|line| !is_progress(line)).collect();
-    Error::Cargo {
-        advice,
-        output: said.join("\n"),
-    }
+    let output = said.join("\n");
+    CargoFailed { advice, output }
 }
 
 /// Returns cargo's messages about the crate of the cells as messages about the notebook, without these folders.
-pub(super) fn about_the_notebook(said: &str, folders: &[impl AsRef<Path>]) -> String {
+fn without_folders(said: &str, folders: &[impl AsRef<Path>]) -> String {
     let mut said = said.to_owned();
     for folder in folders.iter().map(|folder| folder.as_ref().display()) {
         for text in [format!(" ({folder})"), format!("{folder}/")] {
@@ -338,22 +358,20 @@ fn count_units(metadata: &Metadata) -> usize {
 pub(super) fn metadata(work: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = cargo_command(work, "metadata")?;
     command.arg("--format-version=1").args(options);
-    read_metadata(&command.output().starting("cargo")?)
+    read_metadata(&command.output().context("cannot start cargo")?)
 }
 
 fn read_metadata(output: &Output) -> Result<Metadata> {
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(explain_failure(&said, toolchain::get()?));
+        return failed(&String::from_utf8_lossy(&output.stderr));
     }
-    Ok(MetadataCommand::parse(String::from_utf8_lossy(
-        &output.stdout,
-    ))?)
+    let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout));
+    metadata.context("cannot read what `cargo metadata` prints")
 }
 
 /// Returns what a supervised program prints, or kills it when the user stops it.
 fn output(mut command: Command, progress: &dyn Progress) -> Result<Output> {
-    let mut child = command.spawn().starting("cargo")?;
+    let mut child = command.spawn().context("cannot start cargo")?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let [stdout, stderr] = [stdout.map(keep), stderr.map(keep)];
     let status = wait(&mut child, progress)?;
@@ -425,11 +443,13 @@ mod tests {
             sysroot: "/r/toolchains/stable".into(),
             version: "rustc\nrelease: 1.95.0\n".into(),
         };
-        let Error::Cargo { output, .. } = explain_failure(said, &toolchain) else {
-            panic!("another error");
-        };
+        let error = about_the_notebook(
+            explain_failure(said, &toolchain).into(),
+            &["/c/sessions/1/work"],
+        );
+        let error = error.to_string();
         assert_eq!(
-            about_the_notebook(&output, &["/c/sessions/1/work"]),
+            error.split_once('\n').unwrap_or_default().1,
             "error: no matching package named `a` found\nrequired by this notebook\n\
              this notebook depends on `b`; this notebook depends on `b`\n\
              --> Cargo.toml:3, /home/me/b/src/lib.rs:2:1"

@@ -1,12 +1,12 @@
 //! The crate to which cells belong, and its first cell.
 
 use super::cargo;
-use crate::error::{Error, Result};
 use crate::workspace;
+use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::progress::Progress;
 use taper_host::toolchain::{self, RUSTC_VARIABLE};
 use taper_host::{cache, checks, process};
@@ -48,10 +48,7 @@ pub(crate) fn write_crate(work: &Path, taper: &Path, features: &[String]) -> Res
     cache::make(&work.join("src"))?;
     let manifest = MANIFEST.to_owned() + &workspace::dependency(taper, features) + "\n\n";
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
-    Ok(cache::write_atomically(
-        &work.join("src/lib.rs"),
-        b"pub use taper::prelude::*;\n",
-    )?)
+    cache::write_atomically(&work.join("src/lib.rs"), b"pub use taper::prelude::*;\n")
 }
 
 /// Runs a cell in the work directory, in another process, or tries more, as the argument says. This compiles what every
@@ -73,7 +70,7 @@ pub(super) fn run_first(
         .stdout(Stdio::null())
         .stderr(File::create(&log).on_file("create", &log)?)
         .spawn()
-        .trying("start the first cell")?;
+        .context("cannot start the first cell")?;
     let is_run = cargo::wait(&mut child, progress)?.success();
     let said = std::fs::read(&log).on_file("read", &log)?;
     let said = String::from_utf8_lossy(&said).into_owned();
@@ -82,7 +79,7 @@ pub(super) fn run_first(
             Some(advice) => advice.to_owned(),
             None => checks::tested()?,
         };
-        return Err(Error::FirstCell { advice, said });
+        bail!("the first cell failed. {advice}\n{said}");
     }
     Ok(said)
 }

@@ -1,10 +1,11 @@
 //! Copies the files of an image into a session's work directory.
 
+use anyhow::Result;
 use rustix::fs::Access;
 use std::fs::{File, FileTimes};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use taper_host::error::{Context as _, Result};
+use taper_host::error::OnFile as _;
 
 /// Extensions of the large files. Compilers replace them and never write into them, so hard links are safe.
 const LINKED: [&str; 5] = ["rlib", "rmeta", "so", "dylib", "a"];

@@ -1,7 +1,7 @@
 //! The user's configuration of cargo, as far as it changes what is compiled.
 
 use crate::environment;
-use crate::error::Result;
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use taper_host::cache;

@@ -1,7 +1,8 @@
 //! Which package depends on which, as cargo has resolved them.
 
 use super::artifacts::TAPER;
-use crate::error::{Error, Result};
+use super::key::NO_PACKAGES;
+use anyhow::{Context, Result};
 use cargo_metadata::{Dependency, DependencyKind, Metadata, Node, Package, PackageId, TargetKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,7 +34,7 @@ impl<'a> Graph<'a> {
         Ok(Graph {
             root: root
                 .and_then(|root| nodes.get(root).copied())
-                .ok_or(Error::NoPackages)?,
+                .context(NO_PACKAGES)?,
             packages: metadata.packages.iter().map(|it| (&it.id, it)).collect(),
             nodes,
         })

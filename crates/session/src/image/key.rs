@@ -1,13 +1,13 @@
 //! Identifies an image by all that it is compiled from.
 
 use super::configuration;
-use crate::error::{Error, Result};
+use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::digest::hex;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
 
@@ -37,16 +37,12 @@ impl Key {
     ///
     /// When there is no compiler, or a source file or `Cargo.lock` cannot be read.
     pub fn new(taper: &Path, settings: &Settings) -> Result<Key> {
-        let folder = || taper.to_owned();
-        let taper = taper.canonicalize().map_err(|source| Error::NoClone {
-            folder: folder(),
-            source,
-        })?;
+        let folder = taper.display();
+        let taper = taper.canonicalize();
+        let taper =
+            taper.with_context(|| format!("the folder of Taper does not exist: {folder}"))?;
         let lock = std::fs::read_to_string(taper.join("Cargo.lock"));
-        let lock = lock.map_err(|source| Error::NoLockFile {
-            folder: folder(),
-            source,
-        })?;
+        let lock = lock.with_context(|| format!("{folder} has no Cargo.lock: check the clone"))?;
         cache::unicode("the folder of Taper", &taper, "Move it to another one.")?;
         // Recorded calls contain the path of rustc. The same release may be installed twice, and one
         // installation updated.
@@ -80,13 +76,16 @@ fn digest_of(parts: &[&[String]]) -> String {
     hex(digest)
 }
 
+/// The message for a lock file without a list of packages.
+pub(super) const NO_PACKAGES: &str = "Cargo.lock lists no packages: check the clone";
+
 /// Returns name, version and checksum of `root` and its dependencies in Cargo.lock.
 fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
-    let lock: toml::Table = lock.parse().map_err(Error::toml("Cargo.lock"))?;
+    let lock: toml::Table = lock.parse().context("cannot parse Cargo.lock")?;
     let packages = lock
         .get("package")
         .and_then(|p| p.as_array())
-        .ok_or(Error::NoPackages)?;
+        .context(NO_PACKAGES)?;
     let text = |package: &toml::Value, field: &str| {
         package
             .get(field)
@@ -158,7 +157,7 @@ fn sources(taper: &Path) -> Result<String> {
 
 /// Returns what the manifest of the workspace says about compiling the crate. A program carries no more of it.
 fn manifest_of_crate(text: &str) -> Result<String> {
-    let mut manifest: toml::Table = text.parse().map_err(Error::toml("Cargo.toml"))?;
+    let mut manifest: toml::Table = text.parse().context("cannot parse Cargo.toml")?;
     let kept = [
         "workspace",
         "package",

@@ -4,7 +4,7 @@ use super::cargo::metadata;
 use super::layout::{METADATA, PACKAGES};
 use crate::analysis::SEEN_BELOW_TAPER;
 use crate::environment::packages;
-use crate::error::{Error, Result};
+use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::path::{Path, PathBuf};
 use taper_host::{cache, checkout, toolchain};
@@ -31,17 +31,14 @@ fn asked(work: &Path) -> Result<Metadata> {
 /// Keeps what cargo says in the image, after a line with the manifest about which it says it.
 pub(super) fn keep_metadata(work: &Path) -> Result<()> {
     let metadata = asked(work)?;
-    let json = Error::json("what cargo says");
-    let metadata = serde_json::to_string(&metadata).map_err(json)?;
+    let metadata = serde_json::to_string(&metadata);
+    let metadata = metadata.context("cannot write what cargo says as JSON")?;
     let manifest = serde_json::Value::from(manifest_of(work).unwrap_or_default());
     let mut text = format!("{manifest}\n{metadata}");
     for (placeholder, folder) in folders(work) {
         text = text.replace(&folder, placeholder);
     }
-    Ok(cache::write_atomically(
-        &work.join(METADATA),
-        text.as_bytes(),
-    )?)
+    cache::write_atomically(&work.join(METADATA), text.as_bytes())
 }
 
 /// Returns the manifest and the metadata that the image keeps.

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::layout::{WORK, belongs_to_image};
-use crate::error::{Error, Result};
+use anyhow::{Context, Result, bail};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use taper_host::cache;
 use taper_host::digest::hex;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 
 pub(super) const FILE: &str = "manifest.json";
 
@@ -42,8 +42,8 @@ impl Manifest {
             sources: key.sources.clone(),
             entries,
         };
-        let json =
-            serde_json::to_vec(&manifest).map_err(Error::json("the manifest of an image"))?;
+        let json = serde_json::to_vec(&manifest)
+            .context("cannot write the manifest of an image as JSON")?;
         cache::write_atomically(&folder.join(FILE), &json)?;
         Ok(manifest)
     }
@@ -76,7 +76,7 @@ impl Manifest {
         let file = folder.join(FILE);
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            result => Ok(result.on_file("remove", &file)?),
+            result => result.on_file("remove", &file),
         }
     }
 
@@ -110,7 +110,8 @@ impl Manifest {
     /// Checks files that were copied from another machine into `folder`, and sets their times.
     pub(crate) fn restore(&self, folder: &Path) -> Result<()> {
         if let Some(changed) = self.first_changed(folder)? {
-            return Err(Error::DamagedImage(changed));
+            let changed = changed.display();
+            bail!("the image is damaged: {changed} differs from what was exported");
         }
         for entry in &self.entries {
             let path = folder.join(WORK).join(&entry.path);

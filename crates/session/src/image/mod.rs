@@ -37,8 +37,7 @@ mod transfer;
 mod trial;
 mod twin;
 
-pub use crate::error::Built;
-use crate::error::{Error, Result};
+use anyhow::{Result, bail};
 pub(crate) use artifacts::library;
 pub(crate) use cells_crate::{TRY_ARGUMENT, WARM_ARGUMENT, write_crate};
 pub use key::Key;
@@ -50,10 +49,11 @@ pub(crate) use packages::Packages;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::checks;
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::lock::Lock;
 use taper_host::progress::{Progress, Published, Step};
 use taper_host::store;
+pub use transfer::Built;
 
 /// The link in a work directory to the image from which files are still to be copied.
 const LATER: &str = "image";
@@ -89,7 +89,11 @@ impl Image {
             return Ok(image);
         }
         if let Some(store) = store::folder() {
-            return Err(Error::NotInStore(store));
+            let store = store.display();
+            bail!(
+                "the store {store} has no compiled packages for this Rust and this Taper. Its administrator compiles them: \
+                 `taper setup --system --prefix {store}`. Without TAPER_STORE, Taper compiles its own."
+            );
         }
         let folder = folder_of(key)?;
         let _lock = Lock::exclusive(&folder, progress)?;
@@ -134,7 +138,7 @@ impl Image {
             Condition::Ready => Ok(()),
             _ => {
                 let folder = folder_of(key)?;
-                Ok(checks::before_building(&folder, build::has_begun(&folder))?)
+                checks::before_building(&folder, build::has_begun(&folder))
             }
         }
     }
@@ -250,7 +254,7 @@ pub(crate) fn complete(work: &Path) -> Result<()> {
         let image = Image { folder, manifest };
         image.copy_into(work, &|file| !work.join(file).exists())?;
     }
-    Ok(std::fs::remove_file(&later).on_file("remove", &later)?)
+    std::fs::remove_file(&later).on_file("remove", &later)
 }
 
 /// Returns the folder in which sessions with the same image keep what they make of packages.

@@ -6,7 +6,7 @@
 
 use super::key::Key;
 use super::manifest;
-use crate::error::{Error, Result};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -103,8 +103,9 @@ pub(super) fn note_time(image: &Path, took: Duration) -> Result<()> {
 }
 
 fn write_origin(origin: &Origin, image: &Path) -> Result<()> {
-    let origin = serde_json::to_vec(origin).map_err(Error::json("the origin of an image"))?;
-    Ok(cache::write_atomically(&image.join(FILE), &origin)?)
+    let origin =
+        serde_json::to_vec(origin).context("cannot write the origin of an image as JSON")?;
+    cache::write_atomically(&image.join(FILE), &origin)
 }
 
 /// Returns whether an image was compiled from the inputs of a key, and from sources in the same folder: rustc shows lines of
@@ -122,7 +123,7 @@ pub(super) fn rustc(image: &Path) -> Option<PathBuf> {
 /// Marks an image as used until the result is dropped.
 pub(super) fn mark_as_used(image: &Path) -> Result<Lock> {
     cache::make(&image.join(USERS))?;
-    Ok(Lock::shared(&image.join(USERS))?)
+    Lock::shared(&image.join(USERS))
 }
 
 /// Removes the images beside `image` that it replaces, and those whose compiler or crate is gone, unless a

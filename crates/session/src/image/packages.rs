@@ -19,8 +19,9 @@ use super::artifacts::Artifacts;
 use super::beside;
 use super::cargo::{about_the_notebook, resolve};
 use super::graph::{Features, Graph};
+use super::key::NO_PACKAGES;
 use super::libraries::metadata_of;
-use crate::error::{Error, Result};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use cargo_metadata::{Metadata, PackageId};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -80,7 +81,7 @@ impl Packages {
     /// Prepares to add packages to the manifest in the work directory.
     pub(crate) fn prepare(&mut self) -> Result<()> {
         if self.below_taper.is_none() {
-            let metadata = metadata_of(&self.work).ok_or(Error::NoPackages)?;
+            let metadata = metadata_of(&self.work).context(NO_PACKAGES)?;
             self.below_taper = Some(Graph::of(&metadata)?.below_taper());
             let image = Artifacts::read(&self.work)?;
             self.search.extend(image.search(&self.work));
@@ -100,15 +101,20 @@ impl Packages {
         has_variables: bool,
         progress: &mut dyn Progress,
     ) -> Result<Compiled> {
-        let metadata = resolve(&self.work, progress).map_err(about(&[&self.work]))?;
+        let metadata = resolve(&self.work, progress);
+        let metadata = metadata.map_err(|error| about_the_notebook(error, &[&self.work]))?;
         let graph = Graph::of(&metadata)?;
         if let Some(program) = graph.without_library() {
-            return Err(Error::NotALibrary(program.to_owned()));
+            return Err(not_a_library(program));
         }
         let below = self.below_taper.get_or_insert_default();
         let shared = shared(&graph, below);
         if let Some(package) = shared.filter(|_| has_variables) {
-            return Err(Error::other_taper(package));
+            bail!(
+                "{} and all variables would be lost. Nothing was changed. To go on without them, write `:restart` above the line \
+                 `:dep` and run the cell again.",
+                why_other_taper(package)
+            );
         }
         let new = stale(&self.added, &graph, shared.is_some());
         if !new.is_empty() {
@@ -121,7 +127,7 @@ impl Packages {
             let image = std::fs::read_link(self.work.join(super::LATER)).unwrap_or_default();
             let folder = Added::of(&image)?;
             let built = folder.build(&manifest, &self.work, &without_digest, &wanted, progress);
-            let built = built.map_err(about(&folder.folders()))?;
+            let built = built.map_err(|error| about_the_notebook(error, &folder.folders()))?;
             if shared.is_some() {
                 *below = graph.below_taper();
             }
@@ -143,7 +149,7 @@ impl Packages {
         for id in new {
             let files = built.files(&id.repr, &self.work)?;
             if files.is_empty() {
-                return Err(Error::NotALibrary(graph.name(id).to_owned()));
+                return Err(not_a_library(graph.name(id)));
             }
             let reached = graph.reached(std::iter::once(id));
             let package = Package {
@@ -170,14 +176,20 @@ impl Packages {
     }
 }
 
-/// Returns what makes cargo's messages, in which these folders are named, messages about the notebook.
-fn about(folders: &[impl AsRef<Path>]) -> impl Fn(Error) -> Error {
-    |error| match error {
-        Error::Cargo { advice, output } => Error::Cargo {
-            advice,
-            output: about_the_notebook(&output, folders),
-        },
-        error => error,
+fn not_a_library(package: &str) -> Error {
+    anyhow!(
+        "the package `{package}` has no library that Rust code can use. If it is a program, install it with \
+         `!cargo install {package}`."
+    )
+}
+
+/// Returns why a package needs another `taper`, and with it another process for the cells.
+fn why_other_taper(package: &str) -> String {
+    match package {
+        "taper" => "Another Taper would be loaded".to_owned(),
+        _ => format!(
+            "Taper shares the types of `{package}` with the package, so it would be compiled again"
+        ),
     }
 }
 

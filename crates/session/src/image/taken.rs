@@ -7,7 +7,7 @@
 
 use super::layout;
 use crate::environment::cargo_home;
-use crate::error::Result;
+use anyhow::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,7 @@ const HOME: &str = "home-of-cargo";
 /// Notes with which of cargo's homes an image is compiled; `None` if that is another machine's.
 pub(super) fn note(image: &Path, home: Option<PathBuf>) -> Result<()> {
     let home = home.unwrap_or_default().into_os_string();
-    Ok(cache::write_atomically(
-        &image.join(HOME),
-        home.as_encoded_bytes(),
-    )?)
+    cache::write_atomically(&image.join(HOME), home.as_encoded_bytes())
 }
 
 /// Returns whether cargo has the packages in another folder than when it compiled the image.
@@ -59,7 +56,7 @@ pub(crate) fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
         return Some(Ok(ExitCode::SUCCESS));
     }
     let failed = Command::new(rustc).args(arguments).exec();
-    Some(Err(taper_host::Error::system("start rustc", failed).into()))
+    Some(Err(Error::new(failed).context("cannot start rustc")))
 }
 
 /// A call that compiles a package.

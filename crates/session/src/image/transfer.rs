@@ -9,22 +9,33 @@ use super::layout::WORK;
 use super::manifest::{self, Manifest, sha256};
 use super::{Condition, Image, build, folder_of, libraries, origin, taken};
 use crate::environment::packages;
-use crate::error::{Built, Error, Result};
 use crate::workspace;
+use anyhow::{Context, Error, Result, anyhow, bail};
 use std::fs::{self, File};
 use std::path::Path;
 use taper_host::archive::{self, Packer};
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 use taper_host::{cache, checks, digest, toolchain};
 
 /// The file in the archive that says what the image was compiled from.
 const BUILT: &str = "built.json";
+const NO_IMAGE: &str =
+    "the packages are not compiled yet, or not all: run `taper setup`, then export again";
 /// The limit for the packages' sources in the archive, in bytes: they take about 60 MB.
 const PACKAGES_LIMIT: u64 = 2 << 30;
 /// The folder in an image's folder into which an import unpacks the archive.
 const UNFINISHED: &str = "imported";
+
+/// The versions and inputs from which an image was compiled.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Built {
+    /// A digest of all that an image is compiled from, without paths.
+    pub(crate) from: String,
+    pub(crate) taper: String,
+    pub(crate) rust: String,
+}
 
 impl Key {
     /// Returns the versions and inputs from which the image for this key is compiled, without what differs between machines.
@@ -50,7 +61,7 @@ impl Image {
     pub fn export(key: &Key, file: &Path) -> Result<String> {
         refuse_to_replace(file).on_file("write", file)?;
         let (Condition::Ready, Some(image)) = Self::find(key)? else {
-            return Err(Error::NoImage);
+            bail!(NO_IMAGE);
         };
         let _lock = Lock::shared(&image.folder)?;
         let parent = match file.parent() {
@@ -74,9 +85,9 @@ impl Image {
     }
 
     fn add_to(&self, packer: &mut Packer<&File>, key: &Key) -> Result<()> {
-        let built = serde_json::to_vec(&key.built()?).map_err(Error::json("an image"))?;
-        let mut note = tempfile::NamedTempFile::new().trying("create a file")?;
-        std::io::Write::write_all(&mut note, &built).trying("write a file")?;
+        let built = serde_json::to_vec(&key.built()?).context("cannot write an image as JSON")?;
+        let mut note = tempfile::NamedTempFile::new().context("cannot create a file")?;
+        std::io::Write::write_all(&mut note, &built).context("cannot write a file")?;
         packer.add(Path::new(BUILT), note.path())?;
         packer.add(Path::new(manifest::FILE), &self.folder.join(manifest::FILE))?;
         for file in self.manifest.files() {
@@ -113,13 +124,15 @@ impl Image {
         // Also where the image is ready: a mistyped name must not look like success.
         if !fs::metadata(file).on_file("open", file)?.is_file() {
             // Opening a pipe would wait for its writer.
-            return Err(Error::NotAnImage(file.to_owned()));
+            return Err(not_an_image(file));
         }
         if let Some(expected) = expected {
             let found = sha256(file)?;
             if !found.eq_ignore_ascii_case(expected) {
-                let expected = expected.to_owned();
-                return Err(Error::OtherDigest { expected, found });
+                bail!(
+                    "expected the SHA-256 {expected}, found {found}: the file is damaged, or not the expected one. Copy or \
+                     download it again."
+                );
             }
         }
         let folder = folder_of(key)?;
@@ -134,6 +147,13 @@ impl Image {
         cache::remove(&new)?;
         imported
     }
+}
+
+fn not_an_image(file: &Path) -> Error {
+    let file = file.display();
+    anyhow!(
+        "{file} is not an image that `taper image export` wrote: copy or download it again, and compare its SHA-256"
+    )
 }
 
 /// Returns an error if the path is a folder, a pipe or a device: an administrator could replace even a device.
@@ -154,16 +174,23 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
     let Ok(Some([built, manifest])) =
         first.map(|first| first.and_then(|first| <[_; 2]>::try_from(first).ok()))
     else {
-        return Err(Error::NotAnImage(file.to_owned()));
+        return Err(not_an_image(file));
     };
     let built = serde_json::from_slice::<Built>(&built).ok();
     let (Some(image), Some(manifest)) = (built, Manifest::parse(&manifest)) else {
-        return Err(Error::NotAnImage(file.to_owned()));
+        return Err(not_an_image(file));
     };
     let here = key.built()?;
     if image != here {
-        let (image, here) = (Box::new(image), Box::new(here));
-        return Err(Error::OtherImage { image, here });
+        bail!(
+            "the image was compiled by Taper {} with rustc {}, but this machine has Taper {} with rustc {}; \
+             versions, sources, device and cargo's configuration must be the same. `taper setup` compiles one for \
+             this machine.",
+            image.taper,
+            image.rust,
+            here.taper,
+            here.rust
+        );
     }
     archive::unpack(open()?, new, manifest.size().saturating_add(PACKAGES_LIMIT))?;
     manifest.restore(new)

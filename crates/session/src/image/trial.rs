@@ -6,7 +6,7 @@ use super::cargo;
 use super::cells_crate::{TRY_ARGUMENT, run_first, write_crate};
 use super::key::Key;
 use super::layout::WORK;
-use crate::error::Result;
+use anyhow::Result;
 use std::path::Path;
 use taper_host::cache;
 use taper_host::progress::{Progress, Step};

@@ -6,10 +6,10 @@ use super::key::Key;
 use super::layout::{PACKAGES, WORK};
 use super::manifest::{self, Manifest};
 use super::{build, origin, taken};
-use crate::error::Result;
 use crate::workspace;
+use anyhow::Result;
 use std::path::{Path, PathBuf};
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 

@@ -4,9 +4,9 @@
 //! library exports.
 
 use crate::current::{Current, image_key};
-use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::workspace::Workspace;
+use anyhow::{Context, Result};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -84,8 +84,8 @@ impl Awaited {
     /// Returns the image, once the build has ended.
     pub(super) fn take(&mut self) -> Result<Current> {
         let built = self.build.take().map(JoinHandle::join);
-        let ended = || Error::Start("the build of the library has ended".to_owned());
-        built.and_then(|built| built.ok()).ok_or_else(ended)?
+        let built = built.and_then(|built| built.ok());
+        built.context("the compiler of cells does not start: the build of the library has ended")?
     }
 
     /// Returns whether code names the library, or a package that is compiled beside it.

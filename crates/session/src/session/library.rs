@@ -5,13 +5,12 @@
 //! loaded into the process that runs the cells, which keeps their variables.
 
 use super::dependencies::LiveLine;
-use super::{Session, Silent, Start, diagnostics};
+use super::{Session, Silent, Start, diagnostics, own_cell};
 use crate::current::Current;
-use crate::error::{Error, Result};
 use crate::workspace::Workspace;
+use anyhow::{Context as _, Result};
 use std::time::Duration;
 use taper_evaluator::{CellError, Front};
-use taper_host::error::describe;
 use taper_host::progress::Progress;
 use taper_rust_cell::commands::Cell;
 
@@ -87,7 +86,7 @@ impl Session {
             Ok(()) => line.end("The library `taper` is ready. Waited", ""),
             Err(_) => line.end("Failed after", ""),
         }
-        loaded.map_err(|error| diagnostics::error("StartError", &describe(&error), None))
+        loaded.map_err(|error| diagnostics::error("StartError", &format!("{error:#}"), None))
     }
 
     /// Loads the library, for which the image has been built.
@@ -114,12 +113,13 @@ impl Session {
         };
         let loaded = self.own().map_or(Ok(()), |own| own.load_image(&start));
         let first_cell = self.first_cell();
-        loaded.map_err(|error| {
+        let loaded = loaded.map_err(|error| {
             let context = diagnostics::Context::new(&first_cell, &self.names, &[]);
-            Error::own_cell(&first_cell)(diagnostics::explain(error, &context))
-        })?;
+            diagnostics::explain(error, &context)
+        });
+        loaded.with_context(|| own_cell(&first_cell))?;
         self.image = Some(current.used);
         let result = self.run(&first_cell, &mut Silent);
-        result.map_err(Error::own_cell(&first_cell))
+        result.with_context(|| own_cell(&first_cell))
     }
 }

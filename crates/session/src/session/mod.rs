@@ -41,8 +41,8 @@ mod tokens;
 mod unfinished;
 mod variables;
 
-use crate::error::{Error, Result};
 use crate::workspace::Workspace;
+use anyhow::{Context as _, Result};
 use awaited::Awaited;
 pub use completeness::of as is_complete;
 use diagnostics::Context;
@@ -102,6 +102,11 @@ pub struct Session {
     image: Option<Lock>,
 }
 
+/// Returns the message for a cell of Taper's own that fails.
+pub(crate) fn own_cell(code: &str) -> String {
+    format!("the cell `{code}` failed")
+}
+
 impl Session {
     /// Makes the session the owner of its folder, which it removes when it ends, and a user of its image.
     pub(crate) fn keeping(mut self, work: Workspace, image: Lock) -> Self {
@@ -149,7 +154,7 @@ impl Session {
         if start.library.is_some() {
             let first_cell = session.first_cell();
             let result = session.run(&first_cell, &mut Silent);
-            result.map_err(Error::own_cell(&first_cell))?;
+            result.with_context(|| own_cell(&first_cell))?;
         }
         Ok(session)
     }

@@ -14,6 +14,14 @@ pub(super) struct Header {
     pub(super) front_matter: Option<Value>,
 }
 
+/// Returns the problem of a header that is not YAML in a line.
+fn bad(line: usize) -> Problem {
+    Problem::new(
+        format!("line {line} is not understood: the comments between the lines `// ---` are YAML"),
+        "Write `key: value`, or remove the header.",
+    )
+}
+
 /// Reads the header. Returns the line after it too.
 pub(super) fn read(lines: &[&str]) -> Result<(Header, usize), Problem> {
     let text = |at: usize| {
@@ -34,19 +42,13 @@ pub(super) fn read(lines: &[&str]) -> Result<(Header, usize), Problem> {
     let inside: Vec<&str> = inside.filter_map(text).collect();
     let end = start + 1 + inside.len();
     if !is_fence(end) {
-        return Err(Problem::BadHeader {
-            line: end.min(lines.len().saturating_sub(1)) + 1,
-        });
+        return Err(bad(end.min(lines.len().saturating_sub(1)) + 1));
     }
     let (ours, others) = split(&inside);
-    let parsed = yaml::read(&ours).map_err(|at| Problem::BadHeader {
+    let parsed = yaml::read(&ours).map_err(|at| {
         // Lines of other keys may come before.
-        line: inside
-            .iter()
-            .position(|line| Some(line) == ours.get(at))
-            .unwrap_or(at)
-            + start
-            + 2,
+        let found = inside.iter().position(|line| Some(line) == ours.get(at));
+        bad(found.unwrap_or(at) + start + 2)
     })?;
     let mut metadata = match parsed.get("jupyter") {
         Some(Value::Object(metadata)) => metadata.clone(),

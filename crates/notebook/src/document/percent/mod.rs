@@ -62,7 +62,10 @@ pub(super) fn read(text: &str) -> Result<Script, Problem> {
     cells.lines.extend(cells.document.iter().map(|_| 1));
     cells.read(&lines, start, header.metadata.is_some());
     if cells.document.is_empty() {
-        return Err(Problem::NoCells);
+        return Err(Problem::new(
+            "has no cells: a comment `// %%` begins each cell of a notebook in a Rust file",
+            "Write `// %%` above each cell. A program with a `main` is run by `cargo run`.",
+        ));
     }
     cells.name();
     Ok(Script {

@@ -243,11 +243,13 @@ fn a_header_of_jupytext_is_read() {
     let error = read("// ---\n// jupyter:\n//   a\n// ---\n// %%\n1\n")
         .map(|_| ())
         .expect_err("no YAML");
-    assert!(matches!(error, Problem::BadHeader { line: 3 }), "{error}");
+    let error = error.to_string();
+    assert!(error.starts_with("line 3 is not understood:"), "{error}");
     let error = read("// ---\n// jupyter:\n\n1\n")
         .map(|_| ())
         .expect_err("no end");
-    assert!(matches!(error, Problem::BadHeader { line: 3 }), "{error}");
+    let error = error.to_string();
+    assert!(error.starts_with("line 3 is not understood:"), "{error}");
 }
 
 #[test]
@@ -278,10 +280,8 @@ fn scripts_of_other_editors_are_read() {
         read_body("// %% [markdown]\nnot a comment\n"),
         [("markdown".into(), json!({}), "not a comment".into())]
     );
-    assert!(matches!(
-        read("fn main() {}\n").map(|_| ()),
-        Err(Problem::NoCells)
-    ));
+    let error = read("fn main() {}\n").map(|_| ()).expect_err("no cells");
+    assert!(error.to_string().starts_with("has no cells:"), "{error}");
     assert_eq!(
         read("// %%\n\n1\n\n// %% language=\"bash\"\n// ls\n")
             .expect("a script")

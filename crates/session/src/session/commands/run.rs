@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use std::process::Command;
 use taper_evaluator::run::Times;
 use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
-use taper_host::error::describe;
 use taper_host::toolchain;
 use taper_rust_cell::commands::table::{self, escaped};
 
@@ -118,7 +117,7 @@ impl Session {
                 "No cell has failed to compile with an error that has a code.".to_owned(),
             ));
         };
-        let toolchain = toolchain::get().map_err(|error| usage_error(describe(&error)))?;
+        let toolchain = toolchain::get().map_err(|error| usage_error(format!("{error:#}")))?;
         let output = Command::new(&toolchain.rustc)
             .args(["--explain", code])
             .output();

@@ -9,13 +9,18 @@ mod evcxr;
 mod interface;
 mod own;
 
-use crate::error::{Error, Result};
+use anyhow::{Result, bail};
 pub(crate) use interface::{Code, Engine, How, Ran, Running, Start};
 pub(crate) use own::Own;
 use std::any::Any;
 
 /// The variable that chooses the engine: `taper`, the default, or `evcxr`.
 pub(crate) const VARIABLE: &str = "TAPER_ENGINE";
+
+const DOES_NOT_START: &str = "the compiler of cells does not start";
+#[cfg(not(feature = "evcxr"))]
+const NO_EVCXR: &str = "this `taper` was built without evcxr, which TAPER_ENGINE chooses: build it with `cargo install --locked \
+    --path cli --features evcxr`, or unset TAPER_ENGINE";
 
 /// Returns whether the user has chosen our own engine.
 pub fn is_own() -> bool {
@@ -28,8 +33,10 @@ pub(super) fn start(start: &Start) -> Result<Box<dyn Engine>> {
         #[cfg(feature = "evcxr")]
         Some(engine) if engine == "evcxr" => Ok(Box::new(evcxr::Evcxr::start(start)?)),
         #[cfg(not(feature = "evcxr"))]
-        Some(engine) if engine == "evcxr" => Err(Error::NoEvcxr),
-        Some(engine) if !engine.is_empty() && engine != "taper" => Err(Error::Engine(engine)),
+        Some(engine) if engine == "evcxr" => bail!(NO_EVCXR),
+        Some(engine) if !engine.is_empty() && engine != "taper" => {
+            bail!("TAPER_ENGINE is {engine:?}: expected `taper` or `evcxr`")
+        }
         _ => Ok(Box::new(Own::start(start)?)),
     }
 }

@@ -5,11 +5,12 @@
 
 mod errors;
 
+use super::DOES_NOT_START;
 use super::interface::{Code, Engine, Ran, Running, Start};
 use crate::cells;
-use crate::error::{Error, Result};
 use crate::session::interrupt::Cells;
 use crate::{image, workspace};
+use anyhow::{Context, Result, anyhow, bail};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,7 +23,7 @@ use std::time::Duration;
 use taper_engine::Answer;
 use taper_evaluator::evaluator::{Completion, Completions, Editor};
 use taper_evaluator::event::{Event, MimeBundle, Stream};
-use taper_host::error::Context as _;
+use taper_host::error::OnFile as _;
 use taper_host::mutex::lock;
 use taper_host::toolchain;
 
@@ -52,7 +53,7 @@ impl Evcxr {
     pub(super) fn start(start: &Start) -> Result<Evcxr> {
         // evcxr reads the arguments of this process, and would panic.
         if let Some(odd) = std::env::args_os().find(|argument| argument.to_str().is_none()) {
-            return Err(Error::Argument(odd));
+            bail!("{odd:?} is not valid Unicode. Change to its folder, then name the file alone.");
         }
         image::complete(start.work)?;
         let lock = start.work.join("Cargo.lock");
@@ -62,7 +63,7 @@ impl Evcxr {
         cells::prepare(&mut process);
         process.env(LIBRARY_PATH, library_path()?);
         let started = on_large_stack(|| EvalContext::with_subprocess_command(process));
-        let (context, outputs) = started.map_err(|error| Error::Start(error.to_string()))?;
+        let (context, outputs) = started.map_err(|error| anyhow!("{DOES_NOT_START}: {error}"))?;
         // evcxr starts with a crate without dependencies, for which cargo empties the lock file.
         std::fs::write(&lock, locked).on_file("write", &lock)?;
         Ok(Evcxr {
@@ -211,7 +212,7 @@ fn library_path() -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
     let ours = std::iter::once(toolchain::library_folder()?);
     let folders = std::env::join_paths(ours.chain(std::env::split_paths(&before)));
-    folders.map_err(|error| Error::Start(error.to_string()))
+    folders.context(DOES_NOT_START)
 }
 
 fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {

@@ -2,9 +2,9 @@
 
 use super::super::interface::Start;
 use crate::cells;
-use crate::error::Result;
 use crate::image;
 use crate::image::artifacts::{Artifacts, shared_library};
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

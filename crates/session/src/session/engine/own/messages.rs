@@ -32,10 +32,10 @@ pub(super) fn error(failure: Failure, earlier: Option<String>, reader: Reader) -
 }
 
 /// Returns why the engine itself failed.
-pub(super) fn engine_error(error: taper_engine::Error) -> EngineError {
-    match error {
-        taper_engine::Error::Compiler { output, .. } => EngineError::Compiler(output),
-        error => EngineError::Message(taper_host::error::describe(&error)),
+pub(super) fn engine_error(error: anyhow::Error) -> EngineError {
+    match error.downcast::<taper_engine::CompilerFailed>() {
+        Ok(failed) => EngineError::Compiler(failed.output),
+        Err(error) => EngineError::Message(format!("{error:#}")),
     }
 }
 

@@ -21,12 +21,12 @@ mod tables;
 
 use super::interface::{Code, Engine, How, Ran, Running, Start};
 use crate::cells;
-use crate::error::{Error, Result};
 use crate::image::{self, Packages};
 use crate::session::cells_manifest::Declared;
 use crate::session::diagnostics::rustc::Reader;
 use crate::session::diagnostics::{Diagnostic, EngineError};
 use crate::session::interrupt::Cells;
+use anyhow::{Context, Result};
 use editor::OwnEditor;
 use late::LateOutput;
 use output::Output;
@@ -69,8 +69,7 @@ impl Own {
             config.libraries = image::added(work).ok();
         }
         let engine = taper_engine::Engine::start(config);
-        let mut engine =
-            engine.map_err(|error| Error::Start(taper_host::error::describe(&error)))?;
+        let mut engine = engine.context(super::DOES_NOT_START)?;
         let late = LateOutput::default();
         let receiver = late.clone();
         engine.set_late(move |cell, event| receiver.event(cell, event));
@@ -89,7 +88,7 @@ impl Own {
     }
 
     /// Starts the process that runs the cells again, with the session's current environment.
-    fn restart(&mut self) -> Result<(), taper_engine::Error> {
+    fn restart(&mut self) -> Result<()> {
         self.cells.clear();
         let environment = configuration::environment();
         self.engine.set_cell_environment(environment);

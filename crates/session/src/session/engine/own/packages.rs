@@ -1,11 +1,11 @@
 //! Compiles the packages of `:dep` lines, and forgets them with `:clear`.
 
 use super::{Own, configuration, messages};
-use crate::error::Error;
 use crate::image::{self, Packages};
 use crate::session::cells_manifest::{self, Declared};
 use crate::session::diagnostics::EngineError;
 use crate::session::engine::interface::{Added, Start};
+use anyhow::Error;
 use std::path::Path;
 use std::time::SystemTime;
 use taper_engine::{Failure, Replaced};
@@ -73,7 +73,7 @@ impl Own {
     }
 
     /// Forgets all variables, items and packages.
-    pub(super) fn clear(&mut self) -> Result<(), taper_engine::Error> {
+    pub(super) fn clear(&mut self) -> Result<(), Error> {
         self.cells.clear();
         self.engine.clear()?;
         self.editor.set_scope(self.engine.scope());
@@ -101,7 +101,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
 }
 
 fn described(error: Error) -> EngineError {
-    EngineError::Message(taper_host::error::describe(&error))
+    EngineError::Message(format!("{error:#}"))
 }
 
 /// Returns why no cell would compile with new packages.
