@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The most packages on which `taper` may depend. If you raise it, state the reason in the commit message.
-const LIMIT: usize = 138;
+const LIMIT: usize = 140;
 
 /// The package that reads a cell. Its dependencies run as well.
 const PARSER: &str = "ra_ap_syntax";

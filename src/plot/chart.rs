@@ -1,8 +1,8 @@
 //! A chart with two axes: converts its data to an SVG image and to text.
 //!
-//! [`Chart::draw`] lays out the plot area, and draws the grid with its axes, the series and the legend.
+//! [`Chart::draw`] divides the work: plotters lays out the plot area, maps data to coordinates and
+//! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
-mod grid;
 mod legend;
 mod right_axis;
 mod series;
@@ -13,15 +13,20 @@ pub(super) use spec::{Chart, SIZE, Series, Style};
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
 use super::render::UNIT;
-use super::render::scene::{Line, Scene};
+use super::render::palette::INK;
+use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, ROW, centred, row_height, text_width};
 use crate::notebook::MimeBundle;
-use grid::Grid;
+use plotters::chart::ChartBuilder;
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::style::{Color, IntoFont};
 use right_axis::RightAxis;
-use spec::{TICK, middle};
+use series::{DrawnSeries, plot_area};
+use spec::{Area, TICK, middle};
+use std::convert::Infallible;
 use std::fmt::Write;
 
-/// The margin to the right of the x axis, in tenths of a pixel.
+/// The margin to the right of the x axis, in plotters' units.
 const END: i32 = 12 * UNIT;
 
 impl Chart {
@@ -84,11 +89,12 @@ impl Chart {
     pub(super) fn scene(&self) -> Scene {
         // Screen readers read the title.
         let mut scene = Scene::new(self.size, self.text().replace('\n', "; "));
-        self.draw(&mut scene);
+        self.draw(&mut scene)
+            .expect("drawing into memory cannot fail");
         scene
     }
 
-    fn draw(&self, scene: &mut Scene) {
+    fn draw(&self, scene: &mut Scene) -> Result<(), DrawingAreaErrorKind<Infallible>> {
         let (width, height) = self.size;
         let (x, y) = self.axis_values();
         let right = self.right_axis();
@@ -98,7 +104,6 @@ impl Chart {
             ..self.y.clone()
         };
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
-        let (width, height) = (width as i32 * UNIT, height as i32 * UNIT);
         let widest = y.labels().map(|label| text_width(label, FONT));
         let y_width = widest.max().unwrap_or(0) + 3 * TICK + row_height(&self.left_label());
         let legend = self.legend(UNIT + y_width);
@@ -107,29 +112,52 @@ impl Chart {
             .map_or(row_height(&self.title), |entry| entry.corner.1 + ROW);
 
         let right_width = right.as_ref().map_or(0, RightAxis::width);
-        let overhang = x.overhang(width - y_width - right_width - UNIT - END);
-        let (left, top) = (UNIT + y_width, legend_height + 7 * UNIT);
-        let end = width - overhang.max(END).max(right_width);
-        let bottom = height - UNIT - (ROW + TICK + row_height(&self.x.label));
-        let area = ((left, top), (end.max(left), bottom.max(top)));
-
-        let grid = Grid { x, y, area };
-        let middle = middle(area);
-        let y_label = centred(&self.left_label(), middle.1, height);
-        scene.write_upwards(&y_label, (UNIT, middle.1), Line::Top);
-        let x_label = centred(&self.x.label, middle.0, width);
-        scene.write_centred(&x_label, (middle.0, height - UNIT), Line::Bottom);
-        grid.draw(scene);
-        let series = self.drawn_series(&grid, right.as_ref());
+        let margins = [y_width, legend_height, right_width];
+        let (area, series) = self.draw_axes(scene, (x, y), right.as_ref(), margins)?;
         if let Some(right) = &right {
             right.draw(scene, area);
         }
         scene.begin_clip(area.0, area.1);
         series.iter().for_each(|series| series.draw(scene));
         scene.end_clip();
-        let title = centred(&self.title, middle.0, width);
-        scene.write_centred(&title, (middle.0, 4 * UNIT + ROW / 2), Line::Middle);
+        let middle = middle(area).0;
+        let title = centred(&self.title, middle, width as i32 * UNIT);
+        scene.write(&title, (middle, 4 * UNIT + ROW / 2), Anchor::Middle, INK);
         self.draw_legend(scene, &legend);
+        Ok(())
+    }
+
+    /// Draws the parts that plotters draws: grid, axes, ticks and all their labels. Returns the plot area
+    /// and the series, mapped to the coordinates of the scene.
+    fn draw_axes(
+        &self,
+        scene: &mut Scene,
+        (x, y): (Axis, Axis),
+        right: Option<&RightAxis>,
+        [y_width, legend_height, right_width]: [i32; 3],
+    ) -> Result<(Area, Vec<DrawnSeries>), DrawingAreaErrorKind<Infallible>> {
+        let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
+        let overhang = x.overhang(width - y_width - right_width - UNIT - END);
+        let root = scene.into_drawing_area();
+        let mut chart = ChartBuilder::on(&root)
+            .margin(UNIT)
+            .margin_top(legend_height + 7 * UNIT)
+            .margin_right((overhang.max(END)).max(right_width))
+            .x_label_area_size(ROW + TICK + row_height(&self.x.label))
+            .y_label_area_size(y_width)
+            .build_cartesian_2d(x, y)?;
+        let area = plot_area(&chart);
+        let middle = middle(area);
+        chart
+            .configure_mesh()
+            .bold_line_style(INK.mix(0.25).stroke_width(UNIT as u32 * 7 / 10))
+            .axis_style(INK.stroke_width(UNIT as u32))
+            .set_all_tick_mark_size(TICK)
+            .label_style(("sans-serif", FONT).into_font().color(&INK))
+            .x_desc(centred(&self.x.label, middle.0, width))
+            .y_desc(centred(&self.left_label(), middle.1, height))
+            .draw()?;
+        Ok((area, self.drawn_series(&chart, right)))
     }
 
     /// Returns the values that the axes at the bottom and at the left must cover.

@@ -2,17 +2,18 @@
 
 use super::render::UNIT;
 use super::render::output::{self, Graphic};
-use super::render::scene::{Line, Scene};
+use super::render::palette::INK;
+use super::render::scene::{Anchor, Scene};
 use super::render::text::{ROW, shortened};
 use crate::erased::{Erased, outlined, texts};
-use crate::error::{Result, attempt, problem, refuse};
+use crate::error::{Result, attempt, explain};
 use crate::image::RgbImage;
 use crate::notebook::{MimeBundle, Show, display};
 use crate::tensor::Tensor;
 use candle_core::{DType, Device};
 use std::path::Path;
 
-/// The gap between images, in tenths of a pixel.
+/// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
 /// The maximum number of images that are drawn.
 const MAX_IMAGES: usize = 100;
@@ -53,9 +54,13 @@ impl Images for Tensor {
     fn images(&self) -> Result<Vec<Tensor>> {
         match self.dims().len() {
             3 | 4 => Ok((0..self.dims()[0]).map(|i| self.get(i)).collect()),
-            _ => refuse!(
-                ("show_images: expected a batch of images, found a tensor of shape {:?}", self.dims());
-                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]"),
+            _ => Err(explain(
+                format_args!(
+                    "show_images: expected a batch of images, found a tensor of shape {:?}",
+                    self.dims()
+                ),
+                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]",
+            )),
         }
     }
 }
@@ -244,8 +249,12 @@ impl Graphic for ImageGrid {
             let (left, top) = (GAP + column * step.0, GAP + row * step.1);
             if let Some(title) = self.titles.get(i) {
                 let position = (left + width / 2, top + ROW / 2 - UNIT);
-                let title = shortened(title, width + GAP / 2);
-                scene.write_centred(&title, position, Line::Middle);
+                scene.write(
+                    &shortened(title, width + GAP / 2),
+                    position,
+                    Anchor::Middle,
+                    INK,
+                );
             }
             scene.draw_image(image, (left, top + title_height), (width, height(image)));
         }
@@ -287,9 +296,13 @@ impl Show for ImageGrid {
 /// Converts a tensor to an image; see [`Images`].
 pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
     let not_an_image = || {
-        problem!(
-            ("show_images: expected an image, found a tensor of shape {:?}", image.dims());
-            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8")
+        explain(
+            format_args!(
+                "show_images: expected an image, found a tensor of shape {:?}",
+                image.dims()
+            ),
+            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8",
+        )
     };
     let channels = match *image.dims() {
         [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)

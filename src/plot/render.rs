@@ -7,5 +7,5 @@ pub(super) mod scene;
 mod svg;
 pub(super) mod text;
 
-/// The units of a scene per pixel.
+/// Plotters' units per pixel.
 pub(super) const UNIT: i32 = 10;

@@ -4,14 +4,15 @@ use super::spec::{Area, Chart, TICK, middle};
 use crate::plot::axis::Axis;
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
-use crate::plot::render::scene::{Anchor, Line, Scene};
+use crate::plot::render::scene::{Anchor, Scene};
 use crate::plot::render::text::{FONT, centred, row_height, text_width};
+use plotters::coord::ranged1d::Ranged;
 
 /// An axis at the right of the plot area, with its label.
 pub(super) struct RightAxis {
     axis: Axis,
     label: String,
-    /// The height of the figure, in tenths of a pixel.
+    /// The height of the figure, in plotters' units.
     height: i32,
 }
 
@@ -66,20 +67,21 @@ impl RightAxis {
 
     /// Returns the vertical coordinate of a value.
     pub(super) fn map(&self, value: f64, ((_, top), (_, bottom)): Area) -> i32 {
-        self.axis.map(value, (bottom, top))
+        self.axis.map(&value, (bottom, top))
     }
 
     /// Draws the axis, its ticks and its label.
     pub(super) fn draw(&self, scene: &mut Scene, area: Area) {
         let ((_, top), (right, bottom)) = area;
         scene.draw_rule((right, top), (right, bottom));
-        for (y, label) in self.axis.ticks_between((bottom, top)) {
+        for (value, label) in self.axis.ticks() {
+            let y = self.map(*value, area);
             scene.draw_rule((right, y), (right + TICK, y));
             scene.write(label, (right + 2 * TICK, y), Anchor::Start, INK);
         }
         let (_, centre) = middle(area);
         let label = centred(&self.label, centre, self.height);
         let x = right + self.width() - row_height(&self.label) / 2;
-        scene.write_upwards(&label, (x, centre), Line::Middle);
+        scene.write_upwards(&label, (x, centre), INK);
     }
 }

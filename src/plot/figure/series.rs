@@ -1,6 +1,6 @@
 //! The series of a figure.
 
-use crate::error::{Result, refuse};
+use crate::error::{Result, explain};
 use crate::plot::chart::{Series, Style};
 use crate::plot::number::count_values;
 use crate::plot::values::Values;
@@ -18,9 +18,10 @@ pub(super) fn series(
         let y = y.values()?;
         if x.len() != y.len() {
             let (number, expected, found) = (i + 1, count_values(x.len()), y.len());
-            refuse!(
-                "{what}: x has {expected}, but series {number} has {found}";
-                "Pass one y value for each x value");
+            return Err(explain(
+                format_args!("{what}: x has {expected}, but series {number} has {found}"),
+                "Pass one y value for each x value",
+            ));
         }
         let points = x.iter().copied().zip(y).collect();
         all.push(Series {

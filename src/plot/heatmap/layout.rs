@@ -7,14 +7,15 @@ use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
 use crate::plot::number::{decade, fixed, short};
 use crate::plot::render::UNIT;
-use crate::plot::render::palette::{INK, Rgb};
-use crate::plot::render::scene::{Anchor, Line, Scene};
+use crate::plot::render::palette::INK;
+use crate::plot::render::scene::{Anchor, Scene};
 use crate::plot::render::text::{
     FONT, ROW, centred, row_height, shortened, text_width, text_width_at_most,
 };
+use plotters::style::RGBColor;
 use std::iter;
 
-/// The gap between parts. All lengths of this module are in tenths of a pixel, unless stated otherwise.
+/// The gap between parts. All lengths of this module are in plotters' units, unless stated otherwise.
 const GAP: i32 = 6 * UNIT;
 /// The width of the colour bar.
 const BAR: i32 = 12 * UNIT;
@@ -31,7 +32,7 @@ const MAX_NAME_WIDTH: i32 = 250 * UNIT;
 /// The positions of the parts of a heat map.
 pub(super) struct HeatmapLayout<'a> {
     map: &'a Heatmap,
-    colors: Vec<Rgb>,
+    colors: Vec<RGBColor>,
     /// The width and the height of a cell.
     cell: (i32, i32),
     left: i32,
@@ -110,7 +111,7 @@ impl<'a> HeatmapLayout<'a> {
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
         let write_row = |scene: &mut Scene, text: &str, y: i32| {
             let text = centred(text, middle.0, end);
-            scene.write_centred(&text, (middle.0, y), Line::Middle);
+            scene.write(&text, (middle.0, y), Anchor::Middle, INK);
         };
         write_row(&mut scene, &map.title, ROW / 2 + GAP / 2);
         for (i, name) in &self.row_names {
@@ -119,13 +120,13 @@ impl<'a> HeatmapLayout<'a> {
         }
         for (i, name) in &self.column_names {
             let x = self.left + width * *i as i32 + width / 2;
-            scene.write_centred(name, (x, bottom + ROW / 2 + GAP / 2), Line::Middle);
+            scene.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
         }
         let below = bottom + ROW + ROW / 2 + GAP / 2;
         write_row(&mut scene, &map.xlabel, below);
         write_row(&mut scene, note, below + row_height(&map.xlabel));
         let ylabel = centred(&map.ylabel, middle.1, foot);
-        scene.write_upwards(&ylabel, (ROW / 2 + GAP / 2, middle.1), Line::Middle);
+        scene.write_upwards(&ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
         self.draw_color_bar(&mut scene, right + 2 * GAP, bottom);
         scene
     }
@@ -137,7 +138,7 @@ impl<'a> HeatmapLayout<'a> {
             rgb: self
                 .colors
                 .iter()
-                .flat_map(|&Rgb(r, g, b)| [r, g, b])
+                .flat_map(|&RGBColor(r, g, b)| [r, g, b])
                 .collect(),
         }
     }
@@ -159,7 +160,7 @@ impl<'a> HeatmapLayout<'a> {
         let bar = RgbImage {
             width: 1,
             height: 64,
-            rgb: rgb.flat_map(|Rgb(r, g, b)| [r, g, b]).collect(),
+            rgb: rgb.flat_map(|RGBColor(r, g, b)| [r, g, b]).collect(),
         };
         scene.draw_image(&bar, (left, self.top), (BAR, bottom - self.top));
         let (low, high) = self.map.range();

@@ -4,9 +4,8 @@
 use super::UNIT;
 use super::palette::INK;
 use super::scene::{Anchor, Item, Scene};
-use super::svg::Frame;
 use super::text::{FONT, ROW, text_width};
-use crate::error::{Error, Result, problem};
+use crate::error::{Error, Result, explain};
 use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
 use std::path::Path;
@@ -83,9 +82,10 @@ pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
         _ => return Err(unknown_format(scene, path)),
     };
     std::fs::write(path, bytes).map_err(|error| {
-        problem!(
-            ("cannot write {}: {error}", path.display());
-            "Choose a folder that exists and that you may write to")
+        explain(
+            format_args!("cannot write {}: {error}", path.display()),
+            "Choose a folder that exists and that you may write to",
+        )
     })
 }
 
@@ -93,19 +93,26 @@ fn unknown_format(scene: &Scene, path: &Path) -> Error {
     let (svg, png) = (path.with_extension("svg"), path.with_extension("png"));
     let (path, svg, png) = (path.display(), svg.display(), png.display());
     match pixels(scene) {
-        Some(_) => problem!(
-            "cannot save {path}: images without titles are saved as SVG or PNG";
-            "Name the file {svg} or {png}"),
-        None => problem!("cannot save {path}: figures are saved as SVG"; "Name the file {svg}"),
+        Some(_) => explain(
+            format_args!("cannot save {path}: images without titles are saved as SVG or PNG"),
+            format_args!("Name the file {svg} or {png}"),
+        ),
+        None => explain(
+            format_args!("cannot save {path}: figures are saved as SVG"),
+            format_args!("Name the file {svg}"),
+        ),
     }
 }
 
 fn no_png(path: &Path) -> Error {
     let (png, svg) = (path.display(), path.with_extension("svg"));
     let svg = svg.display();
-    problem!(
-        "cannot save {png}: lines and text are saved as SVG, not as PNG";
-        "Save {svg}; a browser shows it, and `rsvg-convert {svg} -o {png}` converts it")
+    explain(
+        format_args!("cannot save {png}: lines and text are saved as SVG, not as PNG"),
+        format_args!(
+            "Save {svg}; a browser shows it, and `rsvg-convert {svg} -o {png}` converts it"
+        ),
+    )
 }
 
 /// The number of pixels of a PNG per pixel of the SVG: sharp on high-resolution screens and on paper.
@@ -118,12 +125,16 @@ fn pixels(scene: &Scene) -> Option<RgbImage> {
     let scaled = |length: i32| ((length * PNG_SCALE + UNIT / 2) / UNIT) as usize;
     let mut canvas = RgbImage::filled(scaled(width), scaled(height), [255; 3]);
     for item in &scene.items {
-        let Item::Image { image, frame } = item else {
+        let Item::Image {
+            image,
+            corner: (left, top),
+            size: (width, height),
+        } = item
+        else {
             return None;
         };
-        let Frame((left, top), (width, height)) = *frame;
-        let columns = scaled(left)..scaled(left + width);
-        let rows = scaled(top)..scaled(top + height);
+        let columns = scaled(*left)..scaled(left + width);
+        let rows = scaled(*top)..scaled(top + height);
         canvas.paint(image, columns, rows);
     }
     Some(canvas)

@@ -1,28 +1,90 @@
-//! The scene: everything in a figure. All but images is kept as the elements of the SVG file.
+//! The scene: a list of everything in a figure. It is also a drawing backend for plotters.
+//!
+//! `svg` writes the list as SVG. Plotters' own SVG backend is not enough: it places everything on
+//! whole pixels, rounds line widths, and has neither dashes nor clipping. Here a unit of plotters is a
+//! tenth of a pixel.
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::{INK, Rgb, Stroke};
-use super::svg::{self, Frame, Length, line, outline};
-use super::text::FONT;
+use super::palette::{INK, Stroke};
+use super::text::text_width;
 use crate::image::RgbImage;
-use crate::notebook::Escaped;
+use plotters::style::RGBColor;
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+    FontTransform,
+};
+use std::convert::Infallible;
 
-/// A list of items, drawn in the order of the list. Coordinates and sizes are in tenths of a pixel.
+type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+
+/// A list of items, drawn in the order of the list.
 pub(in crate::plot) struct Scene {
     /// The width and the height in pixels.
     pub(in crate::plot) size: (u32, u32),
     /// A description for screen readers.
-    pub(super) title: String,
-    pub(super) items: Vec<Item>,
+    pub(in crate::plot) title: String,
+    pub(in crate::plot) items: Vec<Item>,
 }
 
-/// An item of a scene.
-pub(super) enum Item {
-    /// An image, which is also saved as PNG.
-    Image { image: RgbImage, frame: Frame },
-    /// An element of an SVG file.
-    Element(String),
+/// An item of a scene. Coordinates and sizes are in plotters' units.
+pub(in crate::plot) enum Item {
+    Rect {
+        corner: Point,
+        size: Point,
+        paint: Paint,
+    },
+    Circle {
+        centre: Point,
+        radius: i32,
+        paint: Paint,
+    },
+    Path {
+        segments: Vec<Vec<Point>>,
+        closed: bool,
+        paint: Paint,
+        /// Lengths of dashes and gaps in turn, in pixels.
+        dashes: &'static [f64],
+    },
+    /// The same marker at many points.
+    Markers {
+        points: Vec<Point>,
+        marker: usize,
+        color: BackendColor,
+    },
+    Image {
+        image: RgbImage,
+        corner: Point,
+        size: Point,
+    },
+    Text(Text),
+    /// Clips the items that follow to a rectangle.
+    BeginClip {
+        from: Point,
+        to: Point,
+    },
+    EndClip,
+}
+
+/// A colour that fills a shape or, with a width, strokes its outline.
+#[derive(Clone, Copy)]
+pub(in crate::plot) struct Paint {
+    pub(in crate::plot) color: BackendColor,
+    pub(in crate::plot) width: Option<i32>,
+}
+
+/// A line of text.
+pub(in crate::plot) struct Text {
+    pub(in crate::plot) text: String,
+    pub(in crate::plot) position: Point,
+    /// The part of the text that is at the position.
+    pub(in crate::plot) anchor: (Anchor, VPos),
+    /// The font size in pixels.
+    pub(in crate::plot) size: f64,
+    /// The rotation in degrees, clockwise.
+    pub(in crate::plot) angle: i32,
+    pub(in crate::plot) color: BackendColor,
 }
 
 /// The horizontal part of a text that is at its position.
@@ -31,14 +93,6 @@ pub(in crate::plot) enum Anchor {
     Start,
     Middle,
     End,
-}
-
-/// The part of a line's height that is at the position of a text.
-#[derive(Clone, Copy)]
-pub(in crate::plot) enum Line {
-    Top,
-    Middle,
-    Bottom,
 }
 
 impl Scene {
@@ -51,69 +105,39 @@ impl Scene {
         }
     }
 
-    /// Returns the scene as the text of an SVG file. Its title is for screen readers.
-    pub(in crate::plot) fn svg(&self) -> String {
-        let ((width, height), title) = (self.size, Escaped(&self.title));
-        let mut text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" \
-             height=\"{height}\" viewBox=\"0 0 {width} {height}\" fill=\"none\" \
-             font-family=\"sans-serif\" stroke-linejoin=\"round\">\n<title>{title}</title>\n"
-        );
-        for item in &self.items {
-            text += &match item {
-                Item::Element(element) => format!("{element}\n"),
-                Item::Image { image, frame } => svg::image(image, *frame) + "\n",
-            };
-        }
-        text + "</svg>\n"
-    }
-
-    fn push(&mut self, element: String) {
-        self.items.push(Item::Element(element));
-    }
-
-    /// Clips what follows to a rectangle.
-    pub(in crate::plot) fn begin_clip(&mut self, (left, top): Point, (right, bottom): Point) {
-        // The id contains the rectangle, so two figures on one page may share it.
-        let id = format!("clip-{left}-{top}-{right}-{bottom}");
-        let frame = Frame((left, top), (right - left, bottom - top));
-        self.push(format!(
-            "<clipPath id=\"{id}\"><rect {frame}/></clipPath>\n<g clip-path=\"url(#{id})\">"
-        ));
+    pub(in crate::plot) fn begin_clip(&mut self, from: Point, to: Point) {
+        self.items.push(Item::BeginClip { from, to });
     }
 
     pub(in crate::plot) fn end_clip(&mut self) {
-        self.push("</g>".to_owned());
+        self.items.push(Item::EndClip);
     }
 
     /// Draws all segments of a line as one path, so that gaps cost nothing. A single point becomes a
     /// dot.
     pub(in crate::plot) fn draw_segments(&mut self, segments: &[Vec<Point>], stroke: Stroke) {
-        let color = stroke.color;
-        for (x, y) in segments.iter().filter(|p| p.len() == 1).flatten() {
-            let [x, y, radius] = [*x, *y, 22].map(Length);
-            self.push(format!(
-                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{color}\"/>"
-            ));
+        let color = opaque(stroke.color);
+        for &centre in segments.iter().filter(|p| p.len() == 1).flatten() {
+            let (radius, paint) = (22, Paint::filled(color));
+            self.items.push(Item::Circle {
+                centre,
+                radius,
+                paint,
+            });
         }
         let lines = segments.iter().filter(|segment| segment.len() > 1);
-        let path: String = lines.map(|segment| line(segment)).collect();
-        if !path.is_empty() {
-            self.draw_path(&path, &color.to_string(), 20, stroke.dashes);
+        let segments: Vec<Vec<Point>> = lines.cloned().collect();
+        if !segments.is_empty() {
+            self.items.push(Item::Path {
+                segments,
+                closed: false,
+                paint: Paint {
+                    color,
+                    width: Some(20),
+                },
+                dashes: stroke.dashes,
+            });
         }
-    }
-
-    /// Draws a path, with lengths of dashes and gaps in turn, in pixels.
-    fn draw_path(&mut self, path: &str, color: &str, width: i32, dashes: &[f64]) {
-        let dashes: Vec<String> = dashes.iter().map(f64::to_string).collect();
-        let dashes = match dashes.is_empty() {
-            true => String::new(),
-            false => format!(" stroke-dasharray=\"{}\"", dashes.join(" ")),
-        };
-        let width = Length(width);
-        self.push(format!(
-            "<path d=\"{path}\" stroke=\"{color}\" stroke-width=\"{width}\"{dashes}/>"
-        ));
     }
 
     /// Draws markers of one shape; see [`marker`](super::palette::marker).
@@ -123,13 +147,13 @@ impl Scene {
         marker: usize,
         stroke: Stroke,
     ) {
-        if points.is_empty() {
-            return;
+        if !points.is_empty() {
+            self.items.push(Item::Markers {
+                points: points.to_vec(),
+                marker,
+                color: opaque(stroke.color),
+            });
         }
-        let (outline, color) = (outline(marker), stroke.color);
-        let marker = |(x, y): &Point| format!("M{} {}{outline}", Length(*x), Length(*y));
-        let path: String = points.iter().map(marker).collect();
-        self.push(format!("<path d=\"{path}\" fill=\"{color}\"/>"));
     }
 
     /// Draws bars between two corners: the upper left and the lower right one, or for a negative bar
@@ -141,20 +165,25 @@ impl Scene {
                 width if width > UNIT => (width / 8).min(UNIT / 2),
                 _ => 0,
             };
-            let corner = (left + gap, top.min(bottom));
-            let frame = Frame(corner, (right - left - 2 * gap, (bottom - top).abs()));
-            self.push(format!("<rect {frame} fill=\"{}\"/>", stroke.color));
+            self.items.push(Item::Rect {
+                corner: (left + gap, top.min(bottom)),
+                size: (right - left - 2 * gap, (bottom - top).abs()),
+                paint: Paint::filled(opaque(stroke.color)),
+            });
         }
     }
 
     /// Draws a line of an axis.
     pub(in crate::plot) fn draw_rule(&mut self, from: Point, to: Point) {
-        self.draw_path(&line(&[from, to]), &INK.to_string(), UNIT, &[]);
-    }
-
-    /// Draws a line of the grid, a quarter as strong.
-    pub(in crate::plot) fn draw_grid_line(&mut self, from: Point, to: Point) {
-        self.draw_path(&line(&[from, to]), &format!("{INK}40"), UNIT * 7 / 10, &[]);
+        self.items.push(Item::Path {
+            segments: vec![vec![from, to]],
+            closed: false,
+            paint: Paint {
+                color: opaque(INK),
+                width: Some(UNIT),
+            },
+            dashes: &[],
+        });
     }
 
     /// Draws the outline of a rectangle.
@@ -162,70 +191,215 @@ impl Scene {
         &mut self,
         (left, top): Point,
         (width, height): Point,
-        color: Rgb,
-        dashes: &[f64],
+        color: RGBColor,
+        dashes: &'static [f64],
     ) {
         let (right, bottom) = (left + width, top + height);
-        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
-        self.draw_path(&(line(&corners) + "Z"), &color.to_string(), UNIT, dashes);
+        let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+        self.items.push(Item::Path {
+            segments: vec![corners],
+            closed: true,
+            paint: Paint {
+                color: opaque(color),
+                width: Some(UNIT),
+            },
+            dashes,
+        });
     }
 
     /// Draws an image into a rectangle. Pixels keep sharp edges at every size.
     pub(in crate::plot) fn draw_image(&mut self, image: &RgbImage, corner: Point, size: Point) {
-        let (image, frame) = (image.clone(), Frame(corner, size));
-        self.items.push(Item::Image { image, frame });
+        let image = image.clone();
+        self.items.push(Item::Image {
+            image,
+            corner,
+            size,
+        });
     }
 
-    /// Writes a line of text. The position is at half the height of the line.
+    /// Writes a line of text in the usual font size. The position is at half the height of the line.
     pub(in crate::plot) fn write(
         &mut self,
         text: &str,
         position: Point,
         anchor: Anchor,
-        color: Rgb,
+        color: RGBColor,
     ) {
-        self.write_at(text, position, (anchor, Line::Middle), color, "");
+        self.write_rotated(text, position, anchor, color, 0);
     }
 
-    /// Writes a line of text whose middle is at the position.
-    pub(in crate::plot) fn write_centred(&mut self, text: &str, position: Point, line: Line) {
-        self.write_at(text, position, (Anchor::Middle, line), INK, "");
+    /// Writes a line of text from bottom to top.
+    pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, color: RGBColor) {
+        self.write_rotated(text, position, Anchor::Middle, color, 270);
     }
 
-    /// Writes a line of text from bottom to top, whose middle is at the position.
-    pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, line: Line) {
-        let (x, y) = (Length(position.0), Length(position.1));
-        let turned = format!(" transform=\"rotate(270 {x} {y})\"");
-        self.write_at(text, position, (Anchor::Middle, line), INK, &turned);
-    }
-
-    fn write_at(
+    fn write_rotated(
         &mut self,
         text: &str,
         position: Point,
-        (anchor, line): (Anchor, Line),
-        color: Rgb,
-        transform: &str,
+        anchor: Anchor,
+        color: RGBColor,
+        angle: i32,
     ) {
-        if text.is_empty() {
-            return;
+        if !text.is_empty() {
+            self.items.push(Item::Text(Text {
+                text: text.to_owned(),
+                position,
+                anchor: (anchor, VPos::Center),
+                size: 11.0,
+                angle,
+                color: opaque(color),
+            }));
         }
-        let [x, y, size] = [position.0, position.1, FONT as i32].map(Length);
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+    }
+}
+
+impl Paint {
+    pub(in crate::plot) fn filled(color: BackendColor) -> Self {
+        Paint { color, width: None }
+    }
+
+    fn new(style: &impl BackendStyle, fill: bool) -> Self {
+        Paint {
+            color: style.color(),
+            width: (!fill).then(|| style.stroke_width() as i32),
+        }
+    }
+}
+
+fn opaque(RGBColor(r, g, b): RGBColor) -> BackendColor {
+    BackendColor {
+        alpha: 1.0,
+        rgb: (r, g, b),
+    }
+}
+
+impl DrawingBackend for &mut Scene {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        let unit = UNIT as u32;
+        (self.size.0 * unit, self.size.1 * unit)
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Drawn {
+        self.draw_rect(point, (point.0 + UNIT, point.1 + UNIT), &color, true)
+    }
+
+    fn draw_line<S: BackendStyle>(
+        &mut self,
+        from: BackendCoord,
+        to: BackendCoord,
+        style: &S,
+    ) -> Drawn {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        (left, top): BackendCoord,
+        (right, bottom): BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        self.items.push(Item::Rect {
+            corner: (left, top),
+            size: (right - left, bottom - top),
+            paint: Paint::new(style, fill),
+        });
+        Ok(())
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
+        self.items.push(Item::Path {
+            segments: vec![path.into_iter().collect()],
+            closed: false,
+            paint: Paint::new(style, false),
+            dashes: &[],
+        });
+        Ok(())
+    }
+
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        centre: BackendCoord,
+        radius: u32,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        self.items.push(Item::Circle {
+            centre,
+            radius: radius as i32,
+            paint: Paint::new(style, fill),
+        });
+        Ok(())
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        corners: I,
+        style: &S,
+    ) -> Drawn {
+        self.items.push(Item::Path {
+            segments: vec![corners.into_iter().collect()],
+            closed: true,
+            paint: Paint::new(style, true),
+            dashes: &[],
+        });
+        Ok(())
+    }
+
+    fn draw_text<S: BackendTextStyle>(
+        &mut self,
+        text: &str,
+        style: &S,
+        position: BackendCoord,
+    ) -> Drawn {
+        // Plotters writes the labels of axes even if they are empty.
+        if text.is_empty() {
+            return Ok(());
+        }
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => Anchor::Start,
+            HPos::Center => Anchor::Middle,
+            HPos::Right => Anchor::End,
         };
-        // How far the baseline is below the position, as a fraction of the font size.
-        let down = match line {
-            Line::Top => 0.8,
-            Line::Middle => 0.35,
-            Line::Bottom => -0.25,
-        };
-        let text = Escaped(text);
-        self.push(format!(
-            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}em\" text-anchor=\"{anchor}\" \
-             font-size=\"{size}\" fill=\"{color}\"{transform}>{text}</text>"
-        ));
+        self.items.push(Item::Text(Text {
+            text: text.to_owned(),
+            position,
+            anchor: (anchor, style.anchor().v_pos),
+            size: style.size() / f64::from(UNIT),
+            angle: match style.transform() {
+                FontTransform::None => 0,
+                FontTransform::Rotate90 => 90,
+                FontTransform::Rotate180 => 180,
+                FontTransform::Rotate270 => 270,
+            },
+            color: style.color(),
+        }));
+        Ok(())
+    }
+
+    fn estimate_text_size<S: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &S,
+    ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
+        Ok((
+            text_width(text, style.size()) as u32,
+            style.size().round() as u32,
+        ))
     }
 }

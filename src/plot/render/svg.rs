@@ -1,49 +1,170 @@
-//! Parts of SVG files.
+//! Writes a scene as SVG.
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::{Marker, Rgb, marker};
+use super::palette::{Marker, marker};
+use super::scene::{Anchor, Item, Paint, Scene, Text};
 use crate::image::RgbImage;
-use std::fmt::{Display, Formatter, Result};
+use crate::notebook::Escaped;
+use plotters_backend::BackendColor;
+use plotters_backend::text_anchor::VPos;
+use std::fmt::{Display, Formatter, Result, Write};
 
-/// Returns an image in a rectangle, whose pixels keep sharp edges.
-pub(super) fn image(image: &RgbImage, frame: Frame) -> String {
+impl Scene {
+    /// Returns the scene as the text of an SVG file. Its title is for screen readers.
+    pub(in crate::plot) fn svg(&self) -> String {
+        let ((width, height), title) = (self.size, Escaped(&self.title));
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" \
+             height=\"{height}\" viewBox=\"0 0 {width} {height}\" fill=\"none\" \
+             font-family=\"sans-serif\" stroke-linejoin=\"round\">\n<title>{title}</title>\n"
+        );
+        for item in &self.items {
+            writeln!(text, "{item}").expect("writing to a string cannot fail");
+        }
+        text.push_str("</svg>\n");
+        text
+    }
+}
+
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Item::Rect {
+                corner,
+                size,
+                paint,
+            } => {
+                write!(f, "<rect {}{paint}/>", Frame(*corner, *size))
+            }
+            Item::Circle {
+                centre: (x, y),
+                radius,
+                paint,
+            } => {
+                let [x, y, radius] = [*x, *y, *radius].map(Length);
+                write!(f, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>")
+            }
+            Item::Path {
+                segments,
+                closed,
+                paint,
+                dashes,
+            } => {
+                f.write_str("<path d=\"")?;
+                let mut segments = segments.iter();
+                segments.try_for_each(|segment| write_segment(f, segment))?;
+                write!(f, "{}\"{paint}", if *closed { "Z" } else { "" })?;
+                write_dashes(f, dashes)?;
+                f.write_str("/>")
+            }
+            Item::Markers {
+                points,
+                marker,
+                color,
+            } => write_markers(f, points, *marker, *color),
+            Item::Image {
+                image,
+                corner,
+                size,
+            } => write_image(f, image, Frame(*corner, *size)),
+            Item::Text(text) => text.fmt(f),
+            Item::BeginClip { from, to } => write_clip(f, *from, *to),
+            Item::EndClip => f.write_str("</g>"),
+        }
+    }
+}
+
+impl Display for Text {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let (x, y) = (Length(self.position.0), Length(self.position.1));
+        let anchor = match self.anchor.0 {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let down = baseline_offset(self.anchor.1);
+        let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));
+        write!(
+            f,
+            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}em\" text-anchor=\"{anchor}\" \
+             font-size=\"{size}\" fill=\"{color}\""
+        )?;
+        if self.angle != 0 {
+            write!(f, " transform=\"rotate({} {x} {y})\"", self.angle)?;
+        }
+        write!(f, ">{text}</text>")
+    }
+}
+
+/// Returns how far the baseline is below the position, as a fraction of the font size.
+fn baseline_offset(anchor: VPos) -> f64 {
+    match anchor {
+        VPos::Top => 0.8,
+        VPos::Center => 0.35,
+        VPos::Bottom => -0.25,
+    }
+}
+
+fn write_segment(f: &mut Formatter, points: &[Point]) -> Result {
+    for (i, (x, y)) in points.iter().enumerate() {
+        let command = if i == 0 { 'M' } else { 'L' };
+        write!(f, "{command}{} {}", Length(*x), Length(*y))?;
+    }
+    Ok(())
+}
+
+fn write_dashes(f: &mut Formatter, dashes: &[f64]) -> Result {
+    if dashes.is_empty() {
+        return Ok(());
+    }
+    let dashes: Vec<String> = dashes.iter().map(f64::to_string).collect();
+    write!(f, " stroke-dasharray=\"{}\"", dashes.join(" "))
+}
+
+fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: BackendColor) -> Result {
+    let mut outline = String::new();
+    match marker(index) {
+        Marker::Disc(radius) => {
+            let (r, width) = (Length(radius), Length(2 * radius));
+            let (right, left) = (format!("a{r} {r} 0 1 0 {width} 0"), Length(-2 * radius));
+            write!(outline, "m-{r} 0{right}a{r} {r} 0 1 0{left} 0z")?;
+        }
+        Marker::Polygon(corners) => {
+            let mut at = (0, 0);
+            for (i, &(x, y)) in corners.iter().enumerate() {
+                let command = if i == 0 { 'm' } else { 'l' };
+                let (dx, dy) = (Length(x - at.0), Length(y - at.1));
+                write!(outline, "{command}{dx} {dy}")?;
+                at = (x, y);
+            }
+            outline.push('z');
+        }
+    }
+    f.write_str("<path d=\"")?;
+    for &(x, y) in points {
+        write!(f, "M{} {}{outline}", Length(x), Length(y))?;
+    }
+    write!(f, "\" fill=\"{}\"/>", Color(color))
+}
+
+fn write_image(f: &mut Formatter, image: &RgbImage, frame: Frame) -> Result {
     let data = base64(&image.encode_png());
-    format!(
+    write!(
+        f,
         "<image {frame} preserveAspectRatio=\"none\" \
          style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>"
     )
 }
 
-/// Returns the line through these points as a part of a path.
-pub(super) fn line(points: &[Point]) -> String {
-    let mut path = String::new();
-    for (i, (x, y)) in points.iter().enumerate() {
-        let command = if i == 0 { 'M' } else { 'L' };
-        path += &format!("{command}{} {}", Length(*x), Length(*y));
-    }
-    path
-}
-
-/// Returns the outline of a marker as a part of a path that begins in its centre.
-pub(super) fn outline(index: usize) -> String {
-    match marker(index) {
-        Marker::Disc(radius) => {
-            let (r, width) = (Length(radius), Length(2 * radius));
-            let (right, left) = (format!("a{r} {r} 0 1 0 {width} 0"), Length(-2 * radius));
-            format!("m-{r} 0{right}a{r} {r} 0 1 0{left} 0z")
-        }
-        Marker::Polygon(corners) => {
-            let (mut outline, mut at) = (String::new(), (0, 0));
-            for (i, &(x, y)) in corners.iter().enumerate() {
-                let command = if i == 0 { 'm' } else { 'l' };
-                let (dx, dy) = (Length(x - at.0), Length(y - at.1));
-                outline += &format!("{command}{dx} {dy}");
-                at = (x, y);
-            }
-            outline + "z"
-        }
-    }
+fn write_clip(f: &mut Formatter, (left, top): Point, (right, bottom): Point) -> Result {
+    // The id contains the rectangle, so two figures on one page may share it.
+    let id = format!("clip-{left}-{top}-{right}-{bottom}");
+    let frame = Frame((left, top), (right - left, bottom - top));
+    write!(
+        f,
+        "<clipPath id=\"{id}\"><rect {frame}/></clipPath>\n<g clip-path=\"url(#{id})\">"
+    )
 }
 
 /// Encodes bytes as base64, which the standard library does not offer.
@@ -64,8 +185,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// A rectangle: its upper left corner and its size.
-#[derive(Clone, Copy)]
-pub(super) struct Frame(pub(super) Point, pub(super) Point);
+struct Frame(Point, Point);
 
 impl Display for Frame {
     fn fmt(&self, f: &mut Formatter) -> Result {
@@ -75,7 +195,7 @@ impl Display for Frame {
 }
 
 /// A length in tenths of a pixel, written in pixels.
-pub(super) struct Length(pub(super) i32);
+struct Length(i32);
 
 impl Display for Length {
     fn fmt(&self, f: &mut Formatter) -> Result {
@@ -89,10 +209,26 @@ impl Display for Length {
     }
 }
 
-impl Display for Rgb {
+struct Color(BackendColor);
+
+impl Display for Color {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let Rgb(r, g, b) = self;
-        write!(f, "#{r:02x}{g:02x}{b:02x}")
+        let (r, g, b) = self.0.rgb;
+        write!(f, "#{r:02x}{g:02x}{b:02x}")?;
+        if self.0.alpha < 1.0 {
+            write!(f, "{:02x}", (self.0.alpha * 255.0).round() as u8)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Paint {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let color = Color(self.color);
+        match self.width.map(Length) {
+            None => write!(f, " fill=\"{color}\""),
+            Some(width) => write!(f, " stroke=\"{color}\" stroke-width=\"{width}\""),
+        }
     }
 }
 
