@@ -16,8 +16,7 @@ fn main() -> Result<()> {
 fn train(epochs: usize, folder: &Path) -> Result<History> {
     let data = Digits::new().batch_size(64);
     let net = seq![Flatten, LazyLinear::new(64), ReLU, LazyLinear::new(10)];
-    let mut model =
-        Classifier::new(net, 0.003).optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
+    let mut model = Classifier::new(net, 0.003).optimizer(Adam::new);
 
     let mut trainer = Trainer::new(epochs);
     let history = trainer.fit(&mut model, &data)?;

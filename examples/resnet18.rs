@@ -96,7 +96,7 @@ impl Layer for ResNet18 {
 
 fn classifier() -> Classifier<ResNet18> {
     let model = Classifier::new(ResNet18::new(1, 10), 0.001);
-    model.optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
+    model.optimizer(Adam::new)
 }
 
 fn train(mut trainer: Trainer) -> Result<(Classifier<ResNet18>, History)> {

@@ -23,8 +23,7 @@ use std::sync::Arc;
 /// use taper::prelude::*;
 ///
 /// let net = seq![Flatten, LazyLinear::new(10)];
-/// let model = Classifier::new(net, 0.1)
-///     .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
+/// let model = Classifier::new(net, 0.1).optimizer(Adam::new);
 /// let y = model.forward(&zeros((2, 1, 8, 8))); // (2, 10)
 /// assert_eq!(model.net.len(), 2);
 /// ```
@@ -70,20 +69,21 @@ impl<N> Classifier<N> {
         }
     }
 
-    /// Sets the function that creates the optimiser from the parameters and the learning rate.
+    /// Sets the optimiser, by the function that creates it from the parameters and the learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let momentum = 0.9;
+    /// let model = Classifier::new(Linear::new(2, 3), 0.1).optimizer(Adam::new);
     /// let model = Classifier::new(Linear::new(2, 3), 0.1)
-    ///     .optimizer(move |parameters, lr| Box::new(SGD::new(parameters, lr).momentum(momentum)));
+    ///     .optimizer(|parameters, lr| SGD::new(parameters, lr).momentum(0.9));
     /// assert_eq!(model.configure_optimizers().lr(), 0.1);
     /// ```
-    pub fn optimizer(
+    pub fn optimizer<O: Optimizer + 'static>(
         mut self,
-        make: impl Fn(Vec<Parameter>, f64) -> Box<dyn Optimizer> + Send + Sync + 'static,
+        make: impl Fn(Vec<Parameter>, f64) -> O + Send + Sync + 'static,
     ) -> Self {
+        let make = move |parameters, lr| Box::new(make(parameters, lr)) as Box<dyn Optimizer>;
         self.optimizer = kept(Arc::new(make));
         self
     }

@@ -72,7 +72,7 @@ pub(super) fn mlp(dropout: f64) -> Classifier<Sequential> {
         Dropout::new(dropout),
         LazyLinear::new(4),
     ];
-    Classifier::new(net, 0.02).optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
+    Classifier::new(net, 0.02).optimizer(Adam::new)
 }
 
 fn values(model: &impl Parameters) -> Vec<Vec<f32>> {

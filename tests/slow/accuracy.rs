@@ -47,7 +47,7 @@ fn lenet_reads_digits() {
             LazyConv2d::new(32, 5).padding(2), ReLU, MaxPool2d::new(2),
             Flatten, LazyLinear::new(120), ReLU, LazyLinear::new(84), ReLU, LazyLinear::new(10),
         ];
-        let mut lenet = Classifier::new(net, 0.003).optimizer(|p, lr| Box::new(Adam::new(p, lr)));";
+        let mut lenet = Classifier::new(net, 0.003).optimizer(Adam::new);";
     let train = "
         let data = Digits::new().batch_size(32);
         let watch = Stopwatch::start(&cpu())?;
@@ -74,7 +74,7 @@ fn leaf_network_classifies_healthy_and_diseased_leaves() {
             conv_block(32), conv_block(64), conv_block(128), Flatten,
             dense_block(100), dense_block(10), LazyLinear::new(2),
         ];
-        let mut leaf_network = Classifier::new(net, 0.001).optimizer(|p, lr| Box::new(Adam::new(p, lr)));
+        let mut leaf_network = Classifier::new(net, 0.001).optimizer(Adam::new);
         let data = Leaves::new().batch_size(8);
         let made = data.path()?; // the images are drawn here";
     let train = "

@@ -67,8 +67,7 @@ fn train(trial: &Trial, trainer: Trainer) -> Result<f64> {
         Dropout::new(0.2),
         LazyLinear::new(10)
     ];
-    let mut model =
-        Classifier::new(net, trial.value("lr")).optimizer(|p, lr| Box::new(Adam::new(p, lr)));
+    let mut model = Classifier::new(net, trial.value("lr")).optimizer(Adam::new);
     let mut trainer = trainer;
     let history = trainer.fit(&mut model, &Digits::new())?;
     assert_eq!(history.epochs.len(), trial.epochs());

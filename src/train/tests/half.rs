@@ -9,7 +9,7 @@ fn begin(dtype: DType) -> (Quarters, Classifier<Sequential>) {
     data.x = data.x.to_dtype(dtype);
     let mut model = with_seed(1, || {
         let net = seq![Linear::new(2, 16), ReLU, Linear::new(16, 4)];
-        Classifier::new(net, 0.02).optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
+        Classifier::new(net, 0.02).optimizer(Adam::new)
     });
     model.to_dtype(dtype);
     (data, model)
