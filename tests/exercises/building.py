@@ -42,6 +42,16 @@ exercise("convolutions.11", [(GRID, [[0.0, 1.0], [-1.0, 0.0]]), (GRID, [[1.0, 0.
     "`conv2d` takes images of the shape (batch, channels, height, width), and kernels likewise.",
     "Add two dimensions of size 1 to both with `unsqueeze(0)`, and remove them from the result with `squeeze(0)`."))
 
+
+def slide(x, kernel, count):
+    return [sum(a * b for a, b in zip(x[i:], kernel)) for i in range(count)]
+
+
+exercise("convolutions.12", [([0.0, 0.0, 0.0, 1.0], [-1.0, 1.0]), ([1.0, 2.0, 4.0], [0.5, 1.0, 2.0]), ([3.0, 1.0], [2.0])],
+         lambda x, k: slide(x, k, len(x) - len(k) + 1), lambda x, k: slide(x, k, len(x) - len(k)), (
+    "At how many places does a kernel of 2 elements fit into a row of 4?",
+    "The positions are 0 to `x.len() - kernel.len()`, the last one included."))
+
 # --- Models
 
 value("models.4", [7850, 1216], [7840, 1200], (
@@ -69,6 +79,10 @@ exercise("models.12", [([[1.0, 10.0], [3.0, -10.0]],), ([[2.0], [2.0]],), ([[0.0
          normalised, lambda x: columns(normalised(columns(x))) if len(x[0]) > 1 else [[1.0], [1.0]], (
     "Mean and variance of each feature run over the examples, dimension 0. The variance is the mean of the squares, after the mean was subtracted.",
     "`x - x.mean(0)` has the mean 0. Its variance is the mean of its squares along the same dimension; add 1e-5 to it before the root."), 1e-3)
+exercise("models.13", [(3, 16, 3), (16, 16, 1), (1, 6, 5)],
+         lambda ins, outs, k: ins * outs * k * k + outs, lambda ins, outs, k: ins * outs * k + outs, (
+    "How many weights does one kernel have for one input channel?",
+    "A kernel has `size * size` weights for each input channel."))
 
 # --- Data
 
@@ -102,6 +116,17 @@ exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1)]
          crop, lambda x, n: [row[:n] for row in x[:n]], (
     "Cut off as much at the top as at the bottom; if the difference is odd, one row more at the bottom.",
     "The first row is half of what is cut off in all, rounded down; the same holds for the columns. `x.i` takes two ranges."))
+
+
+def parts(values, size, is_exact=False):
+    found = [values[i:i + size] for i in range(0, len(values), size)]
+    return [part for part in found if len(part) == size or not is_exact]
+
+
+exercise("data.14", [([1, 2, 3, 4, 5], 2), ([7, 8, 9], 3), ([4, 6], 5)],
+         parts, lambda v, size: parts(v, size, True), (
+    "What does `chunks_exact` do with the examples at the end?",
+    "`chunks` returns the shorter batch too."))
 
 # --- Tables
 
@@ -153,6 +178,17 @@ exercise("tables.11", [([1.0, 3.0],), ([0.0, 0.0, 3.0, 3.0],), ([181.0, 186.0, 1
     "Subtract the mean, then divide by the standard deviation.",
     "The variance is the mean of the squared differences: divide by n, not by n − 1."))
 
+
+def filled(values, known):
+    mean = sum(known) / len(known)
+    return [mean if v < 0 else v for v in values]
+
+
+exercise("tables.12", [([4.0, -1.0, 2.0],), ([-1.0, 10.0],), ([1.0, 2.0, 6.0, -1.0, -1.0],)],
+         lambda v: filled(v, [x for x in v if x >= 0]), lambda v: filled(v, v), (
+    "Which values does the mean contain?",
+    "Compute it from the values that are not negative."))
+
 # --- Figures
 
 exercise("figures.4", [([1.0, 10.0], [1.0, 100.0]), ([2.0, 8.0, 32.0], [5.0, 10.0, 20.0]), ([1.0, 100.0], [7.0, 0.07])],
@@ -183,6 +219,22 @@ exercise("figures.11", [([4.0, 2.0, 6.0], 2), ([1.0, 1.0, 4.0, 6.0], 3), ([3.0],
          lambda v, n: [sum(v[max(0, i + 1 - n):i + 1]) / n for i in range(len(v))], (
     "The first means have fewer values. Divide by how many there are.",
     "`let part = &values[(i + 1).saturating_sub(window)..=i];`"))
+
+
+def bins(values, count, is_closed=True):
+    low, width = min(values), (max(values) - min(values)) / count
+    found = [0] * count
+    for v in values:
+        i = int((v - low) / width)
+        if is_closed or i < count:
+            found[min(i, count - 1)] += 1
+    return found
+
+
+exercise("figures.12", [([0.0, 1.0, 2.0, 3.0, 4.0], 2), ([1.0, 5.0], 4), ([2.0, 2.5, 6.0, 6.0], 2)],
+         bins, lambda v, count: bins(v, count, False), (
+    "In which bin is the largest value?",
+    "Its index would be `count`. It belongs to the last bin: `.min(count - 1)`."))
 
 # --- Modern CNNs
 
@@ -216,6 +268,20 @@ exercise("modern-cnns.10", [([[1.0, -2.0]], [[0.0, 0.0], [0.0, 0.0]]), ([[1.0, 2
     "Without weights, the block must pass on its input: where does `x` come in?",
     "The input is added before the ReLU, not after it."))
 
+
+def normalised(x, running, is_training, own_mean=False):
+    mean = sum(x) / len(x)
+    variance = sum((v - mean) ** 2 for v in x) / len(x)
+    if not is_training:
+        mean, variance = mean if own_mean else running[0], running[1]
+    return [(v - mean) / sqrt(variance + 1e-5) for v in x]
+
+
+exercise("modern-cnns.11", [([2.0], [1.0, 4.0], False), ([1.0, 3.0], [0.5, 2.0], False), ([1.0, 3.0], [0.5, 2.0], True)],
+         normalised, lambda x, r, t: normalised(x, r, t, True), (
+    "Which two values does evaluation mode take from `running`?",
+    "Both: the mean `running[0]` and the variance `running[1]`."))
+
 # --- Fine-tuning
 
 
@@ -237,3 +303,13 @@ exercise("fine-tuning.8", [(FEATURES[:2], FEATURES), (FEATURES, [[0.1, 0.1], [0.
          lambda means, x: [nearest(means, row) for row in x], lambda means, x: [len(means) - nearest(means, r) for r in x], (
     "Reshape the means to (1, classes, features) and the examples to (n, 1, features), then subtract.",
     "Sum the squares along dimension 2, and take `argmin(1)`."))
+
+
+def cosine(a, b, power=0.5):
+    return sum(x * y for x, y in zip(a, b)) / (sum(x * x for x in a) * sum(y * y for y in b)) ** power
+
+
+exercise("fine-tuning.9", [([3.0, 4.0], [6.0, 8.0]), ([1.0, 0.0], [0.0, 2.0]), ([1.0, 2.0, 2.0], [2.0, 0.0, -1.5])],
+         cosine, lambda a, b: cosine(a, b, 1), (
+    "What must the similarity of a vector with itself be?",
+    "A length is the square root of the sum of squares."))

@@ -31,6 +31,10 @@ exercise("welcome.11", [([1, 1, -1, 1],), ([],), ([-1, -1, -1],), ([5],)],
          positions, lambda s: [0, *positions(s)], (
     "Keep the position in a `let mut` variable outside of the loop, and push it in each step.",
     "Change the position first, then push it: the list begins with the position after the first step."))
+exercise("welcome.12", [([1, 2],), ([3, 4, 4],), ([10],), ([-1, 0],)],
+         lambda v: sum(v) / len(v), lambda v: float(int(sum(v) / len(v))), (
+    "Of which type are both sides of the division?",
+    "Turn both into `f64` before you divide: `sum as f64 / values.len() as f64`."))
 
 # --- Tensors
 
@@ -82,6 +86,21 @@ exercise("tensors.10", [(M,), ([[2.0], [4.0]],), ([[1.0, -1.0], [5.0, 1.0], [0.0
     "The mean of each column runs along dimension 0.",
     "The means have the shape (columns,). A subtraction broadcasts them over the rows."))
 
+
+def centre_rows(rows):
+    return [[x - sum(row) / len(row) for x in row] for row in rows]
+
+
+def broadcast_wrongly(rows):
+    means = [sum(row) / len(row) for row in rows]
+    return [[x - mean for x, mean in zip(row, means)] for row in rows]
+
+
+exercise("tensors.11", [([[1.0, 2.0], [3.0, 8.0]],), ([[0.0, 1.0, 2.0], [3.0, 4.0, 8.0], [6.0, 6.0, 6.5]],)],
+         centre_rows, broadcast_wrongly, (
+    "Which shape does `mean(1)` have, and how is it aligned with (rows, columns)?",
+    "The means must be a column: `mean_keepdim(1)`."))
+
 # --- Automatic differentiation
 
 exercise("autodiff.6", [(2.0,), (9.0,), (0.25,)], sqrt, lambda a: a / 2, (
@@ -108,6 +127,9 @@ exercise("autodiff.11", [([1.0, 2.0, -3.0],), ([0.0],), ([0.5, 0.25],)],
          lambda x: [3 * v * v for v in x], lambda x: [v ** 3 for v in x], (
     "Return the gradient, not the value: `backward` needs a single value, such as a sum.",
     "`sum_all` makes one value of the cubes. `backward` returns all gradients, and `of` returns the gradient of one tensor."))
+exercise("autodiff.12", [(1.0,), (-2.0,), (0.5,)], lambda x: 3 * x * x, lambda x: x * x, (
+    "For `backward`, what is the result of `detach`?",
+    "It is a constant. Leave it out."))
 
 # --- Linear regression
 
@@ -129,6 +151,19 @@ exercise("linear-regression.12", [([1.0, 2.0, 3.0], 3), ([-2.0], 4), ([0.5, 2.0]
          lambda x, d: [[v ** k for k in range(d)] for v in x], (
     "Make one column for each power from 1 to `degree`, and join them along dimension 1.",
     "`pow(k)` computes one column, and `Tensor::stack` joins a list of tensors along a new dimension."))
+
+
+def gradient_step(parameters, x, y, in_turn=False):
+    w, b = parameters
+    to_w = sum(2 * (w * p + b - q) * p for p, q in zip(x, y)) / len(x)
+    seen = w - 0.1 * to_w if in_turn else w
+    return [w - 0.1 * to_w, b - 0.1 * sum(2 * (seen * p + b - q) for p, q in zip(x, y)) / len(x)]
+
+
+exercise("linear-regression.13", [([0.0, 0.0], X, Y), ([1.0, -0.5], [0.0, 2.0], [1.0, 1.0]), ([2.0, 1.0], [-1.0, 3.0], [0.5, 0.0])],
+         gradient_step, lambda p, x, y: gradient_step(p, x, y, True), (
+    "Which `w` does the second line of gradients use?",
+    "Compute both sums before you change a parameter."))
 
 # --- Softmax regression
 
@@ -161,6 +196,12 @@ exercise("softmax-regression.10", [([0.1, 0.2, 0.7], 2), ([0.5, 0.5], 0), ([0.01
          lambda p, c: -log(p[c]), lambda p, c: 1 - p[c], (
     "Use the natural logarithm, `ln()`.",
     "Only the probability of the correct class counts. The logarithm of a probability is negative, the loss is not."))
+LOGITS = [[9.0, 0.0, 0.0], [0.5, 2.5, -1.0]]
+exercise("softmax-regression.11", [(LOGITS, [0, 1]), (LOGITS, [2, 0]), ([[1.5, 0.5]], [0])],
+         lambda z, y: sum(-log(softmax(row)[c]) for row, c in zip(z, y)) / len(y),
+         lambda z, y: sum(-log(softmax(softmax(row))[c]) for row, c in zip(z, y)) / len(y), (
+    "What does `cross_entropy` expect: logits or probabilities?",
+    "It computes softmax itself. Pass it the logits."))
 
 # --- The multilayer perceptron
 
@@ -237,6 +278,12 @@ exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2)
          lambda x, m, p: [v * k / (1 - p) for v, k in zip(x, m)], lambda x, m, p: [v * k for v, k in zip(x, m)], (
     "The mean must stay the same, so the elements that are kept have to grow.",
     "Divide by the probability of being kept, 1 − p."))
+CORNERS = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+exercise("mlp.13", [(CORNERS, [[0.0], [0.0], [0.0], [1.0]]), (CORNERS, [[0.0], [1.0], [1.0], [1.0]]),
+                    (CORNERS, [[0.0], [1.0], [1.0], [0.0]])],
+         lambda x, y: y, lambda x, y: [[0.5]] * 4, (
+    "A hidden layer with an activation function between two linear layers is enough. Is it wide enough, and trained for long enough?",
+    "Try 16 units with `Tanh`, `Adam` with a rate of 0.03, and 500 steps on all four points."), 0.1)
 
 # --- Autograd from scratch
 
@@ -293,6 +340,21 @@ exercise("autograd-from-scratch.11", [(1.0, 0.1), (2.0, 0.001), (-3.0, 0.5)],
          lambda x, h: ((x + h) ** 3 - (x - h) ** 3) / (2 * h), lambda x, h: ((x + h) ** 3 - x ** 3) / h, (
     "Take one step to each side, not just to the right.",
     "Divide the difference of the two values by the distance of the two points. This distance is not h."))
+
+
+def backward(inputs, is_added=True):
+    gradients = [0.0] * len(inputs)
+    gradients[-1] = 1.0
+    for node in reversed(range(len(inputs))):
+        for source in inputs[node]:
+            gradients[source] = gradients[node] + (gradients[source] if is_added else 0.0)
+    return gradients
+
+
+exercise("autograd-from-scratch.12", [([[], [0, 0], [1, 0]],), ([[], [], [0, 1], [2, 1]],), ([[], [0, 0], [1, 1]],)],
+         backward, lambda inputs: backward(inputs, False), (
+    "What happens to the first contribution if a node is used twice?",
+    "Contributions are added: `+=`."))
 
 # --- Training
 
@@ -363,6 +425,17 @@ exercise("training.12", [(0.0, 1.0), (2.0, 0.0), (-3.0, 1.0), (800.0, 0.0), (-80
     "`exp(800)` is infinite. Only take the exponential of something that is not positive.",
     "In the formula, only −|z| goes into the exponential, as `-z.abs()`. `max` and `ln` are methods of `f64`."))
 
+
+def clip(gradient, limit, always=False):
+    norm = sqrt(sum(g * g for g in gradient))
+    return [g * (limit / norm if always else min(1.0, limit / norm)) for g in gradient]
+
+
+exercise("training.13", [([3.0, 4.0], 1.0), ([0.3, 0.4], 1.0), ([-6.0, 0.0, 8.0], 20.0)],
+         clip, lambda g, limit: clip(g, limit, True), (
+    "What does the function do with a gradient that is shorter than the limit?",
+    "The factor is never larger than 1: `(limit / norm).min(1.0)`."))
+
 # --- Generalisation
 
 exercise("generalisation.9", [(0.95, 100), (0.5, 10), (0.9, 10000), (1.0, 50)],
@@ -383,6 +456,18 @@ exercise("generalisation.8", [(6, 3), (4, 2), (5, 5), (6, 1)],
          lambda n, k: [list(range(i, n, k)) if k > 1 else [] for i in range(k)], (
     "Fold i begins at i · n / k.",
     "It ends where the next fold begins. A range such as `a..b` can be collected into a list."))
+
+
+def standardised(statistics, values):
+    mean = sum(statistics) / len(statistics)
+    std = sqrt(sum((x - mean) ** 2 for x in statistics) / len(statistics))
+    return [(x - mean) / std for x in values]
+
+
+exercise("generalisation.10", [([1.0, 2.0, 3.0], [4.0]), ([0.0, 10.0], [5.0, 20.0]), ([-1.0, 1.0, -1.0, 1.0], [0.5])],
+         standardised, lambda train, val: standardised(train + val, val), (
+    "From which examples do the mean and the variance come?",
+    "They may come from the training set only."))
 
 # --- Stability
 
@@ -413,6 +498,17 @@ exercise("stability.9", [([1.0] + [1e-8] * 1000,), ([1.0, 2.0, 3.0],), ([100000.
          sum, lambda x: x[0], (
     "The part that was lost is `(sum_after - sum_before) - value`. Subtract it from the next value.",
     "Keep two variables, the sum and what was lost. Each step needs the sum before and after the addition."), 1e-6)
+
+
+def spread(values):
+    mean = sum(values) / len(values)
+    return sum((x - mean) ** 2 for x in values) / len(values)
+
+
+exercise("stability.10", [([10000.0, 10001.0, 10002.0],), ([1.0, 2.0, 4.0],), ([5000.5, 5000.0, 4999.5, 5001.0],)],
+         spread, lambda x: spread(x) if x[0] == 1.0 else 0.0, (
+    "How large are the two terms of the difference, and how far apart are neighbouring `f32` values there?",
+    "Subtract the mean from each value, and square the differences."))
 
 # --- Optimisers
 
@@ -481,3 +577,7 @@ exercise("optimisers.11", [([1.0, 1.0, 1.0], 0.9, 0.1), ([1.0, -1.0], 0.5, 1.0),
          momentum, lambda g, b, r: -r * sum(g), (
     "The velocity keeps the share `beta` of its old value and adds the gradient.",
     "Declare the velocity and the parameter before the loop. In each step, the velocity changes first, and then moves the parameter."))
+exercise("optimisers.12", [([-5.0, -2.0],), ([4.0, 1.0],), ([5.5, -0.5],)],
+         lambda start: [0.0, 0.0], lambda start: [start[0] * 0.955 ** 60, start[1] * (-0.8) ** 60], (
+    "The gradient is (0.1x, 4y). What lets a path move far along the valley and not across it?",
+    "Momentum with a share of about 0.5 allows a larger rate than gradient descent, up to about 0.75."), 0.05)

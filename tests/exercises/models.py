@@ -32,6 +32,19 @@ exercise("recurrent-networks.9", [([[0.5, -0.5]], [[1.0, 2.0]], [[0.1, 0.2], [0.
     "Only the state is multiplied by the matrix here; the input is added.",
     "`tanh` comes last: it is applied to the sum."))
 
+
+def last_state(x, w, u):
+    h = 0.0
+    for value in x:
+        h = tanh(w * value + u * h)
+    return h
+
+
+exercise("recurrent-networks.10", [([1.0, 2.0], 0.5, 0.25), ([1.0, 0.0, 0.0], 1.0, 2.0), ([-0.5], 2.0, 1.0)],
+         last_state, lambda x, w, u: 0.0, (
+    "How many variables are called `h`?",
+    "`let` creates a new variable in each step. Assign to the outer one, which must be `mut`."))
+
 # --- Attention
 
 
@@ -60,6 +73,19 @@ exercise("attention.10", [(1,), (3,), (4,)],
          lambda n: [[j <= i for j in range(n)] for i in range(n)], lambda n: [[j < i for j in range(n)] for i in range(n)], (
     "Position i may look at itself and at earlier positions.",
     "Two loops, one inside the other: for each row i, each column j. Which comparison of i and j is true on the diagonal and below it?"))
+
+
+def attended(q, k, v, by_key=False):
+    scores = [[s / sqrt(len(q[0])) for s in row] for row in matmul(q, columns(k))]
+    weights = columns([softmax(c) for c in columns(scores)]) if by_key else [softmax(row) for row in scores]
+    return matmul(weights, v)
+
+
+exercise("attention.11", [([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [4.0, 6.0]]),
+                          ([[0.5, 1.0], [2.0, -1.0]], [[1.0, 1.5], [0.0, 2.0], [1.0, -1.0]], [[1.0, 0.5], [3.0, 0.0], [-1.0, 2.0]])],
+         attended, lambda q, k, v: attended(q, k, v, True), (
+    "Along which dimension must the weights of one query add up to 1?",
+    "The scores are (queries, keys): softmax along dimension 1."))
 
 # --- Translating dates
 
@@ -142,6 +168,11 @@ exercise("gpt.9", [([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0], 0.5), ([0.0, 4.0], 
          lambda z, t: softmax([v / t for v in z]), lambda z, t: [v / t for v in softmax(z)] if t != 1 else z, (
     "Divide the logits by the temperature, not the probabilities.",
     "`softmax` needs the dimension along which the probabilities add up to 1. Here there is only one."))
+exercise("gpt.10", [([5, 6, 7, 8], 0, 3), ([1, 2, 3, 4, 5, 6], 2, 2), ([9, 8, 9], 1, 1)],
+         lambda t, start, n: [t[start:start + n], t[start + 1:start + 1 + n]],
+         lambda t, start, n: [t[start:start + n]] * 2, (
+    "Which token must the model predict at the first position, and is it the one that it sees there?",
+    "The targets begin at `start + 1`."))
 
 # --- Rewards
 

@@ -29,6 +29,16 @@ exercise("instructions.8", [([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 1.0, 1.0]), ([2.0,
     "Tokens of the documentation count neither in the sum nor in the number of tokens.",
     "A product with the mask drops the losses that do not count. How many count?"))
 
+
+def answer_mask(instruction, answer, late=0):
+    return [float(i >= instruction - 1 + late) for i in range(instruction + answer - 1)]
+
+
+exercise("instructions.9", [(3, 2), (1, 4), (5, 1)],
+         answer_mask, lambda i, a: answer_mask(i, a, 1), (
+    "At which position is the first token of the answer predicted?",
+    "At the last token of the instruction: the mask begins at `instruction - 1`."))
+
 # --- Reinforcement learning with a compiler
 
 
@@ -82,3 +92,18 @@ exercise("compiler-rewards.10", [(0.0, 0.0, 0.1), (2.0, -1.0, 0.5), (-3.0, 4.0, 
          lambda chosen, rejected, beta: log(1 + exp(beta * (chosen - rejected))), (
     "The loss is −ln σ(x), with x = β · (chosen − rejected). It is small if `chosen` is larger.",
     "−ln σ(x) is ln(1 + exp(−x))."))
+
+
+def centred_rewards(groups, means):
+    return [[r - mean for r in group] for group, mean in zip(groups, means)]
+
+
+def mean_of(values):
+    return sum(values) / len(values)
+
+
+exercise("compiler-rewards.11", [([[1.0, 0.0], [1.0, 1.0]],), ([[0.0, 0.0, 0.5], [2.0, 1.0, 3.0]],), ([[1.0, 3.0]],)],
+         lambda g: centred_rewards(g, map(mean_of, g)),
+         lambda g: centred_rewards(g, [mean_of(sum(g, []))] * len(g)), (
+    "With which samples is a method compared?",
+    "The mean must be that of its own group."))
