@@ -14,7 +14,7 @@ const TO_GRADE: Duration = Duration::from_secs(3600);
 
 /// The attempts whose cells run, and which earn nothing for another reason than that a cell was refused: those that are
 /// graded for each change, and not only in nightly runs.
-const RUN: [&str; 8] = [
+const RUN: [&str; 12] = [
     "an event printed as in the log of an exported program",
     "a panic without a message",
     "output that imitates a result",
@@ -22,25 +22,53 @@ const RUN: [&str; 8] = [
     "a second cell with the test's id",
     "the test's cell is skipped",
     "a stack that overflows",
+    "figures shown by a thread while the test runs",
+    "attributes of the crate",
+    "the panic hook panics",
+    "the panic hook says nothing",
     "assert_eq does nothing, between the solution and its test",
 ];
 
-fn assignment() -> Value {
-    let file = root().join("packaging/class/areas.ipynb");
-    let text = std::fs::read_to_string(file).expect("the assignment");
-    serde_json::from_str(&text).expect("JSON")
+/// An assignment, and the submissions that are written for it in a file (`tests/grading/attempts.txt` says how).
+struct Course {
+    assignment: &'static str,
+    submissions: &'static str,
+    /// Each submission must earn this.
+    earns: &'static str,
 }
 
-/// Writes a submission: the assignment with these places of cells and their sources (`tests/grading/attempts.txt`).
-fn submit(folder: &Path, name: &str, cells: &[(&str, &str)]) {
-    let mut notebook = assignment();
+const ATTEMPTS: [Course; 2] = [
+    Course {
+        assignment: "packaging/class/areas.ipynb",
+        submissions: "tests/grading/attempts.txt",
+        earns: ": 0 of 5 points",
+    },
+    Course {
+        assignment: "tests/grading/shapes.ipynb",
+        submissions: "tests/grading/shapes.txt",
+        earns: ": 0 of 6 points",
+    },
+];
+const HONEST: [Course; 2] = [
+    Course {
+        submissions: "tests/grading/honest-areas.txt",
+        earns: ": 5 of 5 points",
+        ..ATTEMPTS[0]
+    },
+    Course {
+        submissions: "tests/grading/honest-shapes.txt",
+        earns: ": 6 of 6 points",
+        ..ATTEMPTS[1]
+    },
+];
+
+/// Writes a submission: the assignment as students receive it, with these places of cells and their sources.
+fn submit(folder: &Path, assignment: &str, name: &str, cells: &[(&str, &str)]) {
+    let text = std::fs::read_to_string(root().join(assignment)).expect("the assignment");
+    let mut notebook: Value = serde_json::from_str(&text).expect("JSON");
     let all = notebook["cells"].as_array_mut().expect("cells");
-    for stub in ["area", "doubled"] {
-        let at = find(all, stub);
-        let source = all[at]["source"].as_str().expect("a source");
-        let (before, _) = source.split_once("// BEGIN SOLUTION").expect("a solution");
-        let source = format!("{before}todo!()\n}}");
-        write(all, stub, &source);
+    for cell in all.iter_mut() {
+        cell["source"] = json!(released(cell["source"].as_str().expect("a source")));
     }
     for (place, source) in cells {
         let words: Vec<&str> = place.split(' ').collect();
@@ -63,6 +91,21 @@ fn submit(folder: &Path, name: &str, cells: &[(&str, &str)]) {
     std::fs::write(file, notebook.to_string()).expect("a file");
 }
 
+/// Returns a cell without its solutions and hidden tests.
+fn released(source: &str) -> String {
+    let (mut lines, mut is_hidden) = (Vec::new(), false);
+    for line in source.lines() {
+        is_hidden |= line.contains("// BEGIN ");
+        if !is_hidden {
+            lines.push(line);
+        } else if line.contains("BEGIN SOLUTION") {
+            lines.push("todo!()");
+        }
+        is_hidden &= !line.contains("// END ");
+    }
+    lines.join("\n")
+}
+
 fn find(cells: &[Value], id: &str) -> usize {
     let found = cells.iter().position(|cell| cell["id"] == id);
     found.unwrap_or_else(|| panic!("no cell {id}"))
@@ -78,10 +121,10 @@ fn cell(id: &str, source: &str) -> Value {
            "source": source.trim()})
 }
 
-/// Returns the attempts, each with its name and the places and sources of its cells.
-fn attempts(text: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
-    let attempts = text.split("\n== ").skip(1).map(|attempt| {
-        let (name, cells) = attempt.split_once('\n').expect("a name");
+/// Returns the submissions in a file, each with its name and the places and sources of its cells.
+fn submissions(text: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
+    let found = text.split("\n== ").skip(1).map(|submission| {
+        let (name, cells) = submission.split_once('\n').expect("a name");
         let mut parts = cells.split("\n-- ");
         let first = parts.next().unwrap_or_default().trim_start_matches("-- ");
         let area = match cells.starts_with("-- ") {
@@ -91,56 +134,50 @@ fn attempts(text: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
         let others = parts.map(|part| part.split_once('\n').expect("a place"));
         (name, std::iter::once(area).chain(others).collect())
     });
-    attempts.collect()
+    found.collect()
 }
 
-fn grade(wanted: impl Fn(&str) -> bool) {
-    let text = std::fs::read_to_string(root().join("tests/grading/attempts.txt"));
-    let text = text.expect("the attempts");
+fn grade(course: &Course, wanted: impl Fn(&str) -> bool) {
+    let text = std::fs::read_to_string(root().join(course.submissions));
+    let text = text.expect("the submissions");
     let folder = tempfile::tempdir().expect("a folder");
     let mut count = 0;
-    for (name, cells) in attempts(&text) {
+    for (name, cells) in submissions(&text) {
         if wanted(name) {
-            submit(folder.path(), name, &cells);
+            submit(folder.path(), course.assignment, name, &cells);
             count += 1;
         }
     }
-    let solved = [
-        ("area", "fn area(w: f64, h: f64) -> f64 { w * h }"),
-        ("doubled", "fn doubled(x: &Tensor) -> Tensor { x + x }"),
-    ];
-    submit(folder.path(), "solved", &solved);
-    let assignment = root().join("packaging/class/areas.ipynb");
     let mut command = taper(&["test", "--timeout", "60", "--grade"]);
-    command.arg(assignment).arg(folder.path());
+    command
+        .arg(root().join(course.assignment))
+        .arg(folder.path());
     let said = run_within(TO_GRADE, command);
     let points = said.stdout.lines().filter(|line| line.ends_with(" points"));
-    let (solved, attempts): (Vec<&str>, Vec<&str>) =
-        points.partition(|line| line.contains("solved.ipynb"));
-    assert!(
-        solved.len() == 1 && solved[0].ends_with(": 5 of 5 points"),
-        "{}",
-        said.all()
-    );
-    let earned = |line: &&&str| !line.contains(": 0 of 5 points");
-    assert_eq!(
-        attempts.iter().filter(earned).collect::<Vec<_>>(),
-        [&""; 0],
-        "{}",
-        said.all()
-    );
-    assert_eq!(attempts.len(), count, "{}", said.all());
+    let (right, wrong): (Vec<&str>, Vec<&str>) =
+        points.partition(|line| line.contains(course.earns));
+    assert_eq!(wrong, [""; 0], "{}", said.all());
+    assert_eq!(right.len(), count, "{}", said.all());
 }
 
 #[test]
 fn attempts_whose_cells_run_earn_nothing() {
-    grade(|name| RUN.contains(&name));
+    grade(&ATTEMPTS[0], |name| RUN.contains(&name));
 }
 
 #[test]
-#[ignore = "slow: a session for each of more than 70 attempts"]
+#[ignore = "slow: a session for each of more than 140 attempts"]
 fn all_attempts_earn_nothing() {
-    grade(|_| true);
+    for course in &ATTEMPTS {
+        grade(course, |_| true);
+    }
+}
+
+#[test]
+fn honest_submissions_earn_all_points() {
+    for course in &HONEST {
+        grade(course, |_| true);
+    }
 }
 
 /// Grades the submissions of `tests/grading/damaged.py`, whose expected points are beside them.

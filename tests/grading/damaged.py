@@ -275,7 +275,7 @@ SUBMISSIONS = {
     "another-signature": case(
         solved_but(AVERAGE, with_source(AVERAGE, "fn average(x: Vec<f64>) -> f64 { 2.0 }")),
         NO_AVERAGE,
-        "the cell `average` failed: Refused: grading does not run this cell: `average` must have the types",
+        "the cell `average` failed: Refused: grading does not run this cell: `average` must be `",
     ),
     "exit": case(
         body("std::process::exit(0)"),

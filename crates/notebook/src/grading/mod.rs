@@ -26,7 +26,6 @@ mod cause;
 mod depth;
 mod names;
 mod outputs;
-mod patterns;
 pub(crate) mod prepare;
 mod rules;
 pub(crate) mod score;

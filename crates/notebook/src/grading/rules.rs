@@ -4,16 +4,26 @@ use super::depth::is_too_deep;
 use super::names;
 use super::stubs::Stubs;
 use super::tested::Tested;
-use super::words::{self, Token};
-use crate::document::nbgrader::Mark;
+use super::words::{self, is_word};
+use crate::document::nbgrader::{Mark, released};
 use crate::document::notebook::Notebook;
 use std::collections::BTreeSet;
 use taper_rust_cell::commands::{self, without_commands};
 use taper_rust_cell::statements;
 
+/// Characters that Rust reads as others in a name, so that a name of the assignment could be written with them: the signs for
+/// kelvin, ångström and ohm, which are letters, and accents that follow their letter.
+const OTHERS: fn(char) -> bool = |it| {
+    matches!(
+        it,
+        '\u{212a}' | '\u{212b}' | '\u{2126}' | '\u{300}'..='\u{36f}'
+    )
+};
+
 /// What the submissions for one assignment may contain.
+#[derive(Default)]
 pub(crate) struct Rules {
-    /// The words of all cells of the assignment, which submissions may use, too.
+    /// What the cells of the assignment contain of the words that are refused, which submissions may use, too.
     words: BTreeSet<String>,
     /// The lines of the assignment that are commands.
     commands: BTreeSet<String>,
@@ -23,29 +33,24 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn of(assignment: &Notebook) -> Rules {
-        let trusted: BTreeSet<usize> = Mark::all(&assignment.document)
-            .iter()
-            .filter(|mark| mark.is_given())
-            .map(|mark| mark.position)
-            .collect();
-        let mut rules = Rules {
-            words: BTreeSet::new(),
-            commands: BTreeSet::new(),
-            tested: Tested::default(),
-            stubs: Stubs::default(),
-        };
+        let marks = Mark::all(&assignment.document);
+        let mut rules = Rules::default();
         for cell in &assignment.cells {
-            let tokens = words::tokens(&cell.source);
-            rules.words.extend(tokens.iter().filter_map(Token::word));
+            rules
+                .words
+                .extend(words::refused(&words::tokens(&cell.source)));
             rules.commands.extend(commands::lines(&cell.source));
             let statements = statements(&without_commands(&cell.source)).unwrap_or_default();
-            if trusted.contains(&cell.position) {
+            let mark = marks.iter().find(|mark| mark.position == cell.position);
+            if mark.is_some_and(Mark::is_given) {
                 rules.tested.add(&statements);
             } else {
-                rules.stubs.add(&statements);
+                let is_solution = mark.is_some_and(|mark| mark.solution);
+                let seen = words::tokens(&released(&cell.source, "code", is_solution));
+                rules.stubs.add(&statements, is_solution, &seen);
             }
         }
-        rules.tested.add_types(&rules.stubs);
+        rules.stubs.keep_used(&mut rules.tested);
         rules
     }
 
@@ -63,10 +68,14 @@ impl Rules {
             return None;
         }
         let tokens = words::tokens(source);
-        if let Some(found) = words::refused(&tokens, &self.words) {
+        if let Some(found) = words::refused(&tokens).difference(&self.words).next() {
             return Some(format!(
                 "it uses `{found}`, which the assignment does not use"
             ));
+        }
+        let is_other = |it: &&String| is_word(it) && it.contains(OTHERS);
+        if let Some(name) = tokens.iter().find(is_other) {
+            return Some(format!("the name `{name}` is not in Unicode's form NFC"));
         }
         let Ok(statements) = statements(&without_commands(source)) else {
             return Some("it is not valid Rust".to_owned());

@@ -1,203 +1,263 @@
 //! What the cells of an assignment define that students fill in: submissions define the same, with the same types.
 
-use super::words::{self, Token};
+use super::tested::Tested;
+use super::words::{flat, is_word};
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
-use syn::{Attribute, Item, Pat, ReturnType, Signature, Stmt, Type};
-use taper_rust_cell::bindings;
+use syn::{
+    Attribute, Fields, ImplItem, Item, ItemImpl, Pat, PathArguments, ReturnType, Signature, Stmt,
+    TraitItem, Type,
+};
+use taper_rust_cell::{bindings, words::in_text};
 
-/// The definitions, by name.
+/// The traits with which a type can say that it equals a value of another type.
+pub(super) const COMPARISONS: [&str; 2] = ["PartialEq", "PartialOrd"];
+
+/// The definitions, by name; parts of types as in `Point.x`, `Point::norm` and `Color::Red`.
 #[derive(Default)]
 pub(super) struct Stubs {
     shapes: BTreeMap<String, Shape>,
-    types: BTreeSet<String>,
-    /// Whether a cell defines nothing, so that students choose the names.
+    /// Whether a solution defines nothing, so that students choose the names.
     pub(super) open: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Variable,
+    Item,
+    Variant,
+    Field,
+    Method,
+    TraitMethod,
+    /// An implementation of one of [`COMPARISONS`] for values of another type.
+    Comparison,
 }
 
 /// What must not change of a definition.
 #[derive(Debug, PartialEq)]
 pub(super) struct Shape {
-    /// The kind, as the message names it.
-    kind: &'static str,
-    /// The types of a function, or of a variable or constant.
-    types: String,
+    pub(super) kind: Kind,
+    /// What it is, with its types: `fn(f64) -> f64`, `struct`.
+    text: String,
     /// What a type derives.
     derives: BTreeSet<String>,
 }
 
 impl Stubs {
-    pub(super) fn add(&mut self, statements: &[Stmt]) {
-        let before = self.shapes.len();
-        for statement in statements {
-            for (name, shape) in shapes(statement) {
-                self.shapes.insert(name, shape);
+    /// Adds a cell, of which students see these tokens.
+    pub(super) fn add(&mut self, statements: &[Stmt], is_solution: bool, seen: &[String]) {
+        let defines = |statement: &Stmt| matches!(statement, Stmt::Local(_) | Stmt::Item(_));
+        self.open |= is_solution && !statements.iter().any(defines);
+        for (name, mut shape) in statements.iter().flat_map(shapes) {
+            if shape.kind == Kind::Variable && !seen.contains(&name) {
+                shape.text = VARIABLE.to_owned();
             }
-            if let Stmt::Item(Item::Fn(function)) = statement {
-                self.types.extend(types_in(&function.sig));
-            }
+            self.shapes.insert(name, shape);
         }
-        let imports = |statement: &Stmt| matches!(statement, Stmt::Item(Item::Use(_)));
-        self.open |= before == self.shapes.len() && !statements.iter().all(imports);
     }
 
-    pub(super) fn types(&self) -> impl Iterator<Item = String> {
-        self.types.iter().cloned()
+    /// Keeps the definitions that the tests use, with the types in them: how students solve the rest is up to them.
+    pub(super) fn keep_used(&mut self, tested: &mut Tested) {
+        let is_used = |tested: &Tested, name: &str, shape: &Shape| {
+            let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+            let is_index = last.parse::<usize>().is_ok();
+            shape.kind == Kind::Comparison || is_index || tested.mentions(last)
+        };
+        let mut count = usize::MAX;
+        while count != tested.free.len() {
+            count = tested.free.len();
+            for (name, shape) in &self.shapes {
+                if is_used(tested, name, shape) {
+                    let types = in_text(&shape.text).map(str::to_owned);
+                    tested.free.extend(types);
+                }
+            }
+        }
+        self.shapes
+            .retain(|name, shape| is_used(tested, name, shape));
     }
 
     pub(super) fn defines(&self, name: &str) -> bool {
         self.shapes.contains_key(name)
     }
 
-    /// Returns how the definition of a submission differs from that of the assignment: `None` if the assignment has no
-    /// definition of this name.
-    pub(super) fn difference(&self, name: &str, found: &Shape) -> Option<Option<String>> {
+    /// Returns how the definition of a submission differs from that of the assignment.
+    pub(super) fn difference(&self, name: &str, found: &Shape) -> Option<String> {
         let stub = self.shapes.get(name)?;
-        let missing = stub.derives.difference(&found.derives).next();
-        Some(if stub.kind != found.kind {
-            Some(format!(
-                "it defines `{name}` as a {}, not as a {}",
-                found.kind, stub.kind
-            ))
-        } else if !stub.types.is_empty() && stub.types != found.types {
-            let (expected, found) = (&stub.types, &found.types);
-            Some(format!(
-                "`{name}` must have the types `{expected}`, not `{found}`"
-            ))
-        } else {
-            missing.map(|missing| format!("`{name}` must derive `{missing}`"))
-        })
+        let is_open = stub.text == VARIABLE && found.kind == Kind::Variable;
+        if stub.text != found.text && !is_open {
+            let (expected, found) = (&stub.text, &found.text);
+            return Some(format!("`{name}` must be `{expected}`, not `{found}`"));
+        }
+        let missing = stub.derives.difference(&found.derives).next()?;
+        Some(format!("`{name}` must derive `{missing}`"))
+    }
+}
+
+/// The text of a variable without a type.
+const VARIABLE: &str = "a variable";
+
+impl Shape {
+    fn new(kind: Kind, text: String) -> Shape {
+        Shape {
+            kind,
+            text,
+            derives: BTreeSet::new(),
+        }
     }
 }
 
 /// Returns what a statement defines that a test may use, by name.
 pub(super) fn shapes(statement: &Stmt) -> Vec<(String, Shape)> {
-    let shape = |kind, types: String, attributes: &[Attribute]| Shape {
-        kind,
-        types,
-        derives: derives(attributes),
-    };
-    let text = |ty: &Type| ty.to_token_stream().to_string();
     match statement {
-        Stmt::Item(item) => of_item(item).into_iter().collect(),
+        Stmt::Item(item) => of_item(item),
         Stmt::Local(local) => {
-            let types = match &local.pat {
-                Pat::Type(typed) => text(&typed.ty),
-                _ => String::new(),
+            let text = match &local.pat {
+                Pat::Type(typed) => format!("{VARIABLE} of type {}", text(&typed.ty)),
+                _ => VARIABLE.to_owned(),
             };
-            bindings::names(&local.pat)
-                .map(|name| (name, shape("variable", types.clone(), &[])))
-                .collect()
+            let shape = || Shape::new(Kind::Variable, text.clone());
+            let names = bindings::names(&local.pat);
+            names.map(|name| (name, shape())).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// Returns the name of an item and what must not change of it.
-pub(super) fn of_item(item: &Item) -> Option<(String, Shape)> {
-    let (name, kind, types, attributes) = match item {
-        Item::Fn(found) => (
-            &found.sig.ident,
-            "function",
-            types_of(&found.sig),
-            &found.attrs,
-        ),
-        Item::Const(found) => (
-            &found.ident,
-            "constant",
-            found.ty.to_token_stream().to_string(),
-            &found.attrs,
-        ),
-        Item::Static(found) => (
-            &found.ident,
-            "static variable",
-            found.ty.to_token_stream().to_string(),
-            &found.attrs,
-        ),
-        Item::Struct(found) => (&found.ident, "struct", String::new(), &found.attrs),
-        Item::Enum(found) => (&found.ident, "enum", String::new(), &found.attrs),
-        Item::Union(found) => (&found.ident, "union", String::new(), &found.attrs),
-        Item::Type(found) => (
-            &found.ident,
-            "type alias",
-            found.ty.to_token_stream().to_string(),
-            &found.attrs,
-        ),
-        Item::Trait(found) => (&found.ident, "trait", String::new(), &found.attrs),
-        Item::TraitAlias(found) => (&found.ident, "trait alias", String::new(), &found.attrs),
-        Item::Mod(found) => (&found.ident, "module", String::new(), &found.attrs),
-        _ => return None,
+/// Returns what an item defines: itself, and its parts.
+pub(super) fn of_item(item: &Item) -> Vec<(String, Shape)> {
+    let typed = |word: &str, ty: &Type| format!("{word} {}", text(ty));
+    let (name, text, attributes) = match item {
+        Item::Fn(it) => (&it.sig.ident, types_of(&it.sig), &it.attrs),
+        Item::Const(it) => (&it.ident, typed("const", &it.ty), &it.attrs),
+        Item::Static(it) => (&it.ident, typed("static", &it.ty), &it.attrs),
+        Item::Struct(it) => (&it.ident, "struct".to_owned(), &it.attrs),
+        Item::Enum(it) => (&it.ident, "enum".to_owned(), &it.attrs),
+        Item::Union(it) => (&it.ident, "union".to_owned(), &it.attrs),
+        Item::Type(it) => (&it.ident, typed("type", &it.ty), &it.attrs),
+        Item::Trait(it) => (&it.ident, "trait".to_owned(), &it.attrs),
+        Item::TraitAlias(it) => (&it.ident, "trait".to_owned(), &it.attrs),
+        Item::Mod(it) => (&it.ident, "mod".to_owned(), &it.attrs),
+        Item::Impl(it) => return of_implementation(it),
+        _ => return Vec::new(),
     };
-    let derives = derives(attributes);
-    Some((
-        name.to_string().trim_start_matches("r#").to_owned(),
-        Shape {
-            kind,
-            types,
-            derives,
-        },
-    ))
+    let name = name.to_string().trim_start_matches("r#").to_owned();
+    let own = Shape {
+        derives: derives(attributes),
+        ..Shape::new(Kind::Item, text)
+    };
+    let mut shapes = parts(item, &name);
+    shapes.push((name, own));
+    shapes
+}
+
+/// Returns the fields, variants and methods of the type with this name.
+fn parts(item: &Item, of: &str) -> Vec<(String, Shape)> {
+    match item {
+        Item::Struct(it) => fields(&it.fields, of),
+        Item::Enum(it) => {
+            let variants = it.variants.iter().map(|variant| {
+                let fields = variant.fields.to_token_stream();
+                let shape = Shape::new(Kind::Variant, format!("variant {fields}"));
+                (format!("{of}::{}", variant.ident), shape)
+            });
+            variants.collect()
+        }
+        Item::Trait(it) => {
+            let methods = it.items.iter().filter_map(|part| match part {
+                TraitItem::Fn(method) => Some(of_method(Kind::TraitMethod, of, &method.sig)),
+                _ => None,
+            });
+            methods.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn fields(fields: &Fields, of: &str) -> Vec<(String, Shape)> {
+    let fields = fields.iter().enumerate().map(|(index, field)| {
+        let name = field.ident.as_ref().map(ToString::to_string);
+        let name = name.unwrap_or_else(|| index.to_string());
+        let shape = Shape::new(Kind::Field, text(&field.ty));
+        (format!("{of}.{name}"), shape)
+    });
+    fields.collect()
+}
+
+fn of_method(kind: Kind, of: &str, signature: &Signature) -> (String, Shape) {
+    let shape = Shape::new(kind, types_of(signature));
+    (format!("{of}::{}", signature.ident), shape)
+}
+
+/// Returns the methods of a type. An implementation of a trait has the types of the trait; one of a comparison counts as a
+/// whole.
+fn of_implementation(item: &ItemImpl) -> Vec<(String, Shape)> {
+    let Some(of) = last_of(&item.self_ty) else {
+        return Vec::new();
+    };
+    let Some((_, path, _)) = &item.trait_ else {
+        let name = of.ident.to_string();
+        let methods = item.items.iter().filter_map(|part| match part {
+            ImplItem::Fn(method) => Some(of_method(Kind::Method, &name, &method.sig)),
+            _ => None,
+        });
+        return methods.collect();
+    };
+    let compares = path.segments.last().filter(|last| {
+        let is_other = match &last.arguments {
+            PathArguments::AngleBracketed(with) => {
+                !["Self", &text(of)].contains(&&*text(&with.args))
+            }
+            _ => false,
+        };
+        is_other && COMPARISONS.iter().any(|name| last.ident == name)
+    });
+    let comparison = compares.map(|with| {
+        let name = format!("{} for {}", text(with), text(of));
+        (name, Shape::new(Kind::Comparison, String::new()))
+    });
+    comparison.into_iter().collect()
+}
+
+/// Returns the last part of a type's path.
+fn last_of(ty: &Type) -> Option<&syn::PathSegment> {
+    match ty {
+        Type::Path(of) => of.path.segments.last(),
+        Type::Reference(of) => last_of(&of.elem),
+        _ => None,
+    }
+}
+
+fn text(syntax: &impl ToTokens) -> String {
+    syntax.to_token_stream().to_string()
 }
 
 /// Returns a signature without the names of its parameters.
 fn types_of(signature: &Signature) -> String {
     let inputs = signature.inputs.iter().map(|input| match input {
-        syn::FnArg::Receiver(receiver) => receiver.to_token_stream().to_string(),
-        syn::FnArg::Typed(typed) => typed.ty.to_token_stream().to_string(),
+        syn::FnArg::Receiver(receiver) => text(receiver),
+        syn::FnArg::Typed(typed) => text(&typed.ty),
     });
     let inputs = inputs.collect::<Vec<_>>().join(", ");
     let (generics, clause) = (&signature.generics, &signature.generics.where_clause);
-    let asynchronous = if signature.asyncness.is_some() {
-        "async "
-    } else {
-        ""
+    let asynchronous = match signature.asyncness {
+        Some(_) => "async ",
+        None => "",
     };
     let output = match &signature.output {
         ReturnType::Default => String::new(),
-        output => format!(" {}", output.to_token_stream()),
+        output => format!(" {}", text(output)),
     };
-    let text = format!(
+    let types = format!(
         "{asynchronous}fn{}({inputs}){output} {}",
-        generics.to_token_stream(),
-        clause.to_token_stream()
+        text(generics),
+        text(clause)
     );
-    text.trim().to_owned()
-}
-
-/// Returns the words of a signature's types, without generic parameters.
-fn types_in(signature: &Signature) -> BTreeSet<String> {
-    let generic = words::flat(signature.generics.params.to_token_stream());
-    let generic: BTreeSet<String> = generic.iter().filter_map(Token::word).collect();
-    let mut types = proc_macro2::TokenStream::new();
-    for input in &signature.inputs {
-        if let syn::FnArg::Typed(typed) = input {
-            typed.ty.to_tokens(&mut types);
-        }
-    }
-    signature.output.to_tokens(&mut types);
-    let words = words::flat(types)
-        .iter()
-        .filter_map(Token::word)
-        .collect::<BTreeSet<_>>();
-    words.difference(&generic).cloned().collect()
+    types.trim().to_owned()
 }
 
 fn derives(attributes: &[Attribute]) -> BTreeSet<String> {
-    let derive = |attribute: &&Attribute| attribute.path().is_ident("derive");
-    let tokens = attributes
-        .iter()
-        .filter(derive)
-        .flat_map(|attribute| words::flat(attribute.meta.to_token_stream()));
-    tokens
-        .filter_map(|token| token.word())
-        .filter(|word| word != "derive")
-        .collect()
-}
-
-/// Returns the name of the item that a statement defines.
-pub(super) fn item_name(statement: &Stmt) -> Option<String> {
-    match statement {
-        Stmt::Item(item) => of_item(item).map(|(name, _)| name),
-        _ => None,
-    }
+    let derives = attributes.iter().filter(|it| it.path().is_ident("derive"));
+    let tokens = derives.flat_map(|it| flat(it.meta.to_token_stream()));
+    tokens.filter(|it| is_word(it) && it != "derive").collect()
 }

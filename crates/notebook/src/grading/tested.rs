@@ -1,21 +1,19 @@
 //! The names that the tests of an assignment use.
 
-use super::patterns::lets;
-use super::stubs::{Stubs, item_name};
-use super::words::{self, Token, begins_path};
+use super::words::{flat, is_at, is_word};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::visit::Visit;
 use syn::{Pat, Stmt};
-use taper_rust_cell::bindings;
+use taper_rust_cell::{bindings, defined};
 
 /// The names in the tests and the locked cells.
 #[derive(Default)]
 pub(super) struct Tested {
     /// Those that the cell itself does not bind.
-    free: BTreeSet<String>,
+    pub(super) free: BTreeSet<String>,
     /// Those that are called like a function.
-    called: BTreeSet<String>,
+    pub(super) called: BTreeSet<String>,
     /// Those after a dot or `::`.
     pub(super) methods: BTreeSet<String>,
     /// Those that these cells define: variables and items.
@@ -27,49 +25,49 @@ impl Tested {
     pub(super) fn add(&mut self, statements: &[Stmt]) {
         let mut known = BTreeSet::new();
         for statement in statements {
-            let tokens = words::flat(statement.to_token_stream());
+            let tokens = flat(statement.to_token_stream());
             let inner = bound_inside(statement);
             self.add_tokens(&tokens, |word| known.contains(word) || inner.contains(word));
-            known.extend(lets(std::slice::from_ref(statement)).flat_map(bindings::names));
-            known.extend(item_name(statement));
+            known.extend(defined_by(statement));
         }
         self.defined.extend(known);
     }
 
-    fn add_tokens(&mut self, tokens: &[Token], is_bound: impl Fn(&str) -> bool) {
+    fn add_tokens(&mut self, tokens: &[String], is_bound: impl Fn(&str) -> bool) {
         let parameters = closure_parameters(tokens);
-        for (at, token) in tokens.iter().enumerate() {
-            let Token::Word(word) = token else { continue };
-            let before = at.checked_sub(1).map(|at| &tokens[at]);
-            let next = tokens.get(at + 1);
-            let is_field = next.is_some_and(|next| *next == Token::Punct(':', false));
-            let after_dot = before.is_some_and(|before| before.is('.'));
-            if after_dot || (at >= 2 && begins_path(tokens, at - 2)) {
+        for (at, word) in tokens.iter().enumerate().filter(|(_, it)| is_word(it)) {
+            let is_before = |token| at > 0 && is_at(tokens, at - 1, token);
+            if is_before(".") || is_before("::") {
                 self.methods.insert(word.clone());
             }
-            if after_dot || is_field || is_bound(word) || parameters.contains(word) {
+            let is_field = is_before(".") || is_at(tokens, at + 1, ":");
+            if is_field || is_bound(word) || parameters.contains(word) {
                 continue;
             }
             self.free.insert(word.clone());
-            if next == Some(&Token::Call) {
+            if is_at(tokens, at + 1, "(") {
                 self.called.insert(word.clone());
             }
         }
     }
 
-    /// Adds the types in the signatures that the students' functions must have.
-    pub(super) fn add_types(&mut self, stubs: &Stubs) {
-        self.free.extend(stubs.types());
+    /// Returns whether the tests contain a name.
+    pub(super) fn mentions(&self, name: &str) -> bool {
+        self.free.contains(name) || self.methods.contains(name)
     }
 
-    /// Returns whether an item with this name would change what a test means.
-    pub(super) fn uses(&self, name: &str) -> bool {
-        self.free.contains(name)
-    }
-
-    /// Returns whether a variable with this name would.
+    /// Returns whether a variable with this name would change what a test means.
     pub(super) fn reads(&self, name: &str) -> bool {
         self.free.contains(name) && (self.called.contains(name) || self.defined.contains(name))
+    }
+}
+
+/// Returns the variables and the items that a statement defines.
+fn defined_by(statement: &Stmt) -> Vec<String> {
+    match statement {
+        Stmt::Local(local) => bindings::names(&local.pat).collect(),
+        Stmt::Item(item) => defined(item),
+        _ => Vec::new(),
     }
 }
 
@@ -87,11 +85,10 @@ fn bound_inside(statement: &Stmt) -> BTreeSet<String> {
 }
 
 /// Returns the words between two `|`: inside a macro, closures are only tokens.
-fn closure_parameters(tokens: &[Token]) -> BTreeSet<String> {
-    let bars = tokens.iter().enumerate().filter(|(_, token)| token.is('|'));
+fn closure_parameters(tokens: &[String]) -> BTreeSet<String> {
+    let bars = tokens.iter().enumerate().filter(|(_, token)| *token == "|");
     let bars: Vec<usize> = bars.map(|(at, _)| at).collect();
     let between = bars.windows(2).filter(|pair| pair[1] - pair[0] < 24);
-    between
-        .flat_map(|pair| tokens[pair[0]..pair[1]].iter().filter_map(Token::word))
-        .collect()
+    let tokens = between.flat_map(|pair| &tokens[pair[0]..pair[1]]);
+    tokens.filter(|token| is_word(token)).cloned().collect()
 }

@@ -1,125 +1,90 @@
-//! Words that reach beyond safe Rust, into the compiler, or out of the process of the cells.
+//! Words that reach beyond safe Rust, into the engine, or out of the process of the cells.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 
-/// Refused wherever they stand.
-const ANYWHERE: [&str; 21] = [
+/// Refused wherever they stand. In the edition of cells, all that is not safe is named by `unsafe`, also in attributes and
+/// in front of `extern`, but for the machine code of a crate. The last are the engine's own crate, and what shows a value as
+/// that of the cell or removes what the cell has shown.
+const ANYWHERE: [&str; 8] = [
     "unsafe",
     "extern",
-    "macro_rules",
-    "asm",
     "global_asm",
-    "naked_asm",
-    "no_mangle",
-    "export_name",
-    "link_section",
-    "link_name",
-    "link",
-    "no_implicit_prelude",
-    "macro_use",
-    "macro_export",
-    "global_allocator",
-    "panic_handler",
-    "set_hook",
-    "take_hook",
-    "update_hook",
-    "no_std",
-    "no_core",
+    "macro_rules",
+    "cell_support",
+    "evcxr_display",
+    "show_value",
+    "clear_output",
 ];
-/// Refused as macros.
-const MACROS: [&str; 5] = [
+/// Refused as macros and as parts of a path: modules and macros of the standard library through which a cell reaches other
+/// processes, files, and the descriptors of its own process.
+const OUTSIDE: [&str; 9] = [
+    "process",
+    "fs",
+    "os",
+    "env",
+    "net",
     "include",
     "include_str",
     "include_bytes",
-    "env",
     "option_env",
 ];
-/// Refused as parts of a path: modules of the standard library through which a cell reaches other processes, files, and
-/// the descriptors of its own process.
-const MODULES: [&str; 6] = ["process", "fs", "os", "env", "net", "arch"];
-
-/// A token, without the structure of brackets.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
-    Word(String),
-    /// A character of an operator, and whether the next one belongs to it.
-    Punct(char, bool),
-    /// An opening parenthesis.
-    Call,
-    Other,
-}
-
-impl Token {
-    pub(super) fn word(&self) -> Option<String> {
-        match self {
-            Token::Word(word) => Some(word.clone()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is(&self, character: char) -> bool {
-        matches!(self, Token::Punct(found, _) if *found == character)
-    }
-}
 
 /// Returns the tokens of a cell, or none if it is not Rust.
-pub(super) fn tokens(source: &str) -> Vec<Token> {
+pub(super) fn tokens(source: &str) -> Vec<String> {
     let source = taper_rust_cell::commands::without_commands(source);
     source.parse().map(flat).unwrap_or_default()
 }
 
-pub(super) fn flat(stream: TokenStream) -> Vec<Token> {
-    let mut tokens = Vec::new();
+/// Returns tokens without the structure of brackets, and with `::` as one.
+pub(super) fn flat(stream: TokenStream) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut is_joint = false;
     for tree in stream {
+        let was_joint = is_joint;
+        is_joint = matches!(&tree, TokenTree::Punct(it) if it.spacing() == Spacing::Joint);
         match tree {
-            TokenTree::Ident(word) => {
-                let word = word.to_string();
-                tokens.push(Token::Word(word.trim_start_matches("r#").to_owned()));
-            }
-            TokenTree::Punct(punct) => {
-                tokens.push(Token::Punct(
-                    punct.as_char(),
-                    punct.spacing() == Spacing::Joint,
-                ));
-            }
             TokenTree::Group(group) => {
                 let is_call = group.delimiter() == Delimiter::Parenthesis;
-                tokens.push(if is_call { Token::Call } else { Token::Other });
+                tokens.push(if is_call { "(" } else { "[" }.to_owned());
                 tokens.extend(flat(group.stream()));
-                tokens.push(Token::Other);
+                tokens.push(")".to_owned());
             }
-            TokenTree::Literal(_) => tokens.push(Token::Other),
+            tree => {
+                let text = tree.to_string();
+                let is_path = was_joint && text == ":" && tokens.pop_if(|it| *it == ":").is_some();
+                let text = if is_path { "::" } else { &text };
+                tokens.push(text.trim_start_matches("r#").to_owned());
+            }
         }
     }
     tokens
 }
 
-/// Returns the first word that is refused and not among `allowed`.
-pub(super) fn refused(tokens: &[Token], allowed: &BTreeSet<String>) -> Option<String> {
-    let mut imports = false;
-    for (at, token) in tokens.iter().enumerate() {
-        if token.is(';') {
-            imports = false;
-        }
-        let Token::Word(word) = token else { continue };
-        imports |= word == "use";
-        let next = tokens.get(at + 1);
-        let is_macro = next.is_some_and(|next| next.is('!'));
-        let is_path =
-            imports || begins_path(tokens, at + 1) || (at >= 2 && begins_path(tokens, at - 2));
-        let is_refused = ANYWHERE.contains(&word.as_str())
-            || (is_macro && MACROS.contains(&word.as_str()))
-            || (is_path && MODULES.contains(&word.as_str()));
-        if is_refused && !allowed.contains(word) {
-            return Some(word.clone());
-        }
-    }
-    None
+/// Returns whether a token is a name or a keyword.
+pub(super) fn is_word(token: &str) -> bool {
+    token.starts_with(|first: char| first == '_' || first.is_alphabetic())
 }
 
-/// Returns whether `::` is at this index.
-pub(super) fn begins_path(tokens: &[Token], at: usize) -> bool {
-    matches!(tokens.get(at), Some(Token::Punct(':', true)))
-        && tokens.get(at + 1).is_some_and(|next| next.is(':'))
+/// Returns the words that are refused in a submission, unless the assignment uses them in the same way.
+pub(super) fn refused(tokens: &[String]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut imports = false;
+    for (at, token) in tokens.iter().enumerate() {
+        imports = (imports || token == "use") && token != ";";
+        let is = |at: Option<usize>, text| at.is_some_and(|at| is_at(tokens, at, text));
+        let (before, next) = (at.checked_sub(1), Some(at + 1));
+        let is_path = is(before, "::") || (is(next, "::") && !is(before, "."));
+        let is_macro = is(next, "!") && !is_at(tokens, at + 2, "=");
+        let is_outside = imports || is_path || is_macro;
+        if ANYWHERE.contains(&&**token) || (is_outside && OUTSIDE.contains(&&**token)) {
+            found.insert(token.clone());
+        }
+    }
+    found
+}
+
+/// Returns whether this token is at this index.
+pub(super) fn is_at(tokens: &[String], at: usize, token: &str) -> bool {
+    tokens.get(at).is_some_and(|found| found == token)
 }
