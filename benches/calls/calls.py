@@ -47,6 +47,7 @@ MODEL, DATA, CELL = "methods of the user's model", "parts of the user's data set
 LARGER = {
     "Trainer::fit": (4600, MODEL), "Trainer::test": (4600, MODEL), "Trainer::validate": (4600, MODEL),
     "Classifier<Net> as Module::configure_optimizers": (1200, MODEL),
+    "Classifier<Sequential>::optimizer": (1200, "the table of the optimiser's methods"),
     "Trainer::predict": (7000, MODEL), "Trainer::lr_find": (4200, MODEL), "Trainer::prepare_model": (2200, MODEL),
     "DataParallel<Net>::new": (4000, MODEL), "DataParallel<Net>::backward": (5700, MODEL),
     "DataParallel<Net>::broadcast": (2200, MODEL), "DataParallel<Net>::train": (2200, MODEL),
