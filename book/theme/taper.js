@@ -2,7 +2,7 @@
 
 // A region that scrolls can be scrolled with the keyboard only if it can have the focus.
 function focusWhatScrolls() {
-    for (const region of document.querySelectorAll('main pre, main pre code:not([role=textbox]), main .table-wrapper, main .output, main .outputs, main .katex-display')) {
+    for (const region of document.querySelectorAll('main pre, main pre code:not([role=textbox]), main .table-wrapper, main .output, main .outputs, main .picture, main .katex-display')) {
         const scrolls = region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
         if (scrolls && getComputedStyle(region).overflowX !== 'visible') {
             region.tabIndex = 0;

@@ -13,7 +13,7 @@ themeButton.addEventListener('click', () => setTheme(root.dataset.theme === 'lig
 // A region that scrolls can be scrolled with the keyboard only if it can have the focus. Which do depends on the width of the
 // window, on figures that have been loaded, and on what a slider shows.
 function focusWhatScrolls() {
-    for (const region of document.querySelectorAll('pre, pre code, .output, .table-wrapper, math')) {
+    for (const region of document.querySelectorAll('pre, pre code, .output, .picture, .table-wrapper, math')) {
         const scrolls = region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight;
         if (scrolls) {
             region.tabIndex = 0;
