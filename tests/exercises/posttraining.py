@@ -106,4 +106,4 @@ exercise("compiler-rewards.11", [([[1.0, 0.0], [1.0, 1.0]],), ([[0.0, 0.0, 0.5],
          lambda g: centred_rewards(g, map(mean_of, g)),
          lambda g: centred_rewards(g, [mean_of(sum(g, []))] * len(g)), (
     "With which samples is a method compared?",
-    "The mean must be that of its own group."))
+    "The mean must be the mean of its own group."))

@@ -89,7 +89,7 @@ fn attempts_to_change_what_the_tests_mean_are_refused() {
         let rules = rules(assignment);
         for (name, cells) in submissions(file) {
             let is_refused = cells.iter().any(|cell| rules.refusal(cell).is_some());
-            // The tests' cells are replaced by those of the assignment.
+            // The tests' cells are replaced by the assignment's.
             let is_replaced = name.starts_with("the test's cell");
             if is_refused == (HARMLESS.contains(&&*name) || is_replaced) {
                 wrong.push(name);
