@@ -43,12 +43,11 @@ const EXPORTED: [&str; 26] = [
 const EXTENSION: &str = "wheel.data/data/share/jupyter/labextensions/taper-lab";
 
 /// The files and folders of the clone that are carried: the sources of an image, the chapters, and what a class needs.
-const CARRIED: [&str; 12] = [
+/// Those of the crates of which `taper` consists are carried too.
+const CARRIED: [&str; 10] = [
     "Cargo.lock",
     "LICENSE-APACHE",
     "LICENSE-MIT",
-    "macros/Cargo.toml",
-    "macros/src",
     "cli/src/setup/requirements.txt",
     "notebooks",
     "po",
@@ -103,17 +102,19 @@ fn list_extension() -> Result<(), Box<dyn Error>> {
 /// Writes the archive that `main.rs` includes.
 fn carry() -> Result<(), Box<dyn Error>> {
     let clone = clone()?;
-    let mut files = Vec::new();
-    for name in CARRIED {
-        println!("cargo:rerun-if-changed={}", clone.join(name).display());
-        list(&clone, Path::new(name), &mut files)?;
-    }
     let manifest = clone.join("Cargo.toml");
     println!("cargo:rerun-if-changed={}", manifest.display());
-    let mut contents = vec![(
-        PathBuf::from("Cargo.toml"),
-        manifest_of(&fs::read_to_string(manifest)?)?.into_bytes(),
-    )];
+    let manifest: Table = fs::read_to_string(manifest)?.parse()?;
+    let members = members(&manifest);
+    let of_member = |member: &String| ["Cargo.toml", "src"].map(|name| format!("{member}/{name}"));
+    let carried = CARRIED.into_iter().map(str::to_owned);
+    let mut files = Vec::new();
+    for name in carried.chain(members.iter().flat_map(of_member)) {
+        println!("cargo:rerun-if-changed={}", clone.join(&name).display());
+        list(&clone, Path::new(&name), &mut files)?;
+    }
+    let manifest = reduced(manifest, members).into_bytes();
+    let mut contents = vec![(PathBuf::from("Cargo.toml"), manifest)];
     for file in files {
         let content = fs::read(clone.join(&file))?;
         contents.push((file, content));
@@ -161,9 +162,16 @@ fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<d
     Ok(())
 }
 
-/// Returns the clone's manifest, reduced to a workspace of the two crates that are carried.
-fn manifest_of(clone: &str) -> Result<String, toml::de::Error> {
-    let mut manifest: Table = clone.parse()?;
+/// Returns the folders of the crates that the manifest of `taper` names by their paths.
+fn members(manifest: &Table) -> Vec<String> {
+    let dependencies = manifest["dependencies"].as_table().into_iter().flatten();
+    dependencies
+        .filter_map(|(_, dependency)| Some(dependency.get("path")?.as_str()?.to_owned()))
+        .collect()
+}
+
+/// Returns the clone's manifest, reduced to a workspace of the crates that are carried.
+fn reduced(mut manifest: Table, members: Vec<String>) -> String {
     let kept = [
         "workspace",
         "package",
@@ -175,9 +183,9 @@ fn manifest_of(clone: &str) -> Result<String, toml::de::Error> {
     manifest.retain(|key, _| kept.contains(&key));
     if let Some(Value::Table(workspace)) = manifest.get_mut("workspace") {
         workspace.retain(|key, _| ["package", "lints", "resolver"].contains(&key));
-        workspace.insert("members".into(), vec![Value::from("macros")].into());
+        workspace.insert("members".into(), members.into());
     }
-    Ok(manifest.to_string())
+    manifest.to_string()
 }
 
 fn pack(contents: &[(PathBuf, Vec<u8>)], to: &Path) -> Result<(), Box<dyn Error>> {

@@ -89,7 +89,7 @@
 //! # Dependencies between the modules
 //!
 //! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
-//! `data`. `text` uses all of these but `train`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
+//! `data`. `text` uses all of these but `train`. What the kernels of `ops` do on slices is the crate `taper_compute`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
 //! communicates with a front end: in a plain program the same calls print, or do nothing.
 
 // The code from the derive macros contains `::taper::…`; this makes that path valid in this crate too.

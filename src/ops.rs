@@ -22,8 +22,8 @@
 //!    that a cell of a notebook does not compile the operation.
 //! 2. The operation itself, such as `conv2d_as`, checks the inputs and returns a `Result`. Errors begin with
 //!    the name of the caller: the public function, or the layer that calls it (`check`).
-//! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), it computes the output on all cores (`engine`).
-//!    Otherwise Candle's operations do (`operations`).
+//! 3. If the inputs suit the kernel (on the CPU, `f32` or `f64`), it borrows their elements (`engine`) and computes the
+//!    output on all cores, with the crate `taper_compute`. Otherwise Candle's operations do (`operations`).
 //! 4. The output is recorded on the tape (`src/ops/tape.rs`), with the rule for its gradient: a kernel as well, or
 //!    operations.
 //!

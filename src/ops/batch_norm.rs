@@ -1,25 +1,20 @@
 //! Batch normalisation.
 
-mod columns;
 mod device;
 mod fixed;
-mod layout;
-mod planes;
 
 pub(crate) use fixed::Fixed;
-pub(super) use planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 
 use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_parameters, record};
 use super::engine::read::read;
-use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::Raw;
 use crate::tensor::across;
 use candle_core::{DType, Error, Result, bail};
-use layout::Layout;
 use std::fmt::Display;
+use taper_compute::batch_norm::Layout;
 
 /// A normalised batch, with the statistics that were used.
 pub(crate) struct BatchNormOutput {
@@ -191,7 +186,12 @@ fn forward<T: Element>(
     eps: f64,
 ) -> Result<BatchNormOutput> {
     let input = in_order(x)?;
-    let layout = Layout::of(&input)?;
+    let (batch, channels) = (x.dim(0)?, x.dim(1)?);
+    let layout = Layout {
+        batch,
+        channels,
+        area: x.elem_count() / (batch * channels),
+    };
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let (mean, var): (Vec<[T; 2]>, Vec<T>) = match statistics {

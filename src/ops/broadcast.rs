@@ -1,15 +1,15 @@
 //! Broadcasting: the shape that operands have in common, and the loops over their elements.
 
-use super::engine::runs::Runs;
-use super::engine::simd::multiversion;
 use super::engine::strided::in_order;
-use super::engine::whole_rows;
-use super::engine::write::vec_by_chunks;
 use crate::error::problem;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use taper_compute::runs::Runs;
+use taper_compute::simd::multiversion;
+use taper_compute::whole_rows;
+use taper_compute::write::vec_by_chunks;
 
 /// The elements of one task, and those for outputs of at least a million elements.
 const CHUNK: usize = 1 << 14;

@@ -2,8 +2,7 @@
 
 use super::check;
 use super::engine::autograd::{Upstream, are_tracked, can_move, recorded};
-use super::engine::strided::{even_step, in_order};
-use super::engine::write::vec_by_chunks;
+use super::engine::strided::in_order;
 use super::engine::{CpuView, with_elements};
 use crate::error::{OrRaise, refuse};
 use crate::tensor::{Axis, Raw, Tensor};
@@ -11,6 +10,8 @@ use candle_core::{Device, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use taper_compute::strided::even_step;
+use taper_compute::write::vec_by_chunks;
 
 /// The elements that one task copies.
 const CHUNK: usize = 1 << 15;

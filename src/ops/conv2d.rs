@@ -1,32 +1,14 @@
-//! Two-dimensional convolution, without a matrix of patches (im2col).
+//! Two-dimensional convolution.
 //!
-//! - [`convolve`] computes the sums from rows in scratch memory, which have the [`layout`] in which each
-//!   element of the convolution's kernel is one fixed offset.
-//! - For narrow images, a product of matrices computes them instead, with [`patches`] as columns.
-//! - Where each channel has a kernel of its own, several rows of sums share the inputs ([`depthwise`]).
-//! - With many channels, kernels of 3×3 need fewer multiplications ([`winograd`]).
-//! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
-//!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
-//!   ([`phases`]).
-//! - [`weight_gradient`] correlates the input with the output's gradient.
-//!
-//! On a GPU, products of matrices compute it ([`device`]).
+//! On the CPU, kernels compute it and its gradients (`taper_compute::conv2d`), which [`cpu`] brings to the tape. On a GPU,
+//! products of matrices do ([`device`]). [`spec`] has the settings and their check.
 
-mod convolve;
 mod cpu;
-mod depthwise;
 mod device;
-mod finish;
-mod geometry;
-mod layout;
-mod narrow;
-mod patches;
-mod phases;
+mod spec;
 mod transpose;
-mod weight_gradient;
-mod winograd;
 
-pub use geometry::Conv2dSpec;
+pub use spec::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;
 
 use super::batch_norm::Fixed;
@@ -41,7 +23,6 @@ use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use cpu::{finished, forward};
-use geometry::Geometry;
 use std::fmt::Display;
 
 /// Returns the convolution of images with a kernel for each output channel, plus a bias.
@@ -96,7 +77,7 @@ pub(crate) fn conv2d_as(
         return plus_bias(y, bias);
     }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
-    let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
+    let geometry = spec.geometry(x.dims4()?, weight.dims4()?);
     profile::count(geometry.multiply_adds());
     run(
         &inputs,
@@ -133,7 +114,7 @@ pub(crate) fn conv2d_finished(
         return None;
     }
     profile::begin();
-    let geometry = Geometry::of(x.dims4().ok()?.into(), weight.dims4().ok()?, spec);
+    let geometry = spec.geometry(x.dims4().ok()?, weight.dims4().ok()?);
     profile::count(geometry.multiply_adds());
     let compute = || dispatch_dtype!(x, finished(&inputs, geometry, norm, relu));
     compute().ok()

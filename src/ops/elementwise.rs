@@ -7,14 +7,14 @@ pub(super) use map::{Function, Saved, apply, by_operations, function};
 
 use super::arithmetic::integers;
 use super::engine::CpuView;
-use super::engine::simd::FARTHEST;
 use super::engine::strided::in_order;
-use super::engine::threads::map_chunks;
 use crate::error::OrRaise;
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::{DType, Result};
 use functions::{Abs, Ceil, Clamp, Cos, FarCos, FarSin, Floor, Norm, Round, Sign, Sin, Sqr};
 use std::fmt::Display;
+use taper_compute::simd::FARTHEST;
+use taper_compute::threads::map_chunks;
 
 /// Defines public functions of floating-point numbers, each with its form for callers within the crate, from their
 /// [formulas](function!).
@@ -161,7 +161,7 @@ fn cos_of(x: &Raw) -> Result<Raw> {
     }
 }
 
-/// Returns whether there are values for which [`Element::sin`] is not exact.
+/// Returns whether there are values for which [`Float::sin`](taper_compute::simd::Float::sin) is not exact.
 fn is_far(x: &Raw) -> bool {
     let far = |x: &Raw| -> Result<bool> {
         let input = in_order(x)?;

@@ -1,44 +1,33 @@
-//! The code that the kernels of all operations share. It does not depend on any operation.
+//! What brings tensors to the kernels, which compute on slices with the crate `taper_compute`. It does not depend on any
+//! operation.
 //!
 //! The path of the data through a kernel, and the module that does each part:
 //!
 //! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
-//! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
+//! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`Element`] is `f32` or `f64`.
 //! 3. [`mod@read`] borrows the elements of inputs as slices ([`CpuView`]); [`strided`] makes a contiguous copy of an input
-//!    that is not contiguous. [`lines`] divides them into the lines along a dimension.
-//! 4. [`threads`] runs the kernel's tasks on all cores. [`mod@write`] lets each task write a chunk of the output, and
-//!    [`shared_slice`] other disjoint parts; [`scratch`] lends each task temporary memory.
-//! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
-//!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
-//!    [`sums`] adds values in an order that keeps their digits.
-//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass on the [tape](crate::ops::tape). The
+//!    that is not contiguous.
+//! 4. The kernel computes the output in tasks on all cores, with the processor's vectors (`taper_compute`).
+//! 5. [`autograd::record`] turns the output into a tensor and puts the backward pass on the [tape](crate::ops::tape). The
 //!    backward pass of a linear operation is a closure: [`autograd::recorded_linear`].
 //!
 //! Operations that only move elements take all [types of tensors](autograd::can_move), with [`with_elements!`]. Most of them
 //! are a [`strided`] copy or an [indexed](autograd::IndexedCopy) one.
-//!
-//! Work is split by the shapes alone, never by the number of threads, so the results do not depend
-//! on the number of threads.
 
 pub(super) mod autograd;
 pub(super) mod buffer;
-pub(super) mod gemm;
-pub(super) mod lines;
+mod element;
 mod memory;
-pub(super) mod microkernel;
 pub(super) mod read;
-pub(super) mod runs;
-pub(super) mod scratch;
-pub(super) mod shared_slice;
-pub(super) mod simd;
 pub(super) mod strided;
-pub(super) mod sums;
-pub(super) mod threads;
-pub(super) mod write;
+
+pub(super) use element::Element;
 
 use super::check::countable;
+use crate::error::problem;
 use crate::tensor::Raw;
-use candle_core::{CpuStorage, Result, Storage, StorageRef, WithDType, bail};
+use candle_core::{CpuStorage, Error, Result, Storage, StorageRef, WithDType, bail};
+use taper_compute::simd;
 
 /// Read access to the elements of a contiguous tensor on the CPU. The product of its sizes does not overflow, so
 /// it is the number of elements that are in memory.
@@ -50,7 +39,7 @@ pub(super) struct CpuView<'a> {
 
 impl<'a> CpuView<'a> {
     pub(super) fn of(tensor: &'a Raw) -> Result<Self> {
-        simd::check_setting()?;
+        check_setting()?;
         countable(&"kernel", tensor)?;
         let (storage, layout) = tensor.storage_and_layout();
         let Some((start, end)) = layout.contiguous_offsets() else {
@@ -69,7 +58,7 @@ impl<'a> CpuView<'a> {
 
     /// Borrows the memory from the first to the last element of a tensor, which must not be empty.
     pub(super) fn of_strided(tensor: &'a Raw) -> Result<Self> {
-        simd::check_setting()?;
+        check_setting()?;
         countable(&"kernel", tensor)?;
         let (storage, layout) = tensor.storage_and_layout();
         let steps = layout.dims().iter().zip(layout.stride());
@@ -132,15 +121,26 @@ macro_rules! dispatch_dtype {
 }
 pub(super) use dispatch_dtype;
 
-/// Returns the number of elements in as many whole rows as have at most `most` elements, but at least one row.
-pub(super) fn whole_rows(most: usize, row: usize) -> usize {
-    (most / row).max(1) * row
+/// Returns an error if `TAPER_SIMD` names no instruction set.
+fn check_setting() -> Result<()> {
+    simd::unknown_setting().map_or(Ok(()), |found| Err(unknown_setting(found)))
 }
 
-/// Splits `count` into parts of at most `most` whose sizes differ by at most one.
-pub(super) fn split_evenly(count: usize, most: usize) -> Vec<usize> {
-    let parts = count.div_ceil(most);
-    (0..parts)
-        .map(|i| (i + 1) * count / parts - i * count / parts)
-        .collect()
+fn unknown_setting(found: &str) -> Error {
+    problem!(argument("TAPER_SIMD", format_args!("{found:?}"));
+        "`baseline`, `avx2` or `avx512`",
+        "Unset the variable to use the best instructions of the processor, then restart")
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_unknown_instruction_set_is_refused() {
+        assert_eq!(
+            super::unknown_setting("typo").to_string(),
+            "TAPER_SIMD: expected `baseline`, `avx2` or `avx512`, found \"typo\"\n\
+             Unset the variable to use the best instructions of the processor, then restart"
+        );
+    }
 }

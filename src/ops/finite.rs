@@ -1,12 +1,12 @@
 //! Whether all elements of a tensor are finite.
 
-use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
-use super::engine::sums::sum_terms;
-use super::engine::threads::map_chunks;
-use super::engine::{CpuView, dispatch_dtype};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
+use taper_compute::simd::multiversion;
+use taper_compute::sums::sum_terms;
+use taper_compute::threads::map_chunks;
 
 /// The elements of one task.
 const TASK: usize = 1 << 16;

@@ -1,17 +1,12 @@
 //! Group normalisation.
 
 use super::arithmetic::{Arithmetic, arithmetic};
-use super::batch_norm::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 use super::engine::autograd::{
     Downstream, Needs, Upstream, has_kernel, kernel, of_parameters, record,
 };
-use super::engine::dispatch_dtype;
 use super::engine::read::read;
-use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::sums::sum_all;
-use super::engine::threads::map_tasks;
-use super::engine::write::{self, Parts};
+use super::engine::{Element, dispatch_dtype};
 use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
 use crate::error::{OrRaise, refuse};
@@ -21,6 +16,12 @@ use std::fmt::Display;
 use std::iter;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use taper_compute::batch_norm::{
+    LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of,
+};
+use taper_compute::sums::sum_all;
+use taper_compute::threads::map_tasks;
+use taper_compute::write::{self, Parts};
 
 /// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
 /// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
@@ -142,7 +143,7 @@ fn forward<T: Element>(inputs: [&Raw; 3], sizes: Sizes, eps: f64) -> Result<Raw>
             let (x, group) = (&x[first..][..count], first / count);
             let (mean, var): ([T; 2], T) = statistics_of(iter::once(x), count);
             let scale = T::ONE / (var + T::of(eps)).sqrt();
-            let mut planes = Parts::of(out);
+            let mut planes = Parts::new(out);
             for (x, channel) in x.chunks_exact(sizes.area).zip(sizes.channels(group)) {
                 let factor = weights[channel] * scale;
                 let offset = biases[channel] - mean[1] * factor;
@@ -228,7 +229,7 @@ impl<T: Element> Back<T> {
         };
         let slope = -scale * scale * mean(0);
         let offset = -scale * mean(1) - slope * rest;
-        let mut parts = Parts::of(out);
+        let mut parts = Parts::new(out);
         for ((g, x), weight) in self.planes(group, g, x).zip(weights) {
             let out = parts.next(g.len());
             parts.push(combine(g, x, near, [*weight * scale, slope, offset], out));

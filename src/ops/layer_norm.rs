@@ -4,19 +4,20 @@ use super::check;
 use super::dispatch::run;
 use super::engine::autograd::{Downstream, Needs, Upstream, kernel, of_parameters, record};
 use super::engine::read::read;
-use super::engine::shared_slice::{SharedSlice, vec_filled_by};
-use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
-use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
-use super::engine::threads::map_tasks;
-use super::engine::write::{self, Parts};
-use super::engine::{dispatch_dtype, whole_rows};
+use super::engine::{Element, dispatch_dtype};
 use crate::tensor::{Raw, Tensor};
 use candle_core::shape::Dim;
 use candle_core::{D, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use taper_compute::shared_slice::{SharedSlice, vec_filled_by};
+use taper_compute::simd::multiversion;
+use taper_compute::sums::{add_pairwise, sum, sum_pairs, sum_terms};
+use taper_compute::threads::map_tasks;
+use taper_compute::whole_rows;
+use taper_compute::write::{self, Parts};
 
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 13;
@@ -218,7 +219,7 @@ multiversion! {
         let features = weights.len();
         let mut statistics = Vec::with_capacity(y.len() / features);
         let (biases, x) = (&biases[..features], x[..y.len()].chunks_exact(features));
-        let mut rows = Parts::of(y);
+        let mut rows = Parts::new(y);
         for x in x {
             let row = Statistics::of(x, rule);
             let y = rows.next(features);

@@ -3,17 +3,16 @@
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::{Backward, Downstream, Upstream, record};
-use super::engine::gemm::{Matrix, product};
-use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use super::matmul::plain;
 use super::profile;
-use super::reduce::sums_along;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
 use std::marker::PhantomData;
+use taper_compute::gemm::{Matrix, product};
+use taper_compute::reduce::sums_along;
 
 functions! {
     /// Returns `x · weightᵀ + bias` over the last dimension of `x`.

@@ -2,11 +2,11 @@
 //! a GPU wait.
 
 use super::engine::CpuView;
-use super::engine::threads::map_chunks;
 use crate::error::refuse;
 use crate::tensor::Raw;
 use candle_core::{DType, Result};
 use std::fmt::Display;
+use taper_compute::threads::map_chunks;
 
 /// Checks that `count` is not 0 if there are indices, and on the CPU that all are in `0..count`. On other
 /// devices reading them would make every step wait for the device; there [`or_nan`] replaces the check.

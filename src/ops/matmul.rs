@@ -4,16 +4,15 @@ use super::broadcast::common_shape;
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::{Backward, Downstream, Upstream, record};
-use super::engine::gemm::{Matrix, products};
-use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use super::profile;
 use crate::error::problem;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
 use std::marker::PhantomData;
+use taper_compute::gemm::{Matrix, products};
 
 functions! {
     /// Returns the product of two matrices, or of each matrix in `a` with the matrix at the same place in `b`.

@@ -5,15 +5,15 @@ mod formula;
 pub(crate) use formula::{Formula, StepRule};
 
 use super::engine::autograd::has_kernel;
-use super::engine::shared_slice::SharedSlice;
-use super::engine::simd::Element;
-use super::engine::{CpuView, dispatch_dtype, threads::for_each_task};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::{Raw, Tensor};
 #[cfg(feature = "cuda")]
 use candle_core::DType;
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result, bail};
 use formula::UpdateChunk;
 use std::cell::Cell;
+use taper_compute::shared_slice::SharedSlice;
+use taper_compute::threads::for_each_task;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 15;

@@ -1,11 +1,11 @@
 //! Patches of images and windows of sequences; pixels moved between channels and places.
 
-use super::engine::strided::in_order_of;
 use super::select::added_parts;
 use super::{Conv2dSpec, Pair, check};
 use crate::error::{composed, refuse};
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{Device, Result};
+use taper_compute::strided::in_order_of;
 
 impl Tensor {
     methods! {

@@ -4,11 +4,12 @@
 //! on a [`Lane`], an element, in loops that the compiler vectorises. On [`Whole`] tensors it is composed of recorded
 //! operations: for other devices, and for derivatives of derivatives.
 
-use super::engine::simd::{DENSITY_AT_0, Element};
+use super::engine::Element;
 use crate::tensor::{Number, Operand, Tensor};
 use std::cell::RefCell;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Sub};
+use taper_compute::simd::{DENSITY_AT_0, Float};
 
 /// What a formula computes with.
 pub(crate) trait Quantity:
@@ -127,7 +128,7 @@ impl<T: Element, const FUSED: bool> Quantity for Lane<T, FUSED> {
 
     #[inline(always)]
     fn pow(self, exponent: Self) -> Self {
-        Lane(Element::pow::<FUSED>(self.0, exponent.0))
+        Lane(Float::pow::<FUSED>(self.0, exponent.0))
     }
 
     #[inline(always)]
@@ -399,7 +400,7 @@ macro_rules! functions_of_elements {
             $(
             #[inline(always)]
             fn $name(self) -> Self {
-                Lane(Element::$name$(::<$fused>)?(self.0))
+                Lane(Float::$name$(::<$fused>)?(self.0))
             }
             )*
         }

@@ -12,12 +12,7 @@ use super::check;
 use super::dispatch::run;
 use super::engine::CpuView;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
-use super::engine::gemm::{Matrix, pack_transposed, product, product_with};
-use super::engine::microkernel::tile_shape;
-use super::engine::scratch::with_scratch;
-use super::engine::shared_slice::vec_filled_by;
 use super::engine::strided::in_order;
-use super::engine::threads::for_each_task;
 use super::lookup::check_indices;
 use super::profile;
 use crate::error::refuse;
@@ -26,6 +21,11 @@ use candle_core::{DType, Device, Result};
 use codes::{Eight, Four, GROUP, Inputs, dots, quantized, values};
 use std::fmt::Display;
 use std::sync::Arc;
+use taper_compute::gemm::{Matrix, pack_transposed, product, product_with};
+use taper_compute::microkernel::tile_shape;
+use taper_compute::scratch::with_scratch;
+use taper_compute::shared_slice::vec_filled_by;
+use taper_compute::threads::for_each_task;
 
 /// The most rows of input that are multiplied with the weights as they are read.
 const FEW_ROWS: usize = 4;

@@ -1,11 +1,11 @@
 //! Functions of sorted elements, and of how often they occur.
 
 use super::check;
-use super::engine::strided::in_order_of;
 use crate::error::{composed, refuse};
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
 use std::cmp::Ordering;
+use taper_compute::strided::in_order_of;
 
 impl Tensor {
     methods! {

@@ -2,7 +2,6 @@
 
 mod cumsum;
 mod extremes;
-mod kernel;
 mod moments;
 mod norms;
 mod products;
@@ -10,7 +9,6 @@ mod sums;
 
 pub use cumsum::cumsum;
 pub use extremes::{argmax, argmin, max, max_all, max_keepdim, min, min_all, min_keepdim};
-pub(super) use kernel::sums_along;
 pub use moments::{norm, std, var};
 pub(super) use sums::mean_as;
 pub(crate) use sums::sum_as;

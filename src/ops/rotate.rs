@@ -3,15 +3,16 @@
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::recorded_linear;
-use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
-use super::engine::write::vec_by_chunks;
-use super::engine::{CpuView, dispatch_dtype, whole_rows};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{D, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use taper_compute::simd::multiversion;
+use taper_compute::whole_rows;
+use taper_compute::write::vec_by_chunks;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 13;

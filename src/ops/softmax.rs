@@ -4,17 +4,17 @@ mod columns;
 
 use super::check;
 use super::engine::autograd::{Needs, Upstream, has_kernel, kernel, of_first, record};
-use super::engine::dispatch_dtype;
-use super::engine::lines::Lines;
 use super::engine::read::read;
-use super::engine::simd::{Element, multiversion};
-use super::engine::sums::{dot, largest, sum};
-use super::engine::write::{self, Parts};
+use super::engine::{Element, dispatch_dtype};
 use crate::error::OrRaise;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
+use taper_compute::lines::Lines;
+use taper_compute::simd::multiversion;
+use taper_compute::sums::{dot, largest, sum};
+use taper_compute::write::{self, Parts};
 
 functions! {
     /// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
@@ -146,7 +146,7 @@ fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {
 
 multiversion! {
     fn softmax_rows<'a, T: Element>(x: &[T], count: usize, y: &'a mut [MaybeUninit<T>], log: bool) -> &'a mut [T] {
-        let (x, mut rows) = (x[..y.len()].chunks_exact(count), Parts::of(y));
+        let (x, mut rows) = (x[..y.len()].chunks_exact(count), Parts::new(y));
         for x in x {
             let (y, largest, sum) = exponentials::<T, FUSED>(x, rows.next(count));
             if log {
@@ -206,7 +206,7 @@ pub(super) fn softmax_in_place<T: Element, const FUSED: bool>(row: &mut [T]) -> 
 multiversion! {
     fn gradient_rows<'a, T: Element>(g: &[T], y: &[T], count: usize, out: &'a mut [MaybeUninit<T>], log: bool) -> &'a mut [T] {
         let inputs = g[..out.len()].chunks_exact(count).zip(y.chunks_exact(count));
-        let mut rows = Parts::of(out);
+        let mut rows = Parts::new(out);
         for (g, y) in inputs {
             let out = rows.next(count);
             rows.push(if log {

@@ -3,16 +3,17 @@
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
 use super::engine::autograd::recorded_linear;
-use super::engine::scratch::with_scratch;
-use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
-use super::engine::write::{self, Parts};
-use super::engine::{CpuView, dispatch_dtype, whole_rows};
+use super::engine::{CpuView, Element, dispatch_dtype};
 use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use taper_compute::scratch::with_scratch;
+use taper_compute::simd::multiversion;
+use taper_compute::whole_rows;
+use taper_compute::write::{self, Parts};
 
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 14;
@@ -175,7 +176,7 @@ impl<'a, T: Element> Resampling<'a, T> {
         let size = self.columns.size;
         write::by_chunks(count, whole_rows(CHUNK, width), |first, out| {
             let (mut first_row, mut second_row) = (Row::new(width), Row::new(width));
-            let (range, mut lines) = (0..out.len() / width, Parts::of(out));
+            let (range, mut lines) = (0..out.len() / width, Parts::new(out));
             for at in range {
                 let (plane, i) = ((first / width + at) / height, (first / width + at) % height);
                 let row = |place: u32| (plane * self.rows.size + place as usize) * size;
@@ -211,7 +212,7 @@ impl<'a, T: Element> Resampling<'a, T> {
         match &self.columns.pattern {
             Pattern::Double => double(x, out),
             Pattern::Runs(runs) => {
-                let mut parts = Parts::of(out);
+                let mut parts = Parts::new(out);
                 for &[_, from, count] in runs {
                     match count {
                         1 => parts.put(x[from]),
@@ -234,7 +235,7 @@ impl<'a, T: Element> Resampling<'a, T> {
         let plane = rows * columns;
         write::by_chunks(count, whole_rows(CHUNK, plane), |first, out| {
             let planes = first / plane..(first + out.len()) / plane;
-            let mut lines = Parts::of(out);
+            let mut lines = Parts::new(out);
             with_scratch(rows * width, |sums: &mut [T]| {
                 for i in planes {
                     let g = &g[i * height * width..][..height * width];
@@ -320,7 +321,7 @@ impl<T: Element> Row<T> {
     ) -> &[T] {
         if self.at != Some(at) {
             self.at = Some(at);
-            write::again(&mut self.values, self.width, compute);
+            write::replace(&mut self.values, self.width, compute);
         }
         &self.values
     }

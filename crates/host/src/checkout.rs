@@ -52,6 +52,15 @@ pub fn folder() -> Result<PathBuf> {
     Ok(folder.canonicalize().unwrap_or(folder))
 }
 
+/// Returns the folders of the crates that the manifest of `taper` names by their paths.
+pub fn members(manifest: &toml::Table) -> Vec<&str> {
+    let dependencies = manifest.get("dependencies").and_then(|it| it.as_table());
+    let paths = dependencies.into_iter().flatten();
+    paths
+        .filter_map(|(_, dependency)| dependency.get("path")?.as_str())
+        .collect()
+}
+
 impl Carried {
     /// Returns the path of the unpacked sources below the cache folder.
     fn folder(&self) -> String {

@@ -34,6 +34,7 @@ codegen-units = 1
 [profile.dev.package]
 # An image is built once: what is kept for the next build takes time.
 taper = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-compute = { opt-level = 3, codegen-units = 16, incremental = false }
 candle-core = { opt-level = 2, codegen-units = 16 }
 candle-nn = { codegen-units = 16 }
 gemm-common = { opt-level = 3 }

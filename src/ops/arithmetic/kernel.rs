@@ -3,16 +3,16 @@
 use crate::error::attempt;
 use crate::ops::broadcast::{Piece, Plan, RUN};
 use crate::ops::element_rule::{ElementRule, Gradient};
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::record;
 use crate::ops::engine::read::read;
-use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::write::vec_by_chunks;
+use crate::ops::engine::{CpuView, Element};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Device, Result, WithDType};
 use std::mem::MaybeUninit;
+use taper_compute::simd::multiversion;
+use taper_compute::write::vec_by_chunks;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;

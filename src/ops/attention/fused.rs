@@ -8,13 +8,7 @@
 use super::mask::{AttentionMask, Reach};
 use super::pairs::attention;
 use crate::ops::engine::autograd::{Backward, Downstream, Held, IndexedCopy, Upstream, record};
-use crate::ops::engine::gemm::{Matrix, product_to};
-use crate::ops::engine::scratch::with_scratch;
-use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
-use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::dot;
-use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::ops::finite::{all_finite, is_finite};
 use crate::ops::profile;
 use crate::ops::softmax::softmax_in_place;
@@ -23,6 +17,12 @@ use candle_core::{Result, Shape};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use taper_compute::gemm::{Matrix, product_to};
+use taper_compute::scratch::with_scratch;
+use taper_compute::shared_slice::{SharedSlice, vec_filled_by};
+use taper_compute::simd::multiversion;
+use taper_compute::sums::dot;
+use taper_compute::threads::for_each_task;
 
 /// The queries of a task.
 const QUERIES: usize = 64;

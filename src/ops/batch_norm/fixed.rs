@@ -1,7 +1,7 @@
 //! A batch normalisation with given statistics, for the operation before it, which computes it in its own pass.
 
 use super::scale_of;
-use crate::ops::engine::simd::Element;
+use crate::ops::engine::Element;
 use crate::tensor::Raw;
 use candle_core::Result;
 

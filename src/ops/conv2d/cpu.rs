@@ -1,28 +1,23 @@
 //! The convolution and its transpose on the CPU, forward and backward. The forward pass of one is the
 //! backward pass of the other.
 
-use super::convolve::{convolve, convolve_rotated};
-use super::finish::Finish;
-use super::geometry::Geometry;
-use super::phases::convolve_phases;
-use super::weight_gradient::weight_gradient;
 use crate::ops::batch_norm::Fixed;
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, Downstream, Form, Third, Upstream, record};
-use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::sums::{sum, sum_all};
+use crate::ops::engine::{CpuView, Element};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use taper_compute::conv2d::{Epilogue, Geometry, convolve, transposed, weight_gradient};
+use taper_compute::sums::{sum, sum_all};
 
 /// Returns the convolution of the inputs, `x`, the weight, and the bias if there is one; or the transposed
 /// convolution, which maps from the output of this geometry to its input.
 pub(super) fn forward<T: Element>(
     inputs: &[&Raw],
     geometry: Geometry,
-    transposed: bool,
+    is_transposed: bool,
 ) -> Result<Raw> {
     let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
@@ -30,9 +25,9 @@ pub(super) fn forward<T: Element>(
         let bias = bias.as_ref().map(CpuView::of).transpose()?;
         let bias = bias.as_ref().map(|bias| bias.as_slice::<T>()).transpose()?;
         let view = CpuView::of(&x)?;
-        map::<T>(&geometry, view.as_slice()?, &weight, bias, transposed)?
+        map::<T>(&geometry, view.as_slice()?, &weight, bias, is_transposed)?
     };
-    let to = if transposed {
+    let to = if is_transposed {
         geometry.from
     } else {
         geometry.to
@@ -43,7 +38,7 @@ pub(super) fn forward<T: Element>(
         x: x.detach(),
         weight: weight.detach(),
         geometry,
-        transposed,
+        is_transposed,
         element: PhantomData,
     })
 }
@@ -61,12 +56,12 @@ pub(super) fn finished<T: Element>(
     let values = views.iter().map(|view| view.as_slice::<T>());
     let values = values.collect::<Result<Vec<&[T]>>>()?;
     let norm = norm.map(|norm| norm.of_channels::<T>()).transpose()?;
-    let finish = Finish {
+    let epilogue = Epilogue {
         bias: values.get(2).copied(),
         norm: norm.as_deref(),
         relu,
     };
-    let y = convolve(&geometry, values[0], values[1], finish);
+    let y = convolve(&geometry, values[0], values[1], epilogue);
     let to = geometry.to;
     let shape = (
         geometry.batch,
@@ -83,14 +78,13 @@ fn map<T: Element>(
     x: &[T],
     weight: &Raw,
     bias: Option<&[T]>,
-    transposed: bool,
+    is_transposed: bool,
 ) -> Result<Vec<T>> {
     let weight = CpuView::of(weight)?;
     let weight = weight.as_slice::<T>()?;
-    Ok(match transposed {
-        false => convolve(geometry, x, weight, Finish::plus(bias)),
-        true if geometry.stride == [1, 1] => convolve_rotated(geometry, x, weight, bias),
-        true => convolve_phases(geometry, x, weight, bias),
+    Ok(match is_transposed {
+        false => convolve(geometry, x, weight, Epilogue::plus(bias)),
+        true => transposed(geometry, x, weight, bias),
     })
 }
 
@@ -98,7 +92,7 @@ struct Back<T> {
     x: Raw,
     weight: Raw,
     geometry: Geometry,
-    transposed: bool,
+    is_transposed: bool,
     element: PhantomData<T>,
 }
 
@@ -106,25 +100,25 @@ impl<T: Element> Backward for Back<T> {
     fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
             (upstream.gradient, upstream.wanted);
-        let (geometry, transposed) = (&self.geometry, self.transposed);
+        let (geometry, is_transposed) = (&self.geometry, self.is_transposed);
         let (_, channels, height, width) = gradient.dims4()?;
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let tensor = |values, like: &Raw| Raw::from_vec(values, like.shape(), like.device());
         let (mut of_x, mut of_weight, mut of_bias) = (None, None, None);
         if x_wanted {
-            let values = map(geometry, g, &self.weight, None, !transposed)?;
+            let values = map(geometry, g, &self.weight, None, !is_transposed)?;
             of_x = Some(tensor(values, &self.x)?);
         }
-        if weight_wanted || (bias_wanted && !transposed) {
+        if weight_wanted || (bias_wanted && !is_transposed) {
             let x = CpuView::of(&self.x)?;
             let x = x.as_slice::<T>()?;
-            let (input, output) = if transposed { (g, x) } else { (x, g) };
+            let (input, output) = if is_transposed { (g, x) } else { (x, g) };
             let (weight, bias) = weight_gradient(geometry, input, output);
             of_weight = Some(tensor(weight, &self.weight)?);
-            of_bias = (!transposed).then_some(bias);
+            of_bias = (!is_transposed).then_some(bias);
         }
-        if bias_wanted && transposed {
+        if bias_wanted && is_transposed {
             let of_channel = |c: usize| {
                 let planes = g.chunks_exact(height * width).skip(c);
                 sum_all(planes.step_by(channels).map(sum))
@@ -152,7 +146,7 @@ impl<T: Element> Backward for Back<T> {
         let (x, weight, g) = (upstream.input(0)?, upstream.input(1)?, upstream.gradient);
         let form: Arc<dyn Form> = Arc::new(Convolution::<T> {
             geometry: self.geometry,
-            transposed: self.transposed,
+            is_transposed: self.is_transposed,
             shapes: [x, weight].map(|x| x.dims().to_vec()),
             element: PhantomData,
         });
@@ -167,7 +161,7 @@ impl<T: Element> Backward for Back<T> {
 /// A convolution without a bias, which is linear in the input and in the weight.
 struct Convolution<T> {
     geometry: Geometry,
-    transposed: bool,
+    is_transposed: bool,
     /// The shapes of the input and of the weight.
     shapes: [Vec<usize>; 2],
     element: PhantomData<T>,
@@ -179,7 +173,7 @@ impl<T: Element> Form for Convolution<T> {
             return forward::<T>(
                 &[&x.detach(), &weight.detach()],
                 self.geometry,
-                self.transposed,
+                self.is_transposed,
             );
         }
         // Only the shape of the argument itself is used.
@@ -196,7 +190,7 @@ impl<T: Element> Form for Convolution<T> {
                 in_order(weight)?
             },
             geometry: self.geometry,
-            transposed: self.transposed,
+            is_transposed: self.is_transposed,
             element: PhantomData,
         };
         let gradients = back.backward(&Upstream::of(&in_order(g)?, [by == 0, by == 1, false]))?;

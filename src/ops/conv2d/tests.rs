@@ -5,6 +5,9 @@ use crate::ops::testing::{Case, compare, variable};
 use crate::tensor::{ones, rand, randn, tensor, zeros};
 use candle_core::DType;
 
+mod depthwise;
+mod winograd;
+
 /// Returns random settings, the shape of the weight, and the channels, height and width of the images.
 fn random(case: &mut Case) -> Option<(Conv2dSpec, [usize; 4], [usize; 3])> {
     let groups = case.one_of(&[1, 1, 1, 2, 3]);

@@ -4,7 +4,7 @@
 //! forward pass; `weight` is the weight of that convolution.
 
 use super::cpu::forward;
-use super::geometry::{Conv2dSpec, Geometry};
+use super::spec::Conv2dSpec;
 use super::{conv2d_with_candle, plus_bias, spread};
 use crate::error::refuse;
 use crate::ops::dispatch::run;
@@ -44,7 +44,7 @@ pub(crate) fn conv_transpose2d(
         return Raw::zeros(&to[..], x.dtype(), x.device());
     }
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
-    let geometry = Geometry::of(to, weight.dims4()?, spec);
+    let geometry = spec.geometry(to.into(), weight.dims4()?);
     profile::count(geometry.multiply_adds());
     run(
         &inputs,

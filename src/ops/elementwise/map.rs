@@ -6,17 +6,17 @@ use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::element_rule::{ElementRule, Gradient};
 use crate::ops::engine::autograd::{Upstream, are_tracked, record};
-use crate::ops::engine::shared_slice::vec_filled_by;
-use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::write::vec_by_chunks;
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
 use crate::tensor::{Candle, Raw, Tensor};
 use candle_core::{Device, Result};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
+use taper_compute::shared_slice::vec_filled_by;
+use taper_compute::simd::multiversion;
+use taper_compute::write::vec_by_chunks;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;

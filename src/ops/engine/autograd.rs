@@ -12,8 +12,8 @@ pub(in crate::ops) use crate::ops::tape::{
     Backward, Downstream, Held, Needs, Upstream, are_tracked, kernel,
 };
 
+use super::Element;
 use super::memory::keep_freed_memory;
-use super::simd::Element;
 use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::shape::ShapeWithOneHole;

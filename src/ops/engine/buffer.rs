@@ -1,10 +1,11 @@
 //! Memory on the CPU into which tensors are added.
 
-use super::strided::{add_strided, elements, in_order, in_order_of};
-use super::write::{self, zeros};
-use super::{CpuView, dispatch_dtype, simd::Element};
+use super::strided::{add_strided, elements, in_order};
+use super::{CpuView, Element, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{CpuStorage, DType, Result, Shape, bail};
+use taper_compute::strided::in_order_of;
+use taper_compute::write::{self, zeros};
 
 /// The elements of a tensor that nothing else shares.
 pub(crate) struct Buffer {

@@ -2,8 +2,7 @@
 //! trains without an error, but slowly and to worse results.
 
 use crate::error::Note;
-use crate::ops::engine::simd::Element;
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{D, DType, Result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

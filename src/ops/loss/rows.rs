@@ -4,17 +4,17 @@ use crate::ops::engine::autograd::{
     Backward, Downstream, Held, Upstream, has_kernel, of_first, record,
 };
 use crate::ops::engine::read::read;
-use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
-use crate::ops::engine::threads::map_tasks;
-use crate::ops::engine::write::{self, Parts};
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::ops::lookup::or_nan;
 use crate::ops::softmax::{log_softmax_as, normalizer};
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, DType, Result};
 use std::mem::MaybeUninit;
+use taper_compute::simd::multiversion;
+use taper_compute::sums::{sum, sum_pairs, sum_terms};
+use taper_compute::threads::map_tasks;
+use taper_compute::write::{self, Parts};
 
 /// The class that marks an ignored row.
 const IGNORED: u32 = u32::MAX;
@@ -239,7 +239,7 @@ impl<T: Element> Backward for Rule<T> {
         let chunk = self.rows() * self.count;
         let of_x = write::by_chunks(shape.0 * shape.1, chunk, |first, out| {
             let rows = first / self.count..(first + out.len()) / self.count;
-            let mut parts = Parts::of(out);
+            let mut parts = Parts::new(out);
             for row in rows {
                 let class = self.classes[row];
                 let factor = match class {

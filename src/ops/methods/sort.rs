@@ -1,8 +1,8 @@
 //! The order of values.
 
-use crate::ops::engine::threads::map_chunks;
 use crate::tensor::Raw;
 use candle_core::{DType, Result, WithDType};
+use taper_compute::threads::map_chunks;
 
 /// Returns the indices that sort each row of a contiguous tensor, as `u32`. Equal values keep their order. NaN counts as
 /// larger than all other values.

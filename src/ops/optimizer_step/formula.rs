@@ -2,9 +2,10 @@
 
 #[cfg(any(feature = "cuda", test))]
 use crate::device::optimizer_step::Step;
-use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::Element;
 use crate::ops::quantity::{Lane, Quantity, Tensors};
 use crate::tensor::Tensor;
+use taper_compute::simd::multiversion;
 
 /// The formula of an optimiser, with its settings for a step.
 pub(crate) trait Formula: Copy + Send + Sync + 'static {

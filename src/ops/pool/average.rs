@@ -4,14 +4,14 @@
 //! over contiguous elements.
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::shared_slice::SharedSlice;
-use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, Element};
 use crate::tensor::Raw;
 use candle_core::Result;
+use taper_compute::shared_slice::SharedSlice;
+use taper_compute::simd::multiversion;
+use taper_compute::threads::for_each_task;
 
 pub(super) fn avg_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
     let input = in_order(x)?;

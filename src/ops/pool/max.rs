@@ -5,20 +5,20 @@
 //! stride, there are more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Held, IndexedCopy, Upstream, are_tracked, record,
 };
-use crate::ops::engine::scratch::with_scratch;
-use crate::ops::engine::shared_slice::SharedSlice;
-use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::write::{self, Parts};
+use crate::ops::engine::{CpuView, Element};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use taper_compute::scratch::with_scratch;
+use taper_compute::shared_slice::SharedSlice;
+use taper_compute::simd::multiversion;
+use taper_compute::threads::for_each_task;
+use taper_compute::write::{self, Parts};
 
 pub(super) fn max_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
     let input = in_order(x)?;
@@ -81,7 +81,7 @@ multiversion! {
         let (max, rest) = scratch.split_at_mut(plane.padded_width());
         let (parts, out) = rest.split_at_mut(width * stride);
         max.fill(T::of(f64::NEG_INFINITY));
-        let mut rows = Parts::of(y);
+        let mut rows = Parts::new(y);
         for row in 0..plane.out_height {
             let inner = &mut max[plane.spec.padding.width..][..plane.width];
             for (i, line) in plane.rows(row).enumerate() {

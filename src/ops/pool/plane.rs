@@ -2,13 +2,13 @@
 
 use crate::error::refuse;
 use crate::ops::check;
-use crate::ops::engine::simd::Element;
-use crate::ops::engine::{CpuView, write};
+use crate::ops::engine::{CpuView, Element};
 use crate::ops::pair::Pair;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
 use std::ops::Range;
+use taper_compute::write;
 
 /// The settings of two-dimensional pooling.
 ///

@@ -1,9 +1,9 @@
 //! Groups of 32 weights in 8 or 4 bits each, and their products with inputs in 16 bits.
 
-use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::fold_lanes;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
+use taper_compute::simd::{Float, multiversion};
+use taper_compute::sums::fold_lanes;
 
 /// The weights that share a scale.
 pub(super) const GROUP: usize = 32;
@@ -177,7 +177,7 @@ impl Inputs {
 const LARGEST: f32 = 32767.0;
 
 multiversion! {
-    fn round<T: Element>(row: &[f32], groups: &mut [Integers], scales: &mut [f32]) {
+    fn round<T: Float>(row: &[f32], groups: &mut [Integers], scales: &mut [f32]) {
         for (row, (integers, scale)) in row.chunks(GROUP).zip(groups.iter_mut().zip(scales)) {
             let mut group = [0.0; GROUP];
             group[..row.len()].copy_from_slice(row);

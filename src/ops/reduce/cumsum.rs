@@ -4,15 +4,14 @@ use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::shared_slice::vec_filled_by;
-use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::ops::tape::foreign;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::mem::MaybeUninit;
+use taper_compute::shared_slice::vec_filled_by;
+use taper_compute::threads::for_each_task;
 
 /// The largest number of columns of one task.
 const WIDTH: usize = 256;

@@ -1,7 +1,5 @@
 //! The largest and smallest values along a dimension, and their indices.
 
-mod kernels;
-
 use super::sums::sum_as;
 use super::{CHUNK, TASK};
 use crate::error::OrRaise;
@@ -12,19 +10,19 @@ use crate::ops::engine::autograd::{
     Downstream, IndexedCopy, Needs, Upstream, are_tracked, has_kernel, kernel, of_first, record,
 };
 use crate::ops::engine::read::read;
-use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::{map_chunks, map_tasks};
-use crate::ops::engine::write::{self, Parts};
-use crate::ops::engine::{CpuView, dispatch_dtype, whole_rows};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::ops::select::chosen;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::op::CmpOp;
 use candle_core::{DType, Device, Result};
-use kernels::{
+use taper_compute::extremes::{
     count, distribute, extremes_of_columns, extremes_of_rows, pick, places_in_columns,
     places_in_rows,
 };
+use taper_compute::threads::{map_chunks, map_tasks};
+use taper_compute::whole_rows;
+use taper_compute::write::{self, Parts};
 
 /// The largest number of columns of one task.
 const WIDTH: usize = 512;
@@ -369,7 +367,7 @@ impl Lines {
         let row = if columns == 1 { rows } else { columns };
         let of_x = write::by_chunks(x.elem_count(), whole_rows(CHUNK, row), |first, out| {
             let range = first / row..(first + out.len()) / row;
-            let mut parts = Parts::of(out);
+            let mut parts = Parts::new(out);
             for i in range {
                 let out = parts.next(row);
                 parts.push(if columns == 1 {

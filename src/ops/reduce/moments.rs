@@ -1,16 +1,15 @@
 //! Variances, standard deviations and norms.
 
-use super::kernel::squares_along;
 use super::sums::{mean_as, reduced_shape, sum_over};
 use crate::ops::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::check;
 use crate::ops::elementwise::{root_of_squares, sqr_of};
 use crate::ops::engine::autograd::{are_tracked, has_kernel};
-use crate::ops::engine::dispatch_dtype;
 use crate::ops::engine::read::read;
-use crate::ops::engine::simd::Element;
+use crate::ops::engine::{Element, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::Result;
+use taper_compute::reduce::squares_along;
 
 functions! {
     /// Returns the variances along dimensions, which are removed from the shape, with `n - 1` in the denominator.

@@ -1,17 +1,16 @@
 //! Sums and means along dimensions.
 
-use super::kernel::sums_along;
 use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::check::{self, too_large};
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
-use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
+use taper_compute::reduce::sums_along;
 
 functions! {
     /// Returns the sums along dimensions, which are removed from the shape.

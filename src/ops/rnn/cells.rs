@@ -1,10 +1,11 @@
 //! The cells' formulas and their derivatives: one step of one example, or of a batch by operations.
 
 use super::recurrence::Cell;
-use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::Element;
 use crate::ops::quantity::{Lane, Quantity, Tensors};
 use crate::tensor::Tensor;
 use std::array;
+use taper_compute::simd::multiversion;
 
 /// The state of one example before a step. `c` is empty unless the cell is an LSTM.
 pub(super) struct Before<'a, T> {

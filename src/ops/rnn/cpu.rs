@@ -3,17 +3,16 @@
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
 use super::steps;
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, Downstream, Held, Upstream, record};
-use crate::ops::engine::gemm::{Matrix, Packed, product};
-use crate::ops::engine::shared_slice::SharedSlice;
-use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::write::zeros;
+use crate::ops::engine::{CpuView, Element};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::mem::take;
+use taper_compute::gemm::{Matrix, Packed, product};
+use taper_compute::shared_slice::SharedSlice;
+use taper_compute::threads::for_each_task;
+use taper_compute::write::zeros;
 
 /// Returns the outputs of all steps, followed by the state after the last:
 /// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its

@@ -4,11 +4,11 @@ use crate::ops::arithmetic::operands;
 use crate::ops::broadcast::{Piece, Plan, broadcast_shape};
 use crate::ops::check;
 use crate::ops::engine::autograd::{Upstream, can_move, recorded};
-use crate::ops::engine::simd::multiversion;
 use crate::ops::engine::{CpuView, with_elements};
 use crate::tensor::{Operand, Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use std::mem::MaybeUninit;
+use taper_compute::simd::multiversion;
 
 functions! {
     /// Returns the elements of `yes` where the mask is not 0, and those of `no` elsewhere. All three are broadcast;

@@ -5,9 +5,9 @@ use super::index::added_parts;
 use super::{check_range, check_type, positions};
 use crate::error::{composed, refuse};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::strided::in_order_of;
 use crate::tensor::{Axis, Number, Operand, Raw, Tensor, moved};
 use candle_core::{Device, Result};
+use taper_compute::strided::in_order_of;
 
 impl Tensor {
     methods! {

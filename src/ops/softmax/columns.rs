@@ -1,7 +1,8 @@
 //! Softmax of lines side by side: each row of a block has an element of each line.
 
-use crate::ops::engine::lines::COLUMNS;
-use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::Element;
+use taper_compute::lines::COLUMNS;
+use taper_compute::simd::multiversion;
 
 /// The rows whose terms are added one after the other.
 const ROWS: usize = 256;

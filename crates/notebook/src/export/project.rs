@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use taper_host::checkout;
 use taper_host::error::OnFile as _;
 use taper_host::toolchain;
 use toml::{Table, Value};
@@ -126,17 +127,18 @@ fn parse(text: &str, name: &str) -> Result<Table> {
     text.parse().with_context(|| format!("cannot parse {name}"))
 }
 
-/// Copies the crate `taper` and its macros, without the command and without the dependencies of tests.
+/// Copies the crate `taper` and those of which it consists, without the command and without the dependencies of tests.
 fn copy_taper(home: &Path, to: &Path) -> Result<()> {
     let root = read_manifest(home)?;
     let workspace = root.get("workspace").and_then(|w| w.get("package"));
-    for (folder, crate_type) in [("", Some("rlib")), ("macros", None)] {
+    for folder in [""].into_iter().chain(checkout::members(&root)) {
         let (from, to) = (home.join(folder), to.join(folder));
         let mut manifest = read_manifest(&from)?;
         manifest.retain(|key, _| ["package", "lib", "dependencies", "features"].contains(&key));
         inherit(&mut manifest, workspace);
-        if let (Some(kind), Some(Value::Table(lib))) = (crate_type, manifest.get_mut("lib")) {
-            lib.insert("crate-type".into(), Value::Array(vec![kind.into()]));
+        if let Some(Value::Table(lib)) = manifest.get_mut("lib") {
+            // A program needs no shared library.
+            lib.remove("crate-type");
         }
         create_folder(&to)?;
         write(&to.join("Cargo.toml"), &manifest.to_string())?;
@@ -250,6 +252,10 @@ mod tests {
         assert!(packages.is_some_and(|of| of.contains_key("taper") && !of.contains_key("ctx")));
         let copied = read_manifest(&folder.path().join("taper")).expect("a manifest");
         assert!(copied["package"]["version"].is_str());
+        for member in checkout::members(&copied) {
+            let file = folder.path().join("taper").join(member).join("src/lib.rs");
+            assert!(file.exists(), "{}", file.display());
+        }
 
         let wrong = Program {
             source: String::new(),

@@ -6,6 +6,7 @@ use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
+use taper_host::checkout;
 use taper_host::digest::hex;
 use taper_host::error::OnFile as _;
 use taper_host::gpu::settings::Settings;
@@ -131,9 +132,13 @@ fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
 /// Returns a digest of the crate's source files: the same for a clone and for an installed program, which carries them.
 fn sources(taper: &Path) -> Result<String> {
     let manifest = taper.join("Cargo.toml");
-    let mut files = vec![taper.join("macros/Cargo.toml")];
-    for folder in ["src", "macros/src"] {
-        list_files(&taper.join(folder), &mut files)?;
+    let text = std::fs::read_to_string(&manifest).on_file("read", &manifest)?;
+    let manifest: toml::Table = text.parse().context("cannot parse Cargo.toml")?;
+    let mut files = Vec::new();
+    list_files(&taper.join("src"), &mut files)?;
+    for member in checkout::members(&manifest) {
+        files.push(taper.join(member).join("Cargo.toml"));
+        list_files(&taper.join(member).join("src"), &mut files)?;
     }
     // Those of editors, which no program carries.
     let is_hidden = |file: &PathBuf| {
@@ -143,8 +148,7 @@ fn sources(taper: &Path) -> Result<String> {
     files.retain(|file| !is_hidden(file));
     files.sort();
     let mut digest = Digest::new(&SHA256);
-    let text = std::fs::read_to_string(&manifest).on_file("read", &manifest)?;
-    digest.update(manifest_of_crate(&text)?.as_bytes());
+    digest.update(manifest_of_crate(manifest).as_bytes());
     for file in files {
         let content = std::fs::read(&file).on_file("read", &file)?;
         let name = file.strip_prefix(taper).unwrap_or(&file);
@@ -156,8 +160,7 @@ fn sources(taper: &Path) -> Result<String> {
 }
 
 /// Returns what the manifest of the workspace says about compiling the crate. A program carries no more of it.
-fn manifest_of_crate(text: &str) -> Result<String> {
-    let mut manifest: toml::Table = text.parse().context("cannot parse Cargo.toml")?;
+fn manifest_of_crate(mut manifest: toml::Table) -> String {
     let kept = [
         "workspace",
         "package",
@@ -173,7 +176,7 @@ fn manifest_of_crate(text: &str) -> Result<String> {
     {
         workspace.retain(|name, _| ["package", "lints", "resolver"].contains(&name));
     }
-    Ok(manifest.to_string())
+    manifest.to_string()
 }
 
 pub(super) fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -224,7 +227,7 @@ mod tests {
             std::fs::write(file, text).expect("a file");
         };
         write("Cargo.toml", manifest);
-        for name in ["macros/Cargo.toml", "macros/src/lib.rs", "src/lib.rs"] {
+        for name in ["member/Cargo.toml", "member/src/lib.rs", "src/lib.rs"] {
             write(name, "");
         }
         files.iter().for_each(|(name, text)| write(name, text));
@@ -235,7 +238,7 @@ mod tests {
     fn a_clone_and_an_installed_program_have_the_same_sources() {
         let clone = r#"
             [workspace]
-            members = ["macros", "cli"]
+            members = ["member", "cli"]
             resolver = "3"
             [workspace.package]
             version = "0.1.0"
@@ -245,6 +248,7 @@ mod tests {
             name = "taper"
             [dependencies]
             half = "2"
+            member = { path = "member" }
             [dev-dependencies]
             serde = "1"
             [profile.dev]
@@ -252,7 +256,7 @@ mod tests {
         "#;
         let carried = r#"
             [workspace]
-            members = ["macros"]
+            members = ["member"]
             resolver = "3"
             [workspace.package]
             version = "0.1.0"
@@ -260,6 +264,7 @@ mod tests {
             name = "taper"
             [dependencies]
             half = "2"
+            member = { path = "member" }
         "#;
         let installed = digest(carried, &[]);
         assert_eq!(
@@ -272,7 +277,9 @@ mod tests {
         ] {
             assert_ne!(digest(&other, &[]), installed);
         }
-        assert_ne!(digest(carried, &[("src/new.rs", "")]), installed);
+        for new in ["src/new.rs", "member/src/new.rs"] {
+            assert_ne!(digest(carried, &[(new, "")]), installed);
+        }
     }
 
     #[test]

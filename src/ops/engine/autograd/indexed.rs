@@ -2,15 +2,16 @@
 
 use super::recorded_linear;
 use crate::ops::check::{in_single, is_half};
-use crate::ops::engine::runs::Runs;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::write::{self, Parts};
-use crate::ops::engine::{CpuView, whole_rows, with_elements};
+use crate::ops::engine::{CpuView, with_elements};
 use crate::tensor::Raw;
 use candle_core::{Device, Result, WithDType};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
+use taper_compute::runs::Runs;
+use taper_compute::whole_rows;
+use taper_compute::write::{self, Parts};
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;
@@ -168,7 +169,7 @@ impl IndexedCopy {
         let indices = view.as_slice::<i64>()?;
         let (taken, fits) = write::with_results(count, whole_rows(CHUNK, run), |first, out| {
             let positions = first / run..(first + out.len()) / run;
-            let (mut parts, mut all_fit) = (Parts::of(out), true);
+            let (mut parts, mut all_fit) = (Parts::new(out), true);
             self.for_each_row(indices, positions, |start, _, indices| {
                 all_fit &= self.take_row(&values[start..], indices, &mut parts);
             });

@@ -1,0 +1,204 @@
+//! The settings of a two-dimensional convolution, and their check.
+
+use crate::error::refuse;
+use crate::ops::check;
+use crate::ops::pair::Pair;
+use crate::tensor::Raw;
+use candle_core::Result;
+use std::fmt::Display;
+use taper_compute::conv2d::Geometry;
+
+/// The settings of a two-dimensional convolution: stride 1, no padding, dilation 1 and one group, unless
+/// they are set.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (x, weight) = (ones((1, 1, 5, 7)), ones((1, 1, 3, 3)));
+/// let y = conv2d(&x, &weight, None, Conv2dSpec::new().stride((1, 2)).padding((0, 1)));
+/// assert_eq!(y.dims(), [1, 1, 3, 4]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Conv2dSpec {
+    pub(crate) stride: Pair,
+    pub(crate) padding: Pair,
+    /// Whether the padding follows from the kernel, in place of `padding`.
+    pub(crate) same: bool,
+    pub(crate) dilation: Pair,
+    pub(crate) groups: usize,
+}
+
+impl Default for Conv2dSpec {
+    fn default() -> Self {
+        Conv2dSpec {
+            stride: 1.into(),
+            padding: 0.into(),
+            same: false,
+            dilation: 1.into(),
+            groups: 1,
+        }
+    }
+}
+
+impl Conv2dSpec {
+    /// Creates the default settings.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 1, 3, 3)), ones((1, 1, 3, 3)));
+    /// let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (1, 1, 1, 1)
+    /// assert_eq!(y.sum_all().item(), 9.0);
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// Sets the stride, by which the kernel moves from one output to the next.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().stride(2)).dims(), [1, 1, 2, 2]);
+        /// ```
+        pub fn stride(self, stride: impl Into<Pair>): self.stride = stride.into();
+
+        /// Sets the padding: the number of zeros that are added on each side of an image.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1)).dims(), [1, 1, 5, 5]);
+        /// ```
+        pub fn padding(self, padding: impl Into<Pair>): (self.padding, self.same) = (padding.into(), false);
+
+        /// Pads so that the output has the height and width of the images, whatever the kernel and its dilation: PyTorch's
+        /// `padding="same"`. For an even kernel there is one zero more at the end than at the start. The stride must be 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 2, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding_same()).dims(), [1, 1, 5, 5]);
+        /// ```
+        pub fn padding_same(self): self.same = true;
+
+        /// Sets the distance between neighbouring elements of the kernel.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 1, 5, 5)), ones((1, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().dilation(2)).dims(), [1, 1, 1, 1]);
+        /// ```
+        pub fn dilation(self, dilation: impl Into<Pair>): self.dilation = dilation.into();
+
+        /// Sets the number of groups of channels that are convolved separately.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (x, weight) = (ones((1, 4, 5, 5)), ones((4, 1, 3, 3)));
+        /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4)).dims(), [1, 4, 3, 3]);
+        /// ```
+        pub fn groups(self, groups: usize): self.groups = groups;
+    }
+
+    /// Returns how many rows and columns are added before and after images, for a kernel of this size.
+    ///
+    /// # Errors
+    /// If the output cannot have the size of the images, because of a stride.
+    pub(in crate::ops) fn added(
+        &self,
+        caller: &dyn Display,
+        kernel: [usize; 2],
+    ) -> Result<[[usize; 2]; 2]> {
+        if !self.same {
+            return Ok(self.padding.both().map(|padding| [padding; 2]));
+        }
+        refuse!(if self.stride != 1.into(); argument(caller, self.stride);
+            "a stride of 1 with padding_same", "Set the padding itself: padding(…)");
+        Ok(self
+            .extent(kernel)
+            .map(|extent| [(extent - 1) / 2, extent / 2]))
+    }
+
+    /// Checks the settings, and that `x` are images that are large enough for `weight`. Returns the
+    /// settings to compute with, where stride and dilation are at most the size of the padded images.
+    pub(super) fn check(&self, caller: &dyn Display, x: &Raw, weight: &Raw) -> Result<Self> {
+        let (batch, channels, height, width) = check::images(caller, x)?;
+        let &[out_channels, in_channels, rows, columns] = weight.dims() else {
+            let expected = "Expected a weight (out, in / groups, rows, columns)";
+            return Err(check::wrong_weight(caller, weight, expected));
+        };
+        let settings = [
+            ("out_channels", out_channels),
+            ("stride", self.stride.least()),
+            ("dilation", self.dilation.least()),
+            ("groups", self.groups),
+            ("kernel", rows.min(columns)),
+        ];
+        check::positive(caller, &settings)?;
+        let expected = in_channels.saturating_mul(self.groups);
+        if channels != expected {
+            let expected = format!("Its second dimension, the channels, must be {expected}");
+            return Err(check::wrong_shape(caller, x, expected));
+        }
+        refuse!(if !out_channels.is_multiple_of(self.groups); argument(caller, self.groups);
+            "a number of groups that divides {out_channels} output channels",
+            "Choose a number of groups that divides both numbers of channels");
+        check::same_place(caller, x, weight)?;
+        let (extent, padding) = (self.extent([rows, columns]), self.padding.both());
+        let [least_height, least_width] =
+            [0, 1].map(|i| extent[i].saturating_sub(padding[i].saturating_mul(2)));
+        if height < least_height || width < least_width {
+            let least = match least_height == least_width {
+                true => format!("height and width must be at least {least_height}"),
+                false => format!("height must be at least {least_height}, its width {least_width}"),
+            };
+            let expected = format!("Its {least}; or give the layer more padding");
+            return Err(check::wrong_shape(caller, x, expected));
+        }
+        let padded =
+            [0, 1].map(|i| [height, width][i].saturating_add(padding[i].saturating_mul(2)));
+        check::output(caller, &[channels.max(1), padded[0], padded[1]], x)?;
+        let spec = Conv2dSpec {
+            stride: [0, 1]
+                .map(|i| self.stride.both()[i].min(padded[i].max(1)))
+                .into(),
+            dilation: [0, 1]
+                .map(|i| self.dilation.both()[i].min(padded[i].max(1)))
+                .into(),
+            ..*self
+        };
+        let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);
+        check::output(caller, &[batch, out_channels, out_height, out_width], x)?;
+        Ok(spec)
+    }
+
+    /// Returns the height and width of a dilated kernel, in pixels.
+    pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
+        let dilation = self.dilation.both();
+        let steps = kernel.map(|size| size.saturating_sub(1));
+        [0, 1].map(|i| dilation[i].saturating_mul(steps[i]).saturating_add(1))
+    }
+
+    /// Returns the output's height and width for an input and a kernel of these sizes.
+    pub(super) fn output_size(&self, size: [usize; 2], kernel: [usize; 2]) -> [usize; 2] {
+        let (extent, padding) = (self.extent(kernel), self.padding.both());
+        [0, 1].map(|i| (size[i] + 2 * padding[i] - extent[i]) / self.stride.both()[i] + 1)
+    }
+
+    /// Returns the convolution of images with a weight of these shapes, which [`check`](Self::check) has accepted.
+    pub(super) fn geometry(
+        &self,
+        images: (usize, usize, usize, usize),
+        weight: (usize, usize, usize, usize),
+    ) -> Geometry {
+        let settings = [self.stride, self.dilation, self.padding].map(|pair| pair.both());
+        Geometry::new(images.into(), weight.into(), self.groups, settings)
+    }
+}
