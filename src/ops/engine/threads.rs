@@ -1,13 +1,17 @@
 //! Tasks on all cores.
 
 mod late;
+mod share;
 
 use super::shared_slice::vec_filled_by;
 use late::Late;
+use share::Share;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
+
+pub(crate) use share::share_threads;
 
 /// The least number of parts in which a thread takes its tasks, if it has that many tasks. Taking small tasks one by
 /// one would take longer than the tasks themselves.
@@ -17,7 +21,7 @@ const PARTS: usize = 32;
 static LATE: Late = Late::new();
 
 /// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool, or on the calling
-/// thread alone while other processes keep the pool's threads from running.
+/// thread alone while other processes keep the pool's threads from running; in [`share_threads`], on its share of the cores.
 ///
 /// The threads of that pool stay awake for a while before they sleep. A training step makes dozens
 /// of such calls, many of which take less time than waking a thread.
@@ -30,6 +34,9 @@ pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
 /// Does the same as [`for_each_task`] without generics, so that it is compiled only once. Compared with a task, an
 /// indirect call takes no time.
 fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    if let Some(share) = Share::of_this_thread() {
+        return share.run(count, work);
+    }
     // Rayon's thread count is used, so that a test can request one thread by a Rayon pool of one.
     if count <= 1 || rayon::current_num_threads() == 1 || LATE.is_alone(Instant::now()) {
         return (0..count).for_each(work);
