@@ -115,6 +115,7 @@ pub use elementwise::{
 };
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
+pub(crate) use engine::threads::share_threads;
 pub(crate) use finite::all_finite;
 pub use gated::glu;
 pub(crate) use gated::{glu_as, swiglu_as};

@@ -1,13 +1,14 @@
 //! The linear (fully connected) operation.
 
 use super::check;
-use super::dispatch::run;
+use super::dispatch::run_product;
 use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
 use super::matmul::plain;
+use super::precision::rounded;
 use super::profile;
 use super::reduce::sums_along;
 use crate::tensor::{Raw, Tensor};
@@ -60,6 +61,15 @@ pub(crate) fn linear_as(
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = out_features;
     check::output(caller, &shape, x)?;
+    if let Some(y) = rounded([x, weight], |[x, weight]| {
+        linear_as(caller, x, weight, None)
+    }) {
+        let y = y?;
+        return match bias {
+            Some(bias) => y.broadcast_add(bias),
+            None => Ok(y),
+        };
+    }
     if x.elem_count() * out_features == 0 {
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
@@ -67,7 +77,7 @@ pub(crate) fn linear_as(
     profile::count(x.elem_count() * out_features);
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     let kernel = |inputs: &[&Raw]| dispatch_dtype!(inputs[0], forward(inputs));
-    run(&inputs, kernel, linear_with_candle)
+    run_product(&inputs, kernel, linear_with_candle)
 }
 
 fn linear_with_candle(inputs: &[&Raw]) -> Result<Raw> {
