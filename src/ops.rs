@@ -71,6 +71,7 @@ mod pad;
 mod pair;
 mod patches;
 mod pool;
+mod precision;
 pub(crate) mod profile;
 mod quantity;
 mod quantized;

@@ -25,3 +25,16 @@ pub(super) fn run(
         false => candle(inputs),
     }
 }
+
+/// Computes a product: as [`run`], but a GPU multiplies elements of 16 bits as they are, and adds up in `f32`.
+pub(super) fn run_product(
+    inputs: &[&Raw],
+    kernel: impl FnOnce(&[&Raw]) -> Result<Raw>,
+    candle: impl FnOnce(&[&Raw]) -> Result<Raw>,
+) -> Result<Raw> {
+    if is_half(inputs[0]) && inputs[0].device().is_cuda() {
+        profile::begin();
+        return candle(inputs);
+    }
+    run(inputs, kernel, candle)
+}

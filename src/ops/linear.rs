@@ -1,11 +1,12 @@
 //! The linear (fully connected) operation.
 
 use super::check;
-use super::dispatch::run;
+use super::dispatch::run_product;
 use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::strided::in_order;
 use super::engine::{CpuView, Element, dispatch_dtype};
 use super::matmul::plain;
+use super::precision::rounded;
 use super::profile;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
@@ -59,6 +60,15 @@ pub(crate) fn linear_as(
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = out_features;
     check::output(caller, &shape, x)?;
+    if let Some(y) = rounded([x, weight], |[x, weight]| {
+        linear_as(caller, x, weight, None)
+    }) {
+        let y = y?;
+        return match bias {
+            Some(bias) => y.broadcast_add(bias),
+            None => Ok(y),
+        };
+    }
     if x.elem_count() * out_features == 0 {
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
@@ -66,7 +76,7 @@ pub(crate) fn linear_as(
     profile::count(x.elem_count() * out_features);
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
     let kernel = |inputs: &[&Raw]| dispatch_dtype!(inputs[0], forward(inputs));
-    run(&inputs, kernel, linear_with_candle)
+    run_product(&inputs, kernel, linear_with_candle)
 }
 
 fn linear_with_candle(inputs: &[&Raw]) -> Result<Raw> {

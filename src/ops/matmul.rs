@@ -2,10 +2,11 @@
 
 use super::broadcast::common_shape;
 use super::check;
-use super::dispatch::run;
+use super::dispatch::run_product;
 use super::engine::autograd::{Backward, Downstream, Upstream, record};
 use super::engine::strided::in_order;
 use super::engine::{CpuView, Element, dispatch_dtype};
+use super::precision::rounded;
 use super::profile;
 use crate::error::problem;
 use crate::tensor::{Raw, Tensor};
@@ -42,6 +43,9 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
         (2.., 1) => return matmul_as(caller, a, &b.unsqueeze(1)?)?.squeeze(a.rank() - 1),
         _ => (),
     }
+    if let Some(y) = rounded([a, b], |[a, b]| matmul_as(caller, a, b)) {
+        return y;
+    }
     let (shape, before) = output_shape(caller, a, b)?;
     check::same_place(caller, b, a)?;
     check::floating(caller, a)?;
@@ -59,7 +63,7 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
         true => Ok(x.clone()),
         false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
     };
-    run(
+    run_product(
         &[&whole(a)?, &whole(b)?],
         |x| dispatch_dtype!(x[0], forward(x[0], x[1], shape)),
         |x| plain(x[0])?.matmul(&plain(x[1])?),

@@ -32,7 +32,7 @@ pub(crate) use view::View;
 
 use super::profile;
 use crate::error::refuse;
-use crate::tensor::{History, Key, Raw, with_recording};
+use crate::tensor::{History, Key, Raw, with_precision, with_recording};
 use candle_core::Result;
 use node::{Input, Node, Rule, address, changed_variable};
 use rule::{Compute, Pass};
@@ -64,7 +64,10 @@ pub(crate) fn gradients(loss: &Raw, of_loss: Raw, options: &Options) -> Result<G
             "backward: this tensor was not computed from a parameter, so it has no gradients";
             "Compute the loss from parameters that are not frozen, outside of no_grad; gradients are constants unless backward_graph() has computed them");
     };
-    with_recording(options.with_graph, || walk(&root, of_loss, options))
+    // Each product has the type of the forward pass.
+    with_precision(None, || {
+        with_recording(options.with_graph, || walk(&root, of_loss, options))
+    })
 }
 
 fn walk(root: &Arc<Node>, of_loss: Raw, options: &Options) -> Result<Gradients> {

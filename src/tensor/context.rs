@@ -12,13 +12,14 @@
 //! | connection to the ranks | synchronised batch normalisation | batch normalisation |
 //! | keys and values of earlier steps | [`KvCache`](crate::nn::KvCache) | attention, positions |
 //! | metrics of the step | the trainer | [`Module::plot`](crate::train::Module::plot) |
+//! | type in which products are computed | [`Trainer::precision`](crate::train::Trainer::precision) | products of matrices |
 //! | weights in place of a layer's own | [`WeightNorm`](crate::nn::WeightNorm) | parameters |
 //!
 //! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
 
 use super::Tensor;
 use super::cache::SharedCache;
-use candle_core::{Device, Result};
+use candle_core::{DType, Device, Result};
 use rand_chacha::ChaCha12Rng;
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
@@ -63,6 +64,7 @@ struct Context {
     across: Option<Across>,
     cache: Option<SharedCache>,
     metrics: Option<Vec<Metric>>,
+    precision: Option<DType>,
     /// The address of a parameter, and the values in place of its own.
     substitutes: Vec<(usize, Tensor)>,
 }
@@ -77,6 +79,7 @@ thread_local! {
             across: None,
             cache: None,
             metrics: None,
+            precision: None,
             substitutes: Vec::new(),
         })
     };
@@ -91,6 +94,7 @@ pub(crate) enum Field {
     Across(Option<Across>),
     Cache(Option<SharedCache>),
     Metrics(Option<Vec<Metric>>),
+    Precision(Option<DType>),
     Substitutes(Vec<(usize, Tensor)>),
 }
 
@@ -105,6 +109,7 @@ impl Field {
             Field::Across(value) => swap(value, &mut context.across),
             Field::Cache(value) => swap(value, &mut context.cache),
             Field::Metrics(value) => swap(value, &mut context.metrics),
+            Field::Precision(value) => swap(value, &mut context.precision),
             Field::Substitutes(value) => swap(value, &mut context.substitutes),
         });
     }
@@ -138,6 +143,17 @@ impl Drop for Scope {
 pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
     let _scope = Scope::new(Field::Across(across));
     work()
+}
+
+/// Runs `work`, in which products of `f32` matrices are computed with inputs of this type.
+pub(crate) fn with_precision<T>(precision: Option<DType>, work: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::Precision(precision));
+    work()
+}
+
+/// Returns the type in which this thread computes products, if it is not that of their inputs.
+pub(crate) fn precision() -> Option<DType> {
+    CONTEXT.with_borrow(|context| context.precision)
 }
 
 /// Returns whether operations on this thread are recorded for gradients.
@@ -204,7 +220,7 @@ pub(crate) fn substitute(address: usize) -> Option<Tensor> {
     })
 }
 
-/// What a thread takes along: recording, default device, part of the batch and connection to the ranks. Its random
+/// What a thread takes along: recording, default device, part of the batch, connection to the ranks and precision. Its random
 /// generator and its metrics are its own.
 #[derive(Clone)]
 pub(crate) struct Fork {
@@ -212,6 +228,7 @@ pub(crate) struct Fork {
     device: Option<Device>,
     part: Option<Part>,
     across: Option<Across>,
+    precision: Option<DType>,
 }
 
 /// Returns this thread's context for another thread.
@@ -221,6 +238,7 @@ pub(crate) fn fork() -> Fork {
         device: device(),
         part: part(),
         across: across(),
+        precision: precision(),
     }
 }
 
@@ -231,6 +249,7 @@ impl Fork {
         let _device = Scope::new(Field::Device(self.device));
         let _part = Scope::new(Field::Part(self.part));
         let _across = Scope::new(Field::Across(self.across));
+        let _precision = Scope::new(Field::Precision(self.precision));
         work()
     }
 }

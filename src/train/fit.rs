@@ -368,14 +368,9 @@ impl<'a> Fit<'a> {
             self.model.set_training(false);
             let ranks = self.trainer.ranks.as_deref();
             let device = &self.trainer.in_use[0];
-            metrics.extend(evaluated(
-                Pass::Validation,
-                self.steps,
-                self.model,
-                loader,
-                device,
-                ranks,
-            )?);
+            let (pass, steps, model) = (Pass::Validation, self.steps, &*self.model);
+            let evaluate = || evaluated(pass, steps, model, loader, device, ranks);
+            metrics.extend(self.trainer.in_precision(evaluate)?);
         }
         let (samples, time) = self.speed.epoch;
         let epoch = Epoch {

@@ -2,10 +2,12 @@
 
 mod backoff;
 mod pool;
+mod share;
 
 use crate::shared_slice::vec_filled_by;
 use backoff::Backoff;
 use pool::Pool;
+pub use share::share_threads;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -30,7 +32,7 @@ fn threads() -> usize {
 }
 
 /// Calls `work` with each task index below `count`, on all threads, or on the calling thread alone while other
-/// processes keep the others from running.
+/// processes keep the others from running; in [`share_threads`], on its share of the cores.
 ///
 /// `work` must not call this function: the inner call would wait for the outer one.
 pub fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
@@ -40,24 +42,36 @@ pub fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
 /// Does the same as [`for_each_task`] without generics, so that it is compiled only once. Compared with a task, an
 /// indirect call takes no time.
 fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    // Rayon's thread count is used, so that a test can request one thread by a Rayon pool of one.
-    let is_alone = || rayon::current_num_threads() == 1 || BACKOFF.is_active(Instant::now());
-    if count <= 1 || is_alone() {
+    if count <= 1 {
         return (0..count).for_each(work);
     }
-    let queues = Queues::new(count, POOL.threads());
+    if let Some(pool) = share::of_this_thread() {
+        run_on(&pool, count, work);
+        return;
+    }
+    // Rayon's thread count is used, so that a test can request one thread by a Rayon pool of one.
+    if rayon::current_num_threads() == 1 || BACKOFF.is_active(Instant::now()) {
+        return (0..count).for_each(work);
+    }
+    let [began, waits] = run_on(&POOL, count, work);
+    BACKOFF.record(waits - began, waits, Instant::now());
+}
+
+/// Returns the times at which the calling thread began, and at which it began to wait for the others.
+fn run_on(pool: &Pool, count: usize, work: &(dyn Fn(usize) + Sync)) -> [Instant; 2] {
+    let queues = Queues::new(count, pool.threads());
     let panic = Mutex::new(None);
-    let [began, waits] = POOL.run(count - 1, &|thread| {
+    let times = pool.run(count - 1, &|thread| {
         let take = AssertUnwindSafe(|| queues.take(thread, work));
         if let Err(payload) = catch_unwind(take) {
             *panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
         }
     });
-    BACKOFF.record(waits - began, waits, Instant::now());
     let panic = panic.into_inner();
     if let Some(payload) = panic.unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(payload);
     }
+    times
 }
 
 /// The tasks of each thread. If the next kernel has as many tasks, a thread takes those with the same indices again:

@@ -3,9 +3,10 @@
 use crate::error::{OrRaise, attempt, refuse};
 use crate::ops::tape::{self, Backward, Downstream, Options, Upstream, check_unchanged, now};
 use crate::tensor::{
-    Candle, Raw, Tensor, generator_state, no_grad, restore_generator, with_recording,
+    Candle, Raw, Tensor, generator_state, no_grad, precision, restore_generator, with_precision,
+    with_recording,
 };
-use candle_core::Result;
+use candle_core::{DType, Result};
 
 /// Computes `forward(x)`, with `backward` as its derivative: from `x` and the gradient of the output it returns the
 /// gradient of `x`. PyTorch's `torch.autograd.Function`, for gradients that are not those of the function: a
@@ -98,6 +99,7 @@ pub(crate) fn checkpointed(x: &Tensor, compute: Compute) -> Result<Tensor> {
         compute,
         x: x.raw().detach(),
         generator,
+        precision: precision(),
         time,
     };
     Ok(tape::record(Candle::from(y), &[&input], recompute).into())
@@ -108,6 +110,7 @@ struct Recompute {
     compute: Compute,
     x: Raw,
     generator: ([u8; 32], u64, u128),
+    precision: Option<DType>,
     time: u64,
 }
 
@@ -116,7 +119,8 @@ impl Recompute {
     fn output(&self, x: Raw) -> Result<Raw> {
         let before = generator_state();
         restore_generator(self.generator);
-        let y = with_recording(true, || attempt(|| (self.compute)(&x.into())));
+        let compute = || attempt(|| (self.compute)(&x.into()));
+        let y = with_precision(self.precision, || with_recording(true, compute));
         restore_generator(before);
         let y = y?.into();
         check_unchanged(&y, self.time)?;

@@ -23,7 +23,8 @@ impl Fit<'_> {
             None => slice::from_mut(&mut self.optimizer),
         };
         let (loss, metrics) = with_seed(draw_seed(), || {
-            recorder::collect(examples, || steps.manual(model, &**part, optimizers))
+            let step = || steps.manual(model, &**part, optimizers);
+            recorder::collect(examples, || self.trainer.in_precision(step))
         });
         let loss = loss.detach();
         let checked = self.check_loss(&loss, batch);

@@ -39,7 +39,9 @@ impl Fit<'_> {
                 gradients,
             },
             metrics,
-        ) = parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())?;
+        ) = self.trainer.in_precision(|| {
+            parallel::backward(self.steps, self.model, &self.others, &parts, rank.as_ref())
+        })?;
         if self.ranks.is_none()
             && let Err(error) = self.check_loss(&loss, batch)
         {

@@ -11,10 +11,11 @@ use crate::tensor::{
     Across, GradStore, Metric, Part, Tensor, draw_seed, fork, with_across, with_part, with_seed,
 };
 use crate::train::Module;
-use crate::train::model::{AnyModel, Steps, steps};
+use crate::train::model::{AnyModel, Steps, device_of, steps};
 use crate::train::recorder;
 use candle_core::Device;
 use std::thread;
+use taper_compute::threads::share_threads;
 
 /// A model with a replica on each of several devices, which share the work on every batch.
 ///
@@ -23,7 +24,7 @@ use std::thread;
 /// copies the new weights to all. The result is that of one device with the whole batch, up to the
 /// rounding of sums, except that batch normalisation sees the parts and that dropout draws other values
 /// for each part; the loss must be a mean over the examples. A device may occur in the list more than
-/// once.
+/// once; replicas on the CPU share its cores.
 ///
 /// From d2l's chapter *Training on Multiple GPUs*.
 ///
@@ -288,8 +289,15 @@ pub(in crate::train) fn backward(
     if rest.is_empty() {
         return seeded(0, model, &**first);
     }
+    let all = std::iter::once(model).chain(others.iter().map(|other| &**other));
+    let on_cpu = all
+        .take(parts.len())
+        .filter(|model| is_on_cpu(*model))
+        .count();
     let caught = |i: usize, model: &dyn AnyModel, part: &dyn AnyBatch| {
-        let done = attempt(|| seeded(i, model, part)).flatten();
+        let computations = if is_on_cpu(model) { on_cpu } else { 1 };
+        let step = || attempt(|| seeded(i, model, part)).flatten();
+        let done = share_threads(computations, step);
         done.map_err(|error| of_part(error, lens[i], examples))
     };
     let context = fork();
@@ -318,6 +326,10 @@ pub(in crate::train) fn backward(
         }
         total
     })
+}
+
+fn is_on_cpu(model: &dyn AnyModel) -> bool {
+    device_of(model).is_cpu()
 }
 
 /// Changes the advice of an error if a layer refuses a part of a single example, although the user's
