@@ -1,4 +1,4 @@
-//! Checks and measurements on a GPU, which `check.py` puts into its report:
+//! Checks and measurements on a GPU, which `cargo taper gpu-check` puts into its report:
 //!
 //!     check [cuda|cpu] [--no-measurements] [--corrupt COMPUTATION]
 //!

@@ -48,6 +48,8 @@ enum Taper {
     Cuda(commands::cuda::Arguments),
     /// Check the installation, and name the next step for what is missing
     Doctor,
+    /// Check Taper on an NVIDIA GPU and write a report
+    GpuCheck(commands::gpu_check::Arguments),
     /// Print a notebook as text, for `git diff`
     #[command(hide = true)]
     NotebookText(commands::notebook_text::Arguments),
@@ -130,6 +132,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
         Taper::Cuda(arguments) => commands::cuda::run(arguments),
+        Taper::GpuCheck(arguments) => commands::gpu_check::run(arguments),
         Taper::Doctor => commands::doctor::run(),
         Taper::NotebookText(arguments) => commands::notebook_text::run(arguments),
         Taper::Parameters => commands::parameters::run(),

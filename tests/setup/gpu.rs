@@ -102,59 +102,10 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     );
 }
 
-/// A stand-in for cargo: the program of one chapter fails, and the outputs of another differ from the CPU's.
-const CARGO: &str = r#"#!/bin/sh
-case "$*" in
-*--lib) printf 'ä%.0s' $(seq 200) ;;
-*gpu_check) printf '## a\n## b\n' ;;
-"taper export --to "*) mkdir -p "$4" ;;
-*"--bin gpus") echo 'on cuda:0 and cuda:12' ;;
-*"--bin leaf-network") exit 3 ;;
-"taper run "*) echo "$7" >"$KEPT" ;;
-"taper test "*) cat "$5"; case "$3" in *37-*) exit 1 ;; esac ;;
-esac
-"#;
-
 #[test]
-fn the_report_of_a_gpu_counts_failed_steps_and_compares_with_the_cpu() {
-    let folder = super::place::fresh("gpu-report");
-    let programs = folder.join("programs");
-    script(&programs.join("cargo"), CARGO);
-    let smi = format!("#!/bin/sh\n{}\n", h200());
-    script(&programs.join("nvidia-smi"), &smi);
-    let file = folder.join("report.md");
-    let check = |programs: PathBuf| {
-        std::process::Command::new("python3")
-            .args(["benches/gpu/check.py", "--no-pytorch", "--report"])
-            .arg(&file)
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-            .env("PATH", with_first(&programs))
-            .env("CARGO_TARGET_DIR", &folder)
-            .env("KEPT", folder.join("kept"))
-            .output()
-            .expect("it starts")
-    };
-    let ended = check(programs);
-    let report = fs::read_to_string(&file).expect("a report");
-    assert_eq!(ended.status.code(), Some(1), "{report}");
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(said.contains("2 of 6 steps failed"), "{said}");
-    for part in [
-        "- cards: NVIDIA H200\n- driver: 580.95.05\n",
-        "FAILED in 0 s: The chapter `leaf-network`, exported\n",
-        "## Checks against the CPU, and measurements: passed in 0 s\n\na\n### b\n",
-        "on cpu and cpu\n\non cuda:0 and cuda:12\n",
-        &format!("\n{}…\n", "ä".repeat(160)),
-    ] {
-        assert!(report.contains(part), "{part}:\n{report}");
-    }
-    let kept = fs::read_to_string(folder.join("kept")).expect("the machine");
-    assert_eq!(kept, "NVIDIA H200\n");
-
-    let none = folder.join("none");
-    script(&none.join("nvidia-smi"), "#!/bin/sh\nexit 0\n");
-    let said = check(none).stderr;
-    assert!(String::from_utf8_lossy(&said).contains("finds no GPU"));
+fn the_checks_of_a_gpu_need_a_complete_clone() {
+    let check = Place::empty().taper(["gpu-check"]).run();
+    check.fails().says("from a complete clone of Taper");
 }
 
 #[test]

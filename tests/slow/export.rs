@@ -59,7 +59,7 @@ fn has_shell_lines(chapter: &Path) -> bool {
     text.contains("\n    \"!") || text.contains("\n    \"%%")
 }
 
-/// Saves the outputs of a machine, as `benches/gpu/check.py` saves those of a GPU.
+/// Saves the outputs of a machine, as `taper gpu-check` saves those of a GPU.
 fn saves_the_outputs_of_a_machine(chapter: &Path, log: &Path) {
     let copy = log.with_file_name("copy.ipynb");
     std::fs::copy(chapter, &copy).expect("a copy");

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod exercises;
 pub(crate) mod export;
+pub(crate) mod gpu_check;
 pub(crate) mod image;
 pub(crate) mod import;
 pub(crate) mod kernel;

@@ -48,7 +48,7 @@ const OWN_MACHINE: &str = "CPU";
 /// Returns the hint how readers add the outputs of their own GPU.
 fn own_card(builder: &PageBuilder) -> String {
     let text = builder.book.labels.get("Add the outputs of your own GPU:");
-    format!("<p class=\"machine-own\">{text} <code>python3 benches/gpu/check.py</code></p>\n")
+    format!("<p class=\"machine-own\">{text} <code>cargo taper gpu-check</code></p>\n")
 }
 
 /// Encloses the outputs of one machine; `taper.js` shows those of several machines as tabs.

@@ -310,7 +310,7 @@ fn outputs_of_two_machines_are_side_by_side() {
     assert!(html.contains("(1, 2)") && html.contains("(3, 4)"));
     assert!(html.contains("&lt;there&gt;"));
     assert!(!html.contains("of an older cell"));
-    let hint = "<code>python3 benches/gpu/check.py</code></p>\n</section>";
+    let hint = "<code>cargo taper gpu-check</code></p>\n</section>";
     assert_eq!(html.matches(hint).count(), 2, "in the GPU's outputs");
 }
 
