@@ -70,7 +70,8 @@ fn documents() -> BTreeMap<String, Vec<Unit>> {
     found
 }
 
-/// Returns the hints of the exercises, each with the name of its exercise, after the word before a hint.
+/// Returns the hints of the exercises, each with the name of its exercise, after the word before a hint; then what the kernel
+/// says.
 fn hint_units() -> Vec<Unit> {
     let cases: Value =
         serde_json::from_str(&read(&root().join("src/exercises/cases.json"))).expect("JSON");
@@ -84,6 +85,7 @@ fn hint_units() -> Vec<Unit> {
                 .map(|hint| unit(exercise, hint)),
         );
     }
+    units.extend(taper_session::sentences().map(|sentence| unit("kernel", &sentence)));
     units
 }
 

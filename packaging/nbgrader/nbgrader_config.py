@@ -10,6 +10,7 @@ would change what the tests mean is not executed, and feedback contains no hidde
 be guessed.
 """
 
+import functools
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPrep
 from nbgrader.apps import autogradeapp
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
+from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -38,7 +40,7 @@ from nbgrader.preprocessors import (
     OverwriteKernelspec,
     SaveAutoGrades,
 )
-from nbgrader.utils import determine_grade
+from nbgrader.utils import determine_grade, ignore_patterns
 
 COURSE = Path.cwd()
 
@@ -53,6 +55,28 @@ def ask_taper(option: str, names: dict, notebook: Path) -> dict:
     answer = subprocess.run(command, text=True, capture_output=True, timeout=60, check=False)
     assert answer.returncode == 0, f"{' '.join(command)}: {answer.stderr}"
     return json.loads(answer.stdout)
+
+
+class CollectFiles(ExchangeCollect):
+    """Collects what students have written, and not what links of theirs lead to: the teacher can read the assignment with its
+    solutions and the submissions of others. A link becomes an empty file, which earns nothing."""
+
+    def do_copy(self, src, dest, log=None):
+        course = self.coursedir
+        limits = {"exclude": course.ignore, "include": course.include, "max_file_size": course.max_file_size}
+        # A student may put a link in the place of a file at any time.
+        copy = functools.partial(shutil.copy2, follow_symlinks=False)
+        if os.path.islink(src) or self.get_size(src) > 1000 * course.max_dir_size:
+            self.log.error("The submission %s is a link, or too large: it was not collected", src)
+            os.makedirs(dest)
+            return
+        ignored = ignore_patterns(log=self.log, **limits)
+        shutil.copytree(src, dest, symlinks=True, ignore=ignored, copy_function=copy)
+        for path in Path(dest).rglob("*"):
+            if path.is_symlink():
+                path.unlink()
+                path.touch()
+                self.log.error("In the submission %s, %s is a link: it was not collected", src, path.name)
 
 
 def note_failure(converter: Autograde, student: str, why: str) -> None:
@@ -165,6 +189,7 @@ class HideTests(ClearHiddenTests):
 
 c = get_config()  # noqa: F821 (nbgrader defines it)
 
+c.ExchangeFactory.collect = CollectFiles
 c.ClearSolutions.code_stub = {"rust": "todo!() // YOUR CODE HERE"}
 # nbgrader treats text on standard error as a failure, but progress and `eprintln!` are not failures.
 c.IgnorePattern.enabled = True

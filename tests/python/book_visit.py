@@ -31,6 +31,15 @@ TOO_WIDE = """() => {
     return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
 }"""
 
+# Code of cells that is cut off at the right.
+CUT = """() => [...document.querySelectorAll('main .cell.code .input > code')].filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent.trim().slice(0, 40))"""
+
+# Formulae beside which a scrollbar could appear.
+SCROLLED_FORMULAE = """() => [...document.querySelectorAll('main .katex-display')]
+    .filter(e => e.scrollHeight > e.clientHeight && getComputedStyle(e).overflowY !== 'hidden')
+    .map(e => e.textContent.trim().slice(0, 40))"""
+
 # A4 without its margins, in pixels.
 PAPER = {"width": 680, "height": 1009}
 
@@ -119,6 +128,9 @@ class Reader:
         for name in names:
             self.go_to(page, name, look)
             self.look_at(page)
+            if look.startswith("wide"):
+                for code in page.evaluate(CUT):
+                    self.note(f"code is cut off: {code}")
             if self.screenshots:
                 file = f"{name.removesuffix('.html')} {look}.png".replace("/", "-").replace(", ", "-").replace(" ", "-")
                 page.screenshot(path=self.screenshots / file)
@@ -127,6 +139,8 @@ class Reader:
     def look_at(self, page: Page) -> None:
         for wide in page.evaluate(TOO_WIDE):
             self.note(f"too wide: {wide}")
+        for formula in page.evaluate(SCROLLED_FORMULAE):
+            self.note(f"a formula has a scrollbar: {formula}")
         for image in page.evaluate(IMAGES):
             if not (image["alt"] and all(image["box"]) and image["natural"] and image["width"] and image["height"]):
                 self.note(f"image: {image}")
@@ -146,6 +160,8 @@ class Reader:
         for outside in ("#mdbook-sidebar", "#mdbook-menu-bar", ".nav-chapters", ".actions"):
             if page.locator(outside).locator("visible=true").count():
                 self.note(f"{outside} is printed")
+        if page.locator("details:not([open])").locator("visible=true").count():
+            self.note("an output that is folded is printed")
         if not (page.evaluate(LIGHTNESS, "backgroundColor") > 200 > 100 > page.evaluate(LIGHTNESS, "color")):
             self.note("the colours are those of the dark theme")
         page.context.close()
@@ -251,6 +267,24 @@ class Reader:
             self.note("the chosen tab is not marked")
         page.context.close()
 
+    def sliders(self, name: str) -> None:
+        """A slider of a chapter shows what was computed for its position."""
+        page = self.open(name)
+        self.where = f"sliders of {name}"
+        interaction = page.locator(".interaction").first
+        shown = interaction.locator(".frame:not([hidden])")
+        if not interaction.count() or shown.count() != 1:
+            self.note(f"{interaction.count()} places with sliders")
+            return
+        slider, before = interaction.get_by_role("slider").last, shown.inner_html()
+        slider.focus()
+        page.keyboard.press("Home" if slider.input_value() != "0" else "End")
+        if shown.count() != 1 or shown.inner_html() == before:
+            self.note("a slider that is moved shows the same")
+        if slider.get_attribute("aria-valuetext") != interaction.locator("output").last.inner_text():
+            self.note("the value of a slider is not shown")
+        page.context.close()
+
     def digits(self, name: str) -> None:
         """The network reads what the mouse draws, and the examples, which the keyboard can show."""
         page = self.open(name)
@@ -304,6 +338,7 @@ def main() -> int:
     parser.add_argument("--both-looks", action="store_true", help="of every page, instead of one after the other")
     parser.add_argument("--tabs", help="a page with outputs of two machines")
     parser.add_argument("--digits", help="a page with the digit reader")
+    parser.add_argument("--sliders", help="a page with sliders")
     parser.add_argument("pages", nargs="+", help="in the order of the book")
     args = parser.parse_args()
 
@@ -323,6 +358,8 @@ def main() -> int:
             reader.tabs(args.tabs)
         if args.digits:
             reader.digits(args.digits)
+        if args.sliders:
+            reader.sliders(args.sliders)
         return reader.problems
 
     return report(read, f"{len(args.pages)} pages", args.screenshots)

@@ -1,5 +1,6 @@
 """The life of kernels: many one after the other, many in parallel, one that is killed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,20 @@ class Lives(unittest.TestCase):
             for kernel in kernels:
                 kernel.stop()
         self.assertEqual(session_folders(), [])
+
+    def test_a_kernel_speaks_the_language_of_its_course(self):
+        with tempfile.TemporaryDirectory() as folder:
+            translations = {
+                "lists the commands": "liste les commandes",
+                "a comment begins with `//`.": "un commentaire commence par `//`.",
+            }
+            Path(folder, ".taper-hints.json").write_text(json.dumps(translations))
+            with Kernel(cwd=folder) as kernel:
+                commands = kernel.run(":help").value()
+                # What is not translated is English.
+                self.assertRegex(commands, "(?s):help +liste les commandes\n.*lists the variables")
+                failed = kernel.run("# a comment").published[-1]["content"]
+                self.assertIn("un commentaire commence par `//`.", "\n".join(failed["traceback"]))
 
     def test_a_killed_kernel_leaves_the_image_intact(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -159,6 +159,9 @@ class Questions(WithKernel):
                     self.assertIn("<p>", reply["data"]["text/html"])
         page = self.kernel.ask("inspect", "twice", 5).reply["data"]["text/html"]
         self.assertIn("<em>much</em>", page)
+        self.kernel.run("let tray = zeros((2, 3));")
+        value = self.kernel.ask("inspect", "tray", 4).reply["data"]["text/plain"]
+        self.assertTrue(value.startswith("tray: Tensor (2, 3) · 24 B · cpu · f32 [0, 0, 0, 0, 0, 0]"), value)
         nothing = self.kernel.ask("inspect", "no_such_name", 5).reply
         self.assertEqual(nothing, {"status": "ok", "found": False, "data": {}, "metadata": {}})
 

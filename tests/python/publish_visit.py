@@ -29,6 +29,14 @@ def visit(browser: Browser, file: Path, width: int, scheme: str, screenshots: Pa
         problems.append(f"the theme is not {scheme}")
     problems += [f"too wide: {wide}" for wide in page.evaluate(TOO_WIDE)]
 
+    # The contents: a link to each section.
+    contents = page.get_by_role("navigation", name="Contents").get_by_role("link")
+    if contents.all_inner_texts() != ["One", "Two?", "Three"]:
+        problems.append(f"the contents are {contents.all_inner_texts()}")
+    contents.nth(1).click()
+    if page.evaluate("document.querySelector(':target')?.textContent") != "Two?":
+        problems.append("a link of the contents leads nowhere")
+
     # A slider: its position decides which figure is shown.
     figure = page.locator(".frame:not([hidden]) img")
     first = figure.get_attribute("alt")

@@ -29,7 +29,7 @@ fn jupyter(place: &Place) -> (PathBuf, PathBuf) {
     let (program, end) = (place.path().join("jupyter"), place.path().join("end"));
     let data = place.path().join("jupyter-data");
     let text = format!(
-        "#!/bin/sh\ncase \"$1\" in\n    --version) echo 5 ;;\n    --paths) echo '{}' ;;\n    lab) echo JupyterLab runs; \
+        "#!/bin/sh\ncase \"$1\" in\n    --version) echo 5 ;;\n    --paths) echo '{}' ;;\n    lab) test -n \"$JUPYTERLAB_WORKSPACES_DIR\" && echo JupyterLab runs; \
          while [ ! -e '{}' ]; do sleep 0.1; done ;;\nesac\n",
         json!({ "data": [data] }),
         end.display()

@@ -48,7 +48,7 @@ fn unauthenticated_messages_are_ignored() {
 #[test]
 fn kernels_leave_nothing_behind() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("kernel_lives.py"), LIMIT, 3);
+    passes(jupyter.script("kernel_lives.py"), LIMIT, 4);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn fifty_kernels_leave_nothing_behind() {
     let jupyter = Jupyter::with_our_kernel();
     let mut lives = jupyter.script("kernel_lives.py");
     lives.env("TAPER_TEST_MANY_KERNELS", "1");
-    passes(lives, LIMIT_OF_MANY, 3);
+    passes(lives, LIMIT_OF_MANY, 4);
 }
 
 #[test]

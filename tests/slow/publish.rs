@@ -34,7 +34,7 @@ fn a_published_page_needs_no_server() {
     let notebook = folder.join("page.ipynb");
     let mut document = notebook_of(&CELLS);
     document["cells"][3]["metadata"]["tags"] = json!(["publish-model"]);
-    let title = "# A page <b>of</b> $x^2$\n\nA [chapter](../../../notebooks/01-welcome.ipynb), $$\\sum_i x_i$$ and [a site](https://example.org).";
+    let title = "# A page <b>of</b> $x^2$\n\nA [chapter](../../../notebooks/01-welcome.ipynb), $$\\sum_i x_i$$ and [a site](https://example.org).\n\n## One\n\n## Two?\n\n## Three";
     let prose = json!({"cell_type": "markdown", "id": "title", "metadata": {}, "source": title});
     document["cells"]
         .as_array_mut()

@@ -1,7 +1,7 @@
 //! `taper kernel`: runs the kernel; the kernelspec names this command.
 
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_kernel::serve;
 use taper_session::workspace::Workspace;
@@ -14,6 +14,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    taper_session::speak_as_in(Path::new(""));
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };

@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use taper_host::checkout;
 use taper_host::progress::Console;
+use taper_host::{cache, checkout, digest};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -57,6 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(settings) = settings(&jupyter, arguments.lang.as_deref())? {
         lab.arg(format!("--LabApp.app_settings_dir={}", settings.display()));
     }
+    if std::env::var_os(WORKSPACES).is_none() {
+        lab.env(WORKSPACES, workspaces(&root)?);
+    }
     // Only the address to open and problems are printed.
     lab.arg("--log-level=WARN");
     if arguments.no_browser {
@@ -77,6 +80,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     eprintln!("Starting JupyterLab; Ctrl-C stops it.");
     let error = lab.exec();
     Err(error).with_context(|| format!("starting {}", jupyter.program.display()))
+}
+
+/// JupyterLab's variable for the folder in which it keeps what is open.
+const WORKSPACES: &str = "JUPYTERLAB_WORKSPACES_DIR";
+
+/// Returns the workspaces of a folder: one for all folders would open the tabs of another beside the notebook.
+fn workspaces(root: &Path) -> Result<PathBuf> {
+    let name = digest::of(root.as_os_str().as_encoded_bytes());
+    Ok(cache::folder()?.join("lab-workspaces").join(&name[..16]))
 }
 
 /// Returns the folder with the settings for the user's language, or else the system's. If there is no language pack for
@@ -184,6 +196,13 @@ mod tests {
         assert_eq!(of(["fr", "zh_CN", "C"]), "fr");
         assert_eq!(of(["-", "-", "C.UTF-8"]), "C");
         assert_eq!(of(["-", "-", "-"]), "");
+    }
+
+    #[test]
+    fn each_folder_has_tabs_of_its_own() {
+        let of = |root: &str| workspaces(Path::new(root)).expect("a folder");
+        assert_eq!(of("/home/me"), of("/home/me"));
+        assert_ne!(of("/home/me"), of("/home/me/course"));
     }
 
     #[test]

@@ -31,12 +31,14 @@
 //!
 //! - [`event`]: the events and the error of a cell;
 //! - [`evaluator`]: the traits of both sides, completions;
+//! - [`outputs`]: the outputs that a cell has after its events;
 //! - [`run`]: how long a cell ran, and how its process ended;
 //! - [`text`]: from bytes to text; [`decoder`]: from text to the marks of evcxr in it.
 
 pub mod decoder;
 pub mod evaluator;
 pub mod event;
+pub mod outputs;
 pub mod run;
 pub mod text;
 
@@ -45,3 +47,4 @@ pub use evaluator::{
 };
 pub use evaluator::{Front, Interrupt, Late, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};
+pub use outputs::CellOutputs;

@@ -20,6 +20,13 @@ pub(super) fn inspected(code: &str, cursor: usize) -> usize {
     cursor
 }
 
+/// Returns the name that ends at `end`, unless it is that of a field, a method or an item of a module.
+pub(super) fn variable(code: &str, end: usize) -> Option<&str> {
+    let start = code[..end].trim_end_matches(is_part).len();
+    let is_part_of_another = code[..start].trim_end().ends_with(['.', ':']);
+    (start < end && !is_part_of_another).then(|| &code[start..end])
+}
+
 /// Returns the end of the name of the call or the macro with which `code` ends: `f(…)`, `f(…)?`, `m!`, `m![…]`.
 fn called(code: &str) -> Option<usize> {
     let code = code.trim_end_matches('?');
@@ -65,6 +72,20 @@ fn enclosing(code: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_is_not_a_part_of_another() {
+        for (code, expected) in [
+            ("x", Some("x")),
+            ("&été_2", Some("été_2")),
+            ("a.x", None),
+            ("a\n    .x", None),
+            ("std::x", None),
+            ("x + ", None),
+        ] {
+            assert_eq!(variable(code, code.len()), expected, "{code}");
+        }
+    }
 
     /// Asserts that `expected` is the code up to the end of the inspected name; in `marked`, `|` is the cursor.
     fn check(marked: &str, expected: &str) {

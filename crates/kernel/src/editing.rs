@@ -3,6 +3,7 @@
 use super::introspect;
 use super::outgoing::OutboxSender;
 use super::request::Request;
+use super::shared::Shared;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,6 +16,7 @@ const STACK: usize = 8 << 20;
 pub(super) fn spawn(
     editor: Receiver<Arc<dyn Editor>>,
     outbox: OutboxSender,
+    shared: Arc<Shared>,
 ) -> Sender<Arc<JupyterMessage>> {
     let (queue, requests) = channel::<Arc<JupyterMessage>>();
     let run = move || {
@@ -27,7 +29,7 @@ pub(super) fn spawn(
                     request.reply(introspect::complete(&*editor, asked));
                 }
                 JupyterMessageContent::InspectRequest(asked) => {
-                    request.reply(introspect::inspect(&*editor, asked));
+                    request.reply(introspect::inspect(&*editor, asked, &shared));
                 }
                 // The shell queues no other type.
                 _ => {}

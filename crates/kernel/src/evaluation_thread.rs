@@ -4,7 +4,7 @@ use super::evaluation::Evaluation;
 use super::outgoing::OutboxSender;
 use super::request::Request;
 use super::shared::Shared;
-use super::{execute, marks};
+use super::{execute, introspect, marks};
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -94,6 +94,12 @@ fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
         JupyterMessageContent::CommMsg(_) => {
             execute::update_widgets(evaluation, &request, job.ticket);
             None
+        }
+        JupyterMessageContent::InspectRequest(asked) => {
+            execute::keep_variables(evaluation, true);
+            let evaluator = evaluation.evaluator.as_ref().ok();
+            let editor = evaluator.map(|evaluator| evaluator.editor());
+            editor.map(|editor| introspect::inspect(&*editor, asked, &evaluation.shared).into())
         }
         // The shell queues no other type; the request replies with an error when it is dropped.
         _ => None,

@@ -83,7 +83,8 @@ pub(super) fn execute(
         Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
         Err(_) => HashMap::new(),
     };
-    keep_variables(evaluation);
+    let is_shown = shared.inspected.load(Ordering::Relaxed);
+    keep_variables(evaluation, is_shown);
     marks::publish(evaluation, request);
     shared.end_cell(outcome.is_err() && cell.stop_on_error);
     if cell.store_history && !cell.silent && !is_blank(&cell.code) && !is_too_long {
@@ -103,9 +104,8 @@ fn too_long(bytes: usize) -> CellError {
 }
 
 /// Keeps the variables for front ends that show them.
-fn keep_variables(evaluation: &mut Evaluation) {
+pub(super) fn keep_variables(evaluation: &mut Evaluation, with_values: bool) {
     if let Ok(evaluator) = &mut evaluation.evaluator {
-        let with_values = evaluation.shared.inspected.load(Ordering::Relaxed);
         let variables = caught(|| evaluator.inspect_variables(with_values)).unwrap_or_default();
         *lock(&evaluation.shared.variables) = variables;
     }

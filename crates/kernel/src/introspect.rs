@@ -1,15 +1,17 @@
 //! Completion, documentation, and whether code is complete. Positions are characters in Jupyter and
 //! bytes in the evaluator.
 
-use super::cursor::inspected;
+use super::cursor::{inspected, variable};
 use super::evaluation::caught;
 use super::media::media;
+use super::shared::Shared;
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
     IsCompleteRequest,
 };
 use serde::Serialize;
 use serde_json::Map;
+use taper_evaluator::MimeBundle;
 use taper_evaluator::evaluator::{Completeness, Completion, Completions, Editor, IsComplete};
 
 /// The metadata in which JupyterLab finds the kind of each proposal.
@@ -34,15 +36,42 @@ pub(super) fn complete(editor: &dyn Editor, asked: &CompleteRequest) -> Complete
     complete_reply(&asked.code, &found)
 }
 
-/// Returns documentation of the name at the cursor.
-pub(super) fn inspect(editor: &dyn Editor, asked: &InspectRequest) -> InspectReply {
+/// Returns documentation of the name at the cursor, and its value, as far as it is known.
+pub(super) fn inspect(
+    editor: &dyn Editor,
+    asked: &InspectRequest,
+    shared: &Shared,
+) -> InspectReply {
     let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
-    let found = caught(|| editor.inspect(&asked.code, cursor)).unwrap_or(None);
+    let mut found = caught(|| editor.inspect(&asked.code, cursor)).unwrap_or(None);
+    if let Some(value) = name(asked).and_then(|name| shared.value(name)) {
+        found = Some(with_value(found.unwrap_or_default(), &value));
+    }
     InspectReply {
         found: found.is_some(),
         data: found.map(media).unwrap_or_default(),
         ..Default::default()
     }
+}
+
+/// Returns the name at the cursor, which may be that of a variable.
+pub(super) fn name(asked: &InspectRequest) -> Option<&str> {
+    let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
+    variable(&asked.code, cursor)
+}
+
+/// Adds a value before the documentation.
+fn with_value(mut found: MimeBundle, value: &str) -> MimeBundle {
+    let html = value.replace('&', "&amp;").replace('<', "&lt;");
+    for (kind, value) in [
+        ("text/plain", value),
+        ("text/html", &format!("<pre>{html}</pre>")),
+    ] {
+        let documentation = found.get(kind).and_then(|text| text.as_str());
+        let text = format!("{value}\n\n{}", documentation.unwrap_or_default());
+        found.insert(kind.to_owned(), text.trim_end().into());
+    }
+    found
 }
 
 /// Returns whether code can be run as it is.

@@ -15,9 +15,10 @@
 //! front ends do, as answers to the request.
 
 use jupyter_protocol::{
-    ClearOutput, CommId, CommMsg, ExecutionState, JupyterMessage, JupyterMessageContent, Media,
+    ClearOutput, CommId, CommMsg, ExecutionState, JupyterMessage, JupyterMessageContent as Content,
 };
 use serde_json::{Map, Value, json};
+use taper_evaluator::CellOutputs;
 
 /// How many cells are kept, and how much text and data for each, in bytes.
 const MOST: usize = 16;
@@ -33,15 +34,7 @@ struct Cell {
     /// The id of the message that runs the cell.
     request: String,
     is_running: bool,
-    outputs: Vec<Output>,
-    bytes: usize,
-    /// Whether the next output is in the place of all before it.
-    clears: bool,
-}
-
-struct Output {
-    display_id: Option<String>,
-    content: Value,
+    outputs: CellOutputs,
 }
 
 impl Kept {
@@ -55,9 +48,7 @@ impl Kept {
             number,
             request,
             is_running: true,
-            outputs: Vec::new(),
-            bytes: 0,
-            clears: false,
+            outputs: CellOutputs::default(),
         });
     }
 
@@ -68,18 +59,18 @@ impl Kept {
 
     /// Keeps a published message, if it is an output.
     pub(super) fn note(&mut self, message: &JupyterMessage) {
-        if let JupyterMessageContent::UpdateDisplayData(update) = &message.content {
-            let outputs = self.0.iter_mut().flat_map(|cell| &mut cell.outputs);
-            for output in outputs.filter(|it| it.display_id == update.transient.display_id) {
-                output.content["data"] = media(&update.data);
-                output.content["metadata"] = json!(update.metadata);
+        if let Content::UpdateDisplayData(update) = &message.content {
+            let data = json!(update.data);
+            if let (Some(id), Some(data)) = (&update.transient.display_id, data.as_object()) {
+                let outputs = self.0.iter_mut().map(|cell| &mut cell.outputs);
+                outputs.for_each(|outputs| outputs.update(id, data, &update.metadata));
             }
             return;
         }
         let parent = message.parent_header.as_ref().map(|it| it.msg_id.as_str());
         let cell = self.0.iter_mut().find(|cell| parent == Some(&cell.request));
         if let Some(cell) = cell {
-            cell.note(&message.content);
+            cell.note(message);
         }
     }
 
@@ -92,106 +83,48 @@ impl Kept {
 }
 
 impl Cell {
-    fn note(&mut self, content: &JupyterMessageContent) {
-        let (content, transient) = match content {
-            JupyterMessageContent::Status(status) => {
+    fn note(&mut self, message: &JupyterMessage) {
+        match &message.content {
+            Content::Status(status) => {
                 self.is_running &= status.execution_state != ExecutionState::Idle;
-                return;
             }
-            JupyterMessageContent::ClearOutput(ClearOutput { wait }) => {
-                self.clears = true;
-                if !wait {
-                    self.clear();
-                }
-                return;
-            }
-            JupyterMessageContent::StreamContent(text) => {
-                return self.add_text(json!(text.name), &text.text);
-            }
-            JupyterMessageContent::DisplayData(shown) => {
-                let (data, metadata) = (media(&shown.data), &shown.metadata);
-                let content =
-                    json!({ "output_type": "display_data", "data": data, "metadata": metadata });
-                (content, shown.transient.as_ref())
-            }
-            JupyterMessageContent::ExecuteResult(result) => {
-                let (data, metadata) = (media(&result.data), &result.metadata);
-                let number = self.number;
-                let content = json!({
-                    "output_type": "execute_result", "data": data, "metadata": metadata, "execution_count": number,
-                });
-                (content, result.transient.as_ref())
-            }
-            JupyterMessageContent::ErrorOutput(error) => {
-                let (name, value, traceback) = (&error.ename, &error.evalue, &error.traceback);
-                let content = json!({
-                    "output_type": "error", "ename": name, "evalue": value, "traceback": traceback,
-                });
-                (content, None)
-            }
-            _ => return,
-        };
-        let display_id = transient.and_then(|it| it.display_id.clone());
-        self.add(Output {
-            display_id,
-            content,
-        });
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.clears) {
-            self.outputs.clear();
-            self.bytes = 0;
+            Content::ClearOutput(ClearOutput { wait }) => self.outputs.clear(*wait),
+            Content::StreamContent(_)
+            | Content::DisplayData(_)
+            | Content::ExecuteResult(_)
+            | Content::ErrorOutput(_) => self.add(message),
+            _ => {}
         }
     }
 
-    fn add_text(&mut self, stream: Value, text: &str) {
-        self.clear();
-        let last = self.outputs.last_mut();
-        match last.filter(|last| last.content["name"] == stream) {
-            Some(last) if self.bytes < LIMIT => {
-                let before = last.content["text"].as_str().unwrap_or_default();
-                last.content["text"] = Value::from(before.to_owned() + text);
-                self.bytes += text.len();
-            }
-            Some(_) => {}
-            None => self.add(Output {
-                display_id: None,
-                content: json!({ "output_type": "stream", "name": stream, "text": text }),
-            }),
-        }
-    }
-
-    /// Adds an output; the first one above the limit is a note, and further ones are dropped.
-    fn add(&mut self, output: Output) {
-        self.clear();
-        if self.bytes >= LIMIT {
+    /// Adds an output: the content of its message, with the message's type. After the first one above the limit comes a
+    /// note, and further ones are dropped.
+    fn add(&mut self, message: &JupyterMessage) {
+        if self.outputs.bytes() >= LIMIT {
             return;
         }
-        self.bytes += output.content.to_string().len();
-        self.outputs.push(output);
-        if self.bytes >= LIMIT {
+        let mut content = json!(message.content);
+        content["output_type"] = json!(message.header.msg_type);
+        let fields = content.as_object_mut();
+        let transient = fields.and_then(|fields| fields.remove("transient"));
+        let display_id = transient.and_then(|it| it["display_id"].as_str().map(str::to_owned));
+        self.outputs.show(content, display_id);
+        if self.outputs.bytes() >= LIMIT {
             let text = "Further outputs were not kept for a page that is opened again.\n";
-            self.outputs.push(Output {
-                display_id: None,
-                content: json!({ "output_type": "stream", "name": "stderr", "text": text }),
-            });
+            let note = json!({ "output_type": "stream", "name": "stderr", "text": text });
+            self.outputs.show(note, None);
         }
     }
 
     fn described(&self) -> Value {
-        let outputs: Vec<&Value> = self.outputs.iter().map(|it| &it.content).collect();
-        let display_ids: Vec<&Option<String>> =
-            self.outputs.iter().map(|it| &it.display_id).collect();
+        let (outputs, display_ids): (Vec<_>, Vec<_>) = { self.outputs.shown() }
+            .map(|output| (&output.content, &output.display_id))
+            .unzip();
         json!({
             "id": self.id, "number": self.number, "request": self.request, "running": self.is_running,
             "outputs": outputs, "display_ids": display_ids,
         })
     }
-}
-
-fn media(media: &Media) -> Value {
-    serde_json::to_value(media).unwrap_or_default()
 }
 
 #[cfg(test)]

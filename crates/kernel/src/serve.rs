@@ -86,7 +86,8 @@ pub(super) async fn run(
     let to_outbox = OutboxSender::Evaluation(to_outbox);
     let (to_editing, editor) = std::sync::mpsc::channel();
     let evaluation = evaluation_thread::spawn(start, queue, to_outbox, shared.clone(), to_editing);
-    let editing = editing::spawn(editor, OutboxSender::Immediate(immediate.clone()));
+    let to_outbox = OutboxSender::Immediate(immediate.clone());
+    let editing = editing::spawn(editor, to_outbox, shared.clone());
     let readers = [
         tokio::spawn(answer_heartbeats(sockets.heartbeat, stop.clone())),
         tokio::spawn(stdin::run(stdin_answers, inbox.clone(), shared.clone())),

@@ -39,6 +39,12 @@ struct Queue {
     running: bool,
 }
 
+impl Queue {
+    fn is_idle(&self) -> bool {
+        self.received == self.done
+    }
+}
+
 impl Shared {
     /// Creates the state of a kernel that `stop` ends.
     pub(super) fn new(stop: Stop) -> Self {
@@ -72,6 +78,21 @@ impl Shared {
     /// Returns whether a request has come after the one with this ticket.
     pub(super) fn has_waiting(&self, ticket: u64) -> bool {
         lock(&self.queue).received > ticket
+    }
+
+    /// Returns a variable with its type and its value, if that was read after the last cell.
+    pub(super) fn value(&self, name: &str) -> Option<String> {
+        let variables = lock(&self.variables);
+        let found = variables.iter().find(|it| it.name == name)?;
+        let Variable { kind, value, .. } = found;
+        (!value.is_empty()).then(|| format!("{name}: {kind} {value}"))
+    }
+
+    /// Returns whether the value of a variable can be read now, and was not read after the last cell.
+    pub(super) fn lacks_value(&self, name: &str) -> bool {
+        let is_idle = { lock(&self.queue) }.is_idle();
+        let is_unread = |it: &Variable| it.name == name && it.value.is_empty();
+        is_idle && lock(&self.variables).iter().any(is_unread)
     }
 
     /// Returns whether the cell with this ticket may run; if so, it counts as running until

@@ -38,7 +38,7 @@ pub(super) async fn run(
             Request::begin(message.clone(), outbox.clone()).reply(reply);
             continue;
         }
-        if is_of_editor(&message) {
+        if is_of_editor(&message) && !asks_for_value(&message, &shared) {
             // The thread ends with this queue.
             let _ = queues.editing.send(message);
             continue;
@@ -86,10 +86,20 @@ fn is_of_editor(message: &JupyterMessage) -> bool {
     )
 }
 
+/// Returns whether a request is about a variable whose value can be read now.
+fn asks_for_value(message: &JupyterMessage, shared: &Shared) -> bool {
+    match &message.content {
+        JupyterMessageContent::InspectRequest(asked) => {
+            introspect::name(asked).is_some_and(|name| shared.lacks_value(name))
+        }
+        _ => false,
+    }
+}
+
 /// Returns whether a request waits for the evaluator.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
     match &message.content {
-        JupyterMessageContent::ExecuteRequest(_) => true,
+        JupyterMessageContent::ExecuteRequest(_) | JupyterMessageContent::InspectRequest(_) => true,
         JupyterMessageContent::CommOpen(open) => open.target_name == stale::TARGET,
         JupyterMessageContent::CommMsg(message) => match shared.stale.contains(&message.comm_id) {
             true => received(message).is_none(),

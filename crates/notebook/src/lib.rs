@@ -17,8 +17,7 @@
 //!    cells are read here (`document/tags.rs`, `document/tolerance.rs`).
 //! 3. `execution/start.rs` changes to the notebook's folder and starts the evaluator;
 //!    `execution/execute.rs` runs the cells in order until one fails. The evaluator sends events, and
-//!    `execution/outputs.rs` converts them to the outputs that Jupyter would keep: streams are joined,
-//!    displays updated, cleared outputs removed.
+//!    `execution/outputs.rs` collects the outputs that Jupyter would keep.
 //! 4. `taper run` stores the outputs in the document. `document/layout.rs` serialises it as Python's
 //!    nbformat does, and `document/write.rs` replaces the file as a whole. [`MachineOutputs`] is the other
 //!    destination: a file beside the notebook with the outputs of another machine, which the book shows.
@@ -73,7 +72,6 @@ pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;
 pub use commands::worker::run_worker;
 pub use document::notebook::Notebook;
-pub use execution::outputs::Outputs;
 pub use execution::start::StartEvaluator;
 pub use export::log::{ErrorOf, log_evaluator};
 pub use export::program::Program;

@@ -42,6 +42,7 @@
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
 //! | `workspace.rs` | a session's folder, cargo's configuration |
 //! | `environment.rs` | the environment of what a session starts |
+//! | `translations.rs` | what a kernel says in the language of a translated course |
 //! | `syntax.rs` | parses a cell that is being written |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
 //! | `analysis/` | completes names and shows documentation, with the toolchain's rust-analyzer |
@@ -59,6 +60,7 @@ pub mod image;
 mod session;
 mod start;
 mod syntax;
+mod translations;
 pub mod workspace;
 
 pub use current::image_key;
@@ -66,3 +68,4 @@ pub use environment::{STORED_CARGO_HOME, cargo_home};
 pub use hook::hook;
 pub use session::{Session, error_of, is_complete, is_own};
 pub use start::{evaluator, start_or_defer, start_session};
+pub use translations::{sentences, speak_as_in};

@@ -40,7 +40,14 @@ fn visit(is_visited: impl Fn(&Path) -> bool, arguments: &[&str]) {
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
     visit.args(arguments);
-    visit.args(["--tabs", "every.html", "--digits", "ship-it.html"]);
+    visit.args([
+        "--tabs",
+        "every.html",
+        "--digits",
+        "ship-it.html",
+        "--sliders",
+        "where.html",
+    ]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
     visit.args(notebooks.iter().map(|notebook| page_of(notebook)));
     visit.args(["how-taper-works.html", "index.html"]);

@@ -27,6 +27,17 @@ window.addEventListener('load', focusWhatScrolls);
 window.addEventListener('resize', focusWhatScrolls);
 document.addEventListener('input', () => setTimeout(focusWhatScrolls));
 
+// The sections, below the title of a page that has several.
+const sections = [...document.querySelectorAll('main h2[id]')];
+if (sections.length > 2) {
+    const contents = document.createElement('nav');
+    contents.setAttribute('aria-label', 'Contents');
+    for (const { id, textContent } of sections) {
+        contents.append(Object.assign(document.createElement('a'), { href: `#${encodeURIComponent(id)}`, textContent }));
+    }
+    (document.querySelector('main h1') ?? themeButton).after(contents);
+}
+
 // Models.
 const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 

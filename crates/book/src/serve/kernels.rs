@@ -177,7 +177,7 @@ impl Kernel {
 
 /// Sends the changes of the outputs until the cell has ended. After a failure to send, only reads the events.
 fn report(events: &Receiver<Event>, send: &mut (dyn FnMut(&Value) -> bool + Send)) {
-    let mut live = Live::new();
+    let mut live = Live::default();
     let mut is_read = true;
     while let Ok(first) = events.recv() {
         live.event(first);

@@ -6,31 +6,20 @@ use crate::builder::PageBuilder;
 use crate::chapter::Chapter;
 use crate::{frames, outputs};
 use serde_json::{Value, json};
-use taper_evaluator::Event;
-use taper_notebook::Outputs;
+use taper_evaluator::{CellOutputs, Event};
 
 /// The bytes of text that a page shows of a cell: more would make the browser slow.
 const MAX_TEXT: usize = 200_000;
 
 /// The outputs of a running cell, and the outputs that the page shows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Live {
-    outputs: Outputs,
+    outputs: CellOutputs,
     shown: Vec<Value>,
     text: usize,
 }
 
 impl Live {
-    pub(crate) fn new() -> Live {
-        let mut outputs = Outputs::default();
-        outputs.begin_cell(1);
-        Live {
-            outputs,
-            shown: Vec::new(),
-            text: 0,
-        }
-    }
-
     /// Adds one event of the cell.
     pub(crate) fn event(&mut self, mut event: Event) {
         if let Event::Text { text, .. } = &mut event {
@@ -44,12 +33,13 @@ impl Live {
                 *text += &format!("\n… (the page shows the first {MAX_TEXT} bytes of text)\n");
             }
         }
-        self.outputs.event(event);
+        self.outputs.event(event, 1);
     }
 
     /// Returns what has changed since the last call: `{"count": 2, "outputs": [[1, "<pre>…</pre>"]]}`.
     pub(crate) fn changes(&mut self) -> Option<Value> {
-        let mut now = self.outputs.current();
+        let shown = self.outputs.shown();
+        let mut now: Vec<Value> = shown.map(|output| output.content.clone()).collect();
         if frames::are_in(&now) {
             now.retain(|output| !frames::is_control(output));
         }
@@ -105,7 +95,7 @@ mod tests {
 
     #[test]
     fn only_what_has_changed_is_sent() {
-        let mut live = Live::new();
+        let mut live = Live::default();
         assert_eq!(live.changes(), None);
         live.event(text("1 %"));
         live.event(text("\r2 %"));
@@ -123,7 +113,7 @@ mod tests {
 
     #[test]
     fn nothing_in_an_output_runs() {
-        let mut live = Live::new();
+        let mut live = Live::default();
         live.event(display(
             "text/html",
             "<b onclick=\"x()\">1</b><script>x()</script>",
@@ -135,7 +125,7 @@ mod tests {
             (svg, "<img src=\"data:image/svg+xml;base64,"),
             ("no", "is not valid SVG"),
         ] {
-            let mut live = Live::new();
+            let mut live = Live::default();
             live.event(display("image/svg+xml", svg));
             let html = html(&mut live);
             assert!(html.contains(shows) && !html.contains("x()"), "{html}");
@@ -144,7 +134,7 @@ mod tests {
 
     #[test]
     fn endless_text_is_cut() {
-        let mut live = Live::new();
+        let mut live = Live::default();
         for _ in 0..30 {
             live.event(text(&"x".repeat(10_000)));
         }
@@ -156,7 +146,7 @@ mod tests {
     fn the_text_before_the_limit_is_shown() {
         // A character of two bytes is at the limit.
         for written in ["x".repeat(300_000), format!("x{}", "é".repeat(150_000))] {
-            let mut live = Live::new();
+            let mut live = Live::default();
             live.event(text(&written));
             live.event(text("more"));
             let html = html(&mut live);

@@ -162,6 +162,36 @@ fn positions_are_counted_in_characters() {
 }
 
 #[test]
+fn the_documentation_of_a_variable_begins_with_its_value() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        for _ in 0..2 {
+            // A cell may change the value, which is read again.
+            let cell = front.execute("out a").await;
+            front.outputs(&cell).await;
+            front.outcome(&cell).await;
+            for (code, expected) in [
+                ("x", "x: i32 7"),
+                ("-x", "x: i32 7"),
+                ("a.x", ""),
+                ("y", ""),
+            ] {
+                let inspect = InspectRequest {
+                    code: code.to_owned(),
+                    cursor_pos: code.len(),
+                    detail_level: None,
+                };
+                let inspect = front.send(inspect).await;
+                let reply = to_value(front.reply(&inspect).await).unwrap();
+                assert_eq!(reply["data"]["text/plain"], expected, "{code}");
+                front.outputs(&inspect).await;
+            }
+        }
+        front.finish().await;
+    });
+}
+
+#[test]
 fn code_is_completed_and_documented_while_a_cell_runs() {
     limited(async {
         let (mut front, gate) = connect().await;

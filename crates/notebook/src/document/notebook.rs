@@ -347,7 +347,7 @@ fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>> {
 
 /// Parses one output. Its data stays plain JSON, because the types of `nbformat` would lose some fields. Tools
 /// that clean notebooks leave an execution count of `null`, which `nbformat` refuses.
-fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
+pub(crate) fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
     let mut data = Map::new();
     if let Value::Object(fields) = &mut output {
         if let Some(Value::Object(bundle)) = fields.get_mut("data") {

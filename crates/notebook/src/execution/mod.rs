@@ -2,7 +2,7 @@
 
 pub(crate) mod execute;
 mod late;
-pub(crate) mod outputs;
+mod outputs;
 pub(crate) mod start;
 
 #[cfg(test)]

@@ -1,51 +1,35 @@
 //! The outputs of a notebook while it runs, as Jupyter would keep them.
 
 use super::late::LateEvents;
-use crate::document::notebook::media;
-use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
-use serde_json::Value;
+use crate::document::notebook::read_output;
+use nbformat::v4::{MultilineString, Output};
 use std::sync::Arc;
+use taper_evaluator::CellOutputs;
 use taper_evaluator::evaluator::Late;
 use taper_evaluator::event::Event;
 
 /// The outputs of all cells: an update of a display changes every output with its id, in any cell.
 #[derive(Debug, Default)]
-pub struct Outputs {
-    cells: Vec<CellOutputs>,
+pub(super) struct Outputs {
+    /// The outputs of each cell, and its execution count.
+    cells: Vec<(CellOutputs, usize)>,
     /// Events of cells that have ended, which are not stored yet.
     late: Arc<LateEvents>,
 }
 
-#[derive(Debug, Default)]
-struct CellOutputs {
-    execution_count: usize,
-    shown: Vec<Shown>,
-    /// Whether a clear waits for the next output, so that a figure is replaced without flicker.
-    clear_waits: bool,
-}
-
-#[derive(Debug)]
-struct Shown {
-    output: Output,
-    display_id: Option<String>,
-}
-
 impl Outputs {
     /// Begins the next cell; the events that follow belong to it.
-    pub fn begin_cell(&mut self, execution_count: usize) {
-        self.cells.push(CellOutputs {
-            execution_count,
-            ..CellOutputs::default()
-        });
+    pub(super) fn begin_cell(&mut self, execution_count: usize) {
+        self.cells.push((CellOutputs::default(), execution_count));
     }
 
     /// Returns what receives the events of cells that have ended.
-    pub fn late(&self) -> Arc<dyn Late> {
+    pub(super) fn late(&self) -> Arc<dyn Late> {
         self.late.clone()
     }
 
     /// Adds one event of the current cell.
-    pub fn event(&mut self, event: Event) {
+    pub(super) fn event(&mut self, event: Event) {
         self.store_late();
         self.add(self.cells.len(), event);
     }
@@ -63,124 +47,26 @@ impl Outputs {
             data,
             metadata,
             display_id,
-        } = event
+        } = &event
         {
-            self.update(
-                &display_id,
-                &DisplayData {
-                    data: media(data),
-                    metadata,
-                },
-            );
-        } else if let Some(cell) = cell.checked_sub(1).and_then(|at| self.cells.get_mut(at)) {
-            cell.event(event);
+            let cells = self.cells.iter_mut();
+            cells.for_each(|(cell, _)| cell.update(display_id, data, metadata));
+        } else if let Some(cell) = cell.checked_sub(1)
+            && let Some((cell, count)) = self.cells.get_mut(cell)
+        {
+            cell.event(event, *count);
         }
-    }
-
-    /// Returns the outputs that the current cell has made so far, in the format of a notebook file.
-    pub fn current(&self) -> Vec<Value> {
-        let shown = self.cells.last().into_iter().flat_map(|cell| &cell.shown);
-        shown
-            .filter_map(|shown| serde_json::to_value(&shown.output).ok())
-            .collect()
     }
 
     /// Returns the final outputs, one list for each cell begun.
-    pub(crate) fn finish(mut self) -> Vec<Vec<Output>> {
+    pub(super) fn finish(mut self) -> Vec<Vec<Output>> {
         self.store_late();
-        self.cells
-            .into_iter()
-            .map(|cell| {
-                cell.shown
-                    .into_iter()
-                    .map(|shown| settle(shown.output))
-                    .collect()
-            })
-            .collect()
-    }
-
-    fn update(&mut self, id: &str, new: &DisplayData) {
-        let all = self.cells.iter_mut().flat_map(|cell| &mut cell.shown);
-        for shown in all.filter(|shown| shown.display_id.as_deref() == Some(id)) {
-            if let Output::DisplayData(display) = &mut shown.output {
-                *display = new.clone();
-            }
-        }
-    }
-}
-
-impl CellOutputs {
-    fn event(&mut self, event: Event) {
-        let (output, display_id) = match event {
-            Event::Clear { wait } => {
-                self.clear_waits = wait;
-                if !wait {
-                    self.shown.clear();
-                }
-                return;
-            }
-            // A run does not change the source of cells, and controls in a file do not work.
-            Event::UpdateDisplay { .. } | Event::NextInput { .. } | Event::Widget { .. } => return,
-            Event::Text { stream, text } => (
-                Output::Stream {
-                    name: stream.name().into(),
-                    text: MultilineString(text),
-                },
-                None,
-            ),
-            Event::Display {
-                data,
-                metadata,
-                display_id,
-            } => (
-                Output::DisplayData(DisplayData {
-                    data: media(data),
-                    metadata,
-                }),
-                display_id,
-            ),
-            Event::Result { data, metadata } => {
-                let execution_count = self.execution_count.into();
-                let data = media(data);
-                (
-                    Output::ExecuteResult(ExecuteResult {
-                        execution_count,
-                        data,
-                        metadata,
-                    }),
-                    None,
-                )
-            }
-            Event::Error(error) => {
-                let (ename, evalue) = (error.name, error.message);
-                (
-                    Output::Error(ErrorOutput {
-                        ename,
-                        evalue,
-                        traceback: error.traceback,
-                    }),
-                    None,
-                )
-            }
+        let outputs = |(cell, _): &(CellOutputs, usize)| {
+            let read = cell.shown().map(|shown| read_output(shown.content.clone()));
+            read.map(|output| settle(output.expect("an output of the format")))
+                .collect()
         };
-        self.show(Shown { output, display_id });
-    }
-
-    fn show(&mut self, shown: Shown) {
-        if std::mem::take(&mut self.clear_waits) {
-            self.shown.clear();
-        }
-        let last = self.shown.last_mut().map(|last| &mut last.output);
-        match (last, &shown.output) {
-            (
-                Some(Output::Stream { name: old, text }),
-                Output::Stream {
-                    name: new,
-                    text: more,
-                },
-            ) if old == new => text.0.push_str(&more.0),
-            _ => self.shown.push(shown),
-        }
+        self.cells.iter().map(outputs).collect()
     }
 }
 
@@ -215,7 +101,7 @@ fn overwrite(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Map, json};
+    use serde_json::{Map, Value, json};
     use taper_evaluator::evaluator::CellName;
     use taper_evaluator::event::{CellError, Stream};
 

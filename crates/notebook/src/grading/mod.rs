@@ -16,7 +16,7 @@
 //!
 //! - uses what reaches beyond safe Rust or out of its process (`words`), unless the assignment itself uses it;
 //! - contains a command that the assignment does not contain (`commands`);
-//! - defines a name that the tests use (`names`), other than as the assignment's own cells define it (`stubs`);
+//! - defines a name that the tests use (`names`), also in the arguments of a macro, other than as the assignment's own cells define it (`stubs`);
 //! - is nested so deeply that the parser would not survive it (`depth`).
 //!
 //! The tests and the locked cells come from the assignment and are not checked.

@@ -2,8 +2,9 @@
 
 use super::stubs::{COMPARISONS, Kind, Shape, Stubs, of_item, shapes};
 use super::tested::Tested;
+use super::words::flat;
 use syn::visit::{self, Visit};
-use syn::{Item, ItemMod, ItemUse, Stmt, UseTree};
+use syn::{Item, ItemMod, ItemUse, Macro, Stmt, UseTree};
 
 /// The crates from which a submission may import what the tests name.
 const CRATES: [&str; 4] = ["std", "core", "alloc", "taper"];
@@ -16,6 +17,21 @@ const COMMON: &str = "assert assert_eq assert_ne debug_assert panic print printl
 
 /// The variants that every cell can use without a path.
 const PRELUDE: [&str; 4] = ["Some", "None", "Ok", "Err"];
+
+/// Words before the name of what they define.
+const DEFINING: [&str; 8] = [
+    "fn", "struct", "enum", "union", "type", "const", "static", "trait",
+];
+/// Words that have an effect outside of the tokens of a macro, although they define no name there.
+const OUTSIDE: [&str; 4] = ["impl", "trait", "mod", "use"];
+
+/// Returns the names that a macro may define by its tokens, as `cfg_select!` and `layer!` do.
+pub(super) fn made(call: &Macro) -> Vec<String> {
+    let tokens = flat(call.tokens.clone());
+    let pairs = tokens.windows(2);
+    let named = pairs.filter(|pair| DEFINING.contains(&&*pair[0]));
+    named.map(|pair| pair[1].clone()).collect()
+}
 
 /// Returns why these statements are refused, or `None`.
 pub(super) fn refusal(statements: &[Stmt], tested: &Tested, stubs: &Stubs) -> Option<String> {
@@ -128,6 +144,22 @@ impl Checked<'_> {
 }
 
 impl<'ast> Visit<'ast> for Checked<'_> {
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let tokens = flat(call.tokens.clone());
+        if let Some(word) = tokens.iter().find(|token| OUTSIDE.contains(&&***token)) {
+            self.refuse(format!("it uses `{word}` in the arguments of a macro"));
+        }
+        let is_of_tests = |name: &&String| {
+            !self.stubs.made.contains(*name) && (self.stubs.defines(name) || self.is_used(name))
+        };
+        if let Some(name) = made(call).iter().find(is_of_tests) {
+            self.refuse(format!(
+                "a macro defines `{name}`, and the tests use that name"
+            ));
+        }
+        visit::visit_macro(self, call);
+    }
+
     fn visit_item(&mut self, item: &'ast Item) {
         for (name, shape) in of_item(item) {
             self.definition(&name, &shape);

@@ -37,6 +37,10 @@ pub(crate) fn is_submission(path: &Path, assignment: &Assignment) -> bool {
 /// Reads a submission, and makes the notebook that is graded.
 pub(crate) fn prepare(path: &Path, assignment: &Assignment) -> Prepared {
     let name = path.display().to_string();
+    // It could lead to a solution that only the grader can read.
+    if path.is_symlink() {
+        return unreadable(&name, "the file is a link to another", assignment);
+    }
     let document = match read_document(path) {
         Ok(document) => document,
         Err(problem) => return unreadable(&name, &said(&problem), assignment),

@@ -1,12 +1,14 @@
 //! What the cells of an assignment define that students fill in: submissions define the same, with the same types.
 
+use super::names;
 use super::tested::Tested;
 use super::words::{flat, is_word};
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
+use syn::visit::Visit;
 use syn::{
-    Attribute, Fields, ImplItem, Item, ItemImpl, Pat, PathArguments, ReturnType, Signature, Stmt,
-    TraitItem, Type,
+    Attribute, Fields, ImplItem, Item, ItemImpl, Macro, Pat, PathArguments, ReturnType, Signature,
+    Stmt, TraitItem, Type,
 };
 use taper_rust_cell::{bindings, words::in_text};
 
@@ -17,8 +19,16 @@ pub(super) const COMPARISONS: [&str; 2] = ["PartialEq", "PartialOrd"];
 #[derive(Default)]
 pub(super) struct Stubs {
     shapes: BTreeMap<String, Shape>,
+    /// Names that macros of the assignment define, as `layer!` does: so may those of submissions.
+    pub(super) made: BTreeSet<String>,
     /// Whether a solution defines nothing, so that students choose the names.
     pub(super) open: bool,
+}
+
+impl Visit<'_> for Stubs {
+    fn visit_macro(&mut self, call: &Macro) {
+        self.made.extend(names::made(call));
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +58,7 @@ impl Stubs {
     pub(super) fn add(&mut self, statements: &[Stmt], is_solution: bool, seen: &[String]) {
         let defines = |statement: &Stmt| matches!(statement, Stmt::Local(_) | Stmt::Item(_));
         self.open |= is_solution && !statements.iter().any(defines);
+        statements.iter().for_each(|it| self.visit_stmt(it));
         for (name, mut shape) in statements.iter().flat_map(shapes) {
             if shape.kind == Kind::Variable && !seen.contains(&name) {
                 shape.text = VARIABLE.to_owned();

@@ -1,11 +1,13 @@
 //! What is refused in submissions for the assignments of `tests/grading.rs`, and what is not.
 
+use super::assignment::Assignment;
+use super::prepare::prepare;
 use super::rules::Rules;
 use crate::document::notebook::Notebook;
 use std::path::{Path, PathBuf};
 
 /// The attempts that earn nothing although their cells run; `tests/grading.rs` runs all attempts.
-const HARMLESS: [&str; 48] = [
+const HARMLESS: [&str; 50] = [
     "an event printed as in the log of an exported program",
     "a panic without a message",
     "output that imitates a result",
@@ -54,6 +56,8 @@ const HARMLESS: [&str; 48] = [
     "a glob of the standard library",
     "a variable of the assignment changed",
     "a variable of the assignment moved",
+    "the process ends as without memory",
+    "the test's file read by a function of the library",
 ];
 
 fn root() -> PathBuf {
@@ -113,6 +117,8 @@ fn ordinary_solutions_are_not_refused() {
         "#[derive(Debug, Clone, PartialEq)]\nstruct Point { x: f64 }\nimpl Point { fn norm(&self) -> f64 { self.x } }",
         "impl std::fmt::Display for Point { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { write!(f, \"{}\", self.x) } }",
         "trait Shape { fn size(&self) -> f64; }\nimpl Shape for f64 { fn size(&self) -> f64 { *self } }",
+        "layer! { struct Net(width: usize) { a = Linear::new(width, 1) } }",
+        "thread_local! { static SEEN: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) }; }",
         "for epoch in 0..3 { println!(\"{epoch}\"); }\nlet thread = std::thread::spawn(|| 1);",
         "",
     ] {
@@ -140,8 +146,34 @@ fn the_reason_names_what_to_change() {
             "fn tensor() {}",
             "it defines `tensor`, and the tests use that name",
         ),
+        (
+            "println!(\"{}\", { mod own; own::AREA });",
+            "it uses `mod` in the arguments of a macro",
+        ),
+        (
+            "cfg_select! { _ => { pub fn area() {} } }",
+            "a macro defines `area`, and the tests use that name",
+        ),
         ("fn area(", "it is not valid Rust"),
     ] {
         assert_eq!(rules.refusal(cell).as_deref(), Some(reason), "{cell}");
     }
+}
+
+/// The assignment, with its solutions, is closed to students; the teacher who grades can read it.
+#[test]
+fn a_link_to_another_file_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, link) = (
+        root().join("packaging/class/areas.ipynb"),
+        folder.path().join("areas.ipynb"),
+    );
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let assignment = Assignment::load(&file).expect("an assignment");
+    let prepared = prepare(&link, &assignment);
+    assert_eq!(
+        prepared.unreadable.as_deref(),
+        Some("the file is a link to another")
+    );
+    assert_eq!(prepare(&file, &assignment).unreadable, None);
 }

@@ -87,21 +87,21 @@ pub fn find(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.name() == Some(name))
 }
 
-/// Returns the text of `:help`.
-pub fn help() -> String {
+/// Returns the text of `:help`; `said` translates the descriptions.
+pub fn help(said: fn(&str) -> &str) -> String {
     let lengths = COMMANDS.iter().map(|command| command.usage.chars().count());
     let width = lengths.max().unwrap_or(0);
     let mut text = String::new();
     for Command { usage, summary } in &COMMANDS {
-        let _ = writeln!(text, "{usage:width$}  {}", summary.replace('`', ""));
+        let _ = writeln!(text, "{usage:width$}  {}", said(summary).replace('`', ""));
     }
     text
 }
 
-/// Returns `:help` as HTML.
-pub fn help_html() -> String {
+/// Returns `:help` as HTML; `said` translates the descriptions.
+pub fn help_html(said: fn(&str) -> &str) -> String {
     let rows = COMMANDS.iter().map(|Command { usage, summary }| {
-        let summary = escaped(summary);
+        let summary = escaped(said(summary));
         let parts = summary.split('`').enumerate();
         let parts = parts.map(|(at, part)| match at % 2 {
             0 => part.to_owned(),
@@ -150,7 +150,12 @@ mod tests {
     fn names_are_found() {
         assert!(find("%timeit").is_some_and(|command| command.usage.contains("-n")));
         assert!(find(":timing").is_none() && find("!COMMAND").is_none());
-        assert!(help().contains(":vars ") && !help().contains('`'));
-        assert!(help_html().contains("<code>#[test]</code>"));
+        let text = help(|text| text);
+        assert!(text.contains(":vars ") && !text.contains('`'));
+        assert!(
+            help(|_| "énumère").contains(":vars")
+                && help_html(|_| "a < `b`").contains("a &lt; <code>b</code>")
+        );
+        assert!(help_html(|text| text).contains("<code>#[test]</code>"));
     }
 }

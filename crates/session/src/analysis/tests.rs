@@ -183,7 +183,8 @@ fn the_library_of_rust_is_known() {
     let said = cells.hover("BTreeMap::<u8, u8>::new().ins|ert(1, 2);");
     let said = said.expect("it is known");
     assert!(
-        said.starts_with("```rust\nalloc::collections::btree::map::BTreeMap\n```\n\n```rust\n")
+        said.starts_with("```rust\nBTreeMap\n```\n\n```rust\n"),
+        "{said}"
     );
     assert!(said.contains("pub fn insert(&mut self, key: K, value: V)"));
     assert!(said.contains("Inserts a key-value pair into the map."));

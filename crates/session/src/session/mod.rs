@@ -47,6 +47,7 @@ use awaited::Awaited;
 pub use completeness::of as is_complete;
 use diagnostics::Context;
 pub(crate) use diagnostics::error as cell_error;
+pub(crate) use diagnostics::sentences_of_hints;
 use editor::CellEditor;
 pub use engine::is_own;
 use engine::{Code, Engine, How, Own, Ran, Running};

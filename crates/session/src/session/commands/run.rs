@@ -4,6 +4,7 @@ use super::request::{self, Line, Request};
 use super::{files, format, profile};
 use crate::session::variables::descriptions;
 use crate::session::{Session, Silent, cells_manifest, diagnostics, shell};
+use crate::translations::said;
 use serde_json::{Map, Value};
 use std::process::Command;
 use taper_evaluator::run::Times;
@@ -89,7 +90,7 @@ impl Session {
         for line in lines {
             match line {
                 Line::Help => {
-                    let (text, page) = (table::help(), table::help_html());
+                    let (text, page) = (table::help(said), table::help_html(said));
                     result([("text/plain", text), ("text/html", page)], front);
                 }
                 Line::Documentation(name) => self.show_documentation(name, false, front)?,

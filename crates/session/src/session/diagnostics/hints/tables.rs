@@ -1,5 +1,6 @@
 //! The tables of hints, which are data: `hints.toml`.
 
+use crate::translations::said;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -20,8 +21,41 @@ pub(in crate::session::diagnostics) struct Tables {
     pub(in crate::session::diagnostics) panics: Vec<(String, String, String)>,
 }
 
-pub(in crate::session::diagnostics) static TABLES: LazyLock<Tables> =
-    LazyLock::new(|| toml::from_str(include_str!("hints.toml")).expect("the tables of hints"));
+pub(in crate::session::diagnostics) static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let mut tables = Tables::read();
+    tables
+        .hints()
+        .for_each(|hint| *hint = said(hint).to_owned());
+    tables
+});
+
+impl Tables {
+    fn read() -> Tables {
+        toml::from_str(include_str!("hints.toml")).expect("the tables of hints")
+    }
+
+    fn hints(&mut self) -> impl Iterator<Item = &mut String> {
+        let words = [
+            &mut self.python_syntax,
+            &mut self.python_functions,
+            &mut self.python_types,
+            &mut self.python_names,
+            &mut self.tensor_missing,
+            &mut self.tensor_arguments,
+        ];
+        let texts = [&mut self.errors, &mut self.panics];
+        let of_words = words.into_iter().flatten().map(|(_, hint)| hint);
+        of_words.chain(texts.into_iter().flatten().map(|(_, _, hint)| hint))
+    }
+}
+
+/// Returns the hints in English.
+pub(crate) fn sentences_of_hints() -> Vec<String> {
+    let mut hints: Vec<String> = Tables::read().hints().map(|hint| hint.clone()).collect();
+    hints.sort_unstable();
+    hints.dedup();
+    hints
+}
 
 /// Returns the hint for a word.
 pub(super) fn hint_for(table: &'static [Row], word: &str) -> Option<&'static str> {
