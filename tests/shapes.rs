@@ -47,7 +47,7 @@ const NETWORKS: [Networks; 21] = [
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
-    ("23-gpt", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
+    ("23-gpt", &["block", "model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
     ("25-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
     ("26-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
     ("29-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
