@@ -13,10 +13,10 @@ pub use crate::data::transforms::{
     ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, CutMix, DataFrame, DataLoader,
+    ALICE, Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, CutMix, DataFrame, DataLoader,
     DataModule, Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset,
-    MixUp, Mnist, Sampler, Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset,
-    Tokenizer, Vocab, WeightedSampler, k_folds, pad_sequences, random_split,
+    MixUp, Mnist, Sampler, Shapes, SmallMnist, StratifiedSampler, Subset, SyntheticRegression,
+    TensorDataset, Tokenizer, Vocab, WeightedSampler, k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,

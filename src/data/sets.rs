@@ -1,5 +1,6 @@
 //! The data sets: generated, downloaded, or read from a folder.
 
+mod alice;
 mod digits;
 mod downloaded;
 mod drawing;
@@ -10,12 +11,15 @@ mod images;
 mod leaves;
 mod location;
 mod shapes;
+mod small_mnist;
 mod synthetic;
 
+pub use alice::ALICE;
 pub use digits::Digits;
 pub use downloaded::{Cifar10, FashionMnist, Mnist};
 pub use folder::ImageFolder;
 pub use images::ImageDataset;
 pub use leaves::Leaves;
 pub use shapes::Shapes;
+pub use small_mnist::SmallMnist;
 pub use synthetic::SyntheticRegression;

@@ -46,7 +46,7 @@ fn list(folder: &Path) {
         folder.display(),
         checkout::command()
     );
-    println!("Digits, Shapes, Leaves and SyntheticRegression come with Taper.");
+    println!("SmallMnist, Digits, Shapes, Leaves and SyntheticRegression come with Taper.");
 }
 
 fn describe(set: &DataSet, complete: bool) -> String {

@@ -105,7 +105,8 @@ downloaded! {
     /// Handwritten digits: 60,000 training images and 10,000 test images of 28 by 28 pixels.
     ///
     /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32`.
-    /// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998).
+    /// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998), licence
+    /// CC BY-SA 3.0. [`SmallMnist`](super::SmallMnist) is a part of it that needs no download.
     Mnist = "mnist", [1, 28, 28], 60000,
     ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
 }
