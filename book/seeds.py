@@ -24,10 +24,6 @@ RESULTS = Path(__file__).with_name("seeds.json")
 RUNS = 3
 # The figures of a chapter: what each is called, its cell, and where it is in the cell's output.
 HEADLINES = {
-    "05-softmax-regression": {
-        "validation accuracy": ("fit", r"val_accuracy: ([\d.]+)"),
-        "validation loss": ("fit", r"val_loss: ([\d.]+)"),
-    },
     "23-gpt": {
         "validation loss": ("curve", r"validation: ([\d.]+)"),
         "% of the functions parse before training": ("before", r"([\d.]+) % of"),
