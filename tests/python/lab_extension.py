@@ -162,6 +162,9 @@ class Notebook:
         self.lab.wait("the needed cells", lambda: NUMBERED.fullmatch(self.lab.prompt(first + 2)))
         if not NUMBERED.fullmatch(self.lab.prompt(first)) or NUMBERED.fullmatch(self.lab.prompt(first + 1)):
             raise Failed(f"these cells ran: {[self.lab.prompt(first + n) for n in range(3)]}")
+        # Not the triangle of the notebook's toolbar, which runs one cell.
+        icon = self.lab.cell(first + 2).locator('[data-command="taper:run-needed"] svg').first
+        self.expect("the icon", lambda: icon.get_attribute("data-icon"), lambda name: name == "taper:run-needed")
 
     def run_stale_cells(self, first: int) -> None:
         self.lab.run(first)
@@ -234,6 +237,9 @@ class Notebook:
         self.lab.start(first + 1)
         red = self.lab.cell(first + 1).locator(".jp-OutputArea :is(.ansi-red-fg, .ansi-red-intense-fg)").first
         red.wait_for(timeout=60_000)
+        breaks = red.evaluate("element => getComputedStyle(element.closest('pre')).wordBreak")
+        if breaks != "normal":
+            raise Failed(f"lines break inside of words: {breaks}")
         self.expect("the red of an error", lambda: red.evaluate(COLOURS), lambda colours: colours[0] == colours[1])
 
     def show_help(self, _: int) -> None:

@@ -63,10 +63,8 @@ pub(super) fn name(asked: &InspectRequest) -> Option<&str> {
 /// Adds a value before the documentation.
 fn with_value(mut found: MimeBundle, value: &str) -> MimeBundle {
     let html = value.replace('&', "&amp;").replace('<', "&lt;");
-    for (kind, value) in [
-        ("text/plain", value),
-        ("text/html", &format!("<pre>{html}</pre>")),
-    ] {
+    let page = format!("<pre>{html}</pre>");
+    for (kind, value) in [("text/plain", value), ("text/html", page.as_str())] {
         let documentation = found.get(kind).and_then(|text| text.as_str());
         let text = format!("{value}\n\n{}", documentation.unwrap_or_default());
         found.insert(kind.to_owned(), text.trim_end().into());

@@ -12,7 +12,7 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
-import { runIcon } from '@jupyterlab/ui-components';
+import { LabIcon } from '@jupyterlab/ui-components';
 import { Connection } from './connection';
 import { showHelp } from './help';
 import { Marks } from './marks';
@@ -30,6 +30,14 @@ const plugin: JupyterFrontEndPlugin<void> = {
   optional: [ICommandPalette],
   activate
 };
+
+/** The cells above, and the run of this one: the notebook's own toolbar has the plain triangle, which runs one cell. */
+const neededIcon = new LabIcon({
+  name: 'taper:run-needed',
+  svgstr:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="24" viewBox="0 0 24 24"><path class="jp-icon3" fill="#616161" ' +
+    'd="M6 3h12v2H6zm0 4h12v2H6zm1 4v11l10-5.5z"/></svg>'
+});
 
 export default plugin;
 
@@ -57,7 +65,7 @@ function activate(
   commands.addCommand(RUN_NEEDED, {
     label: args => (args.toolbar ? '' : 'Run What This Cell Needs'),
     caption: 'Run the cells that this cell needs and that have not run or are stale, then this cell',
-    icon: args => (args.toolbar ? runIcon : undefined),
+    icon: args => (args.toolbar ? neededIcon : undefined),
     isEnabled: () => current()?.panel.content.activeCell?.model.type === 'code',
     isVisible: () => current() !== null,
     execute: () => run(current(), runNeeded)

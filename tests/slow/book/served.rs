@@ -46,7 +46,7 @@ fn visit(is_visited: impl Fn(&Path) -> bool, arguments: &[&str]) {
         "--digits",
         "ship-it.html",
         "--sliders",
-        "where.html",
+        "tokenizers.html",
     ]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
     visit.args(notebooks.iter().map(|notebook| page_of(notebook)));

@@ -99,6 +99,12 @@
   white-space: normal;
 }
 
+/* JupyterLab would break a line in the middle of a word. */
+.taper-mod-rust .jp-OutputArea-output pre {
+  word-break: normal;
+  overflow-wrap: anywhere;
+}
+
 /* A figure is not cut off, however narrow the window is. */
 .taper-mod-rust .jp-RenderedSVG img {
   max-width: 100%;
