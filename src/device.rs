@@ -6,14 +6,17 @@
 mod backend;
 #[cfg(all(test, feature = "cuda"))]
 mod cuda_tests;
+mod cudnn;
 mod errors;
 mod gpu_info;
 mod kernels;
 #[cfg(any(feature = "cuda", test))]
 mod memory;
+mod tf32;
 #[cfg(any(feature = "cuda", test))]
 mod transfer;
 
+pub(crate) use cudnn::{Convolution, Product, by_cudnn};
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 #[cfg(feature = "cuda")]
@@ -26,6 +29,8 @@ pub(crate) use kernels::{
     AddBias, Windows, affine, combined, indices_of_maxima, of_patches, of_picked, of_sums, patches,
     picked, sums,
 };
+pub use tf32::allow_tf32;
+pub(crate) use tf32::in_tf32;
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;
 

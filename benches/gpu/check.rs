@@ -1,6 +1,6 @@
 //! Checks and measurements on a GPU, which `cargo taper gpu-check` puts into its report:
 //!
-//!     check [cuda|cpu] [--no-measurements] [--corrupt COMPUTATION]
+//!     check [cuda|cpu] [--no-measurements|--only-measurements] [--corrupt COMPUTATION]
 //!
 //! Prints Markdown. Fails if a check fails. With `--corrupt`, the card's result of a computation, such as `GELU`, is
 //! made wrong, which must fail the check.
@@ -12,17 +12,22 @@ mod machine;
 mod nets;
 
 use checks::Report;
+use computations::Batches;
 use machine::{Fault, Machine};
 use nets::cifar;
 use std::process::ExitCode;
+use std::time::Instant;
 use taper::prelude::*;
 
 fn main() -> Result<ExitCode> {
-    let (mut name, mut measured, mut fault) = ("cuda".to_owned(), true, None);
+    let began = Instant::now();
+    let (mut checked, mut measured) = (true, true);
+    let (mut name, mut fault) = ("cuda".to_owned(), None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--no-measurements" => measured = false,
+            "--only-measurements" => checked = false,
             "--corrupt" => fault = arguments.next().map(Fault::Off),
             _ => name = argument,
         }
@@ -32,24 +37,34 @@ fn main() -> Result<ExitCode> {
         true => vec![device.clone()],
         false => try_all_gpus(),
     };
-    let report = Report::of(&Machine { cards, fault });
-    println!("## Checks\n\n{report}\n");
+    let x = ones((64, 64)).to_device(&device);
+    let sum = x.matmul(&x).sum_all().item();
+    let first = began.elapsed().as_secs_f64();
+    println!("The first product, {sum}, was there {first:.1} s after the start.\n");
+    let mut failed = 0;
+    if checked {
+        let report = Report::of(&Machine { cards, fault });
+        println!("## Checks\n\n{report}\n");
+        failed = report.failed();
+    }
     if measured {
         measurements(&device)?;
     }
-    Ok(match report.failed() {
+    Ok(match failed {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
 fn measurements(device: &Device) -> Result<()> {
+    let largest = if device.is_cpu() { 256 } else { 4096 };
     let example = Batch {
-        x: rand((256, 3, 32, 32)),
-        y: randint(0, 10, 256),
+        x: rand((largest, 3, 32, 32)),
+        y: randint(0, 10, largest),
     };
     let model = Classifier::new(cifar(), 0.01);
-    let sizes = [16, 32, 64, 128, 256];
+    let sizes = [1, 16, 64, 256, 1024, 4096].into_iter();
+    let sizes: Vec<usize> = sizes.filter(|size| *size <= largest).collect();
     table(
         "A step of training by batch size (the CNN of the GPU chapter)",
         &compare_batch_sizes(&model, &example, &sizes)?,
@@ -75,7 +90,35 @@ fn measurements(device: &Device) -> Result<()> {
         "An epoch of 4096 images: moved to the device by the loop, or ahead of it",
         &epochs(device)?,
     );
+    table(
+        "An epoch of a wide network by a trainer: in 32 bits, and in mixed precision",
+        &precisions(device)?,
+    );
     Ok(())
+}
+
+/// Measures an epoch of a network whose steps are mostly products of matrices, in `f32` and in `bf16`.
+fn precisions(device: &Device) -> Result<Timings> {
+    let width = if device.is_cpu() { 128 } else { 4096 };
+    let data = TensorDataset::new(rand((4 * width, width)), randint(0, 10, 4 * width))?;
+    let data = Batches(DataLoader::new(data).batch_size(width));
+    let mut timings = Timings::new();
+    for precision in [DType::F32, DType::BF16] {
+        let net = seq![
+            Linear::new(width, width),
+            ReLU,
+            Linear::new(width, width),
+            ReLU,
+            Linear::new(width, 10)
+        ];
+        let mut model = Classifier::new(net, 0.01);
+        let mut trainer = Trainer::new(1)
+            .devices(std::slice::from_ref(device))
+            .precision(precision);
+        let epoch = || trainer.fit(&mut model, &data).map(drop);
+        timings.push(benchmark(precision.as_str(), device, epoch)?);
+    }
+    Ok(timings)
 }
 
 /// Measures an epoch whose batches the loop moves to the device, and one whose batches the thread of the loader

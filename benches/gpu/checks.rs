@@ -1,9 +1,10 @@
 //! The checks of a card. The tests below make the card wrong, to show that each check can fail.
 
-use crate::computations::{layers, losses, optimizers, trainings};
+use crate::computations::{convolutions, layers, losses, mixed_precision, optimizers, trainings};
 use crate::machine::{Computation, Machine, Outcome, Values, first_line, gradients_of};
 use crate::nets::lenet;
 use std::fmt;
+use taper::device::allow_tf32;
 use taper::prelude::*;
 
 /// The tolerance, relative to the largest value of a tensor: a card adds in another order.
@@ -12,13 +13,28 @@ const NEAR: f64 = 1e-4;
 /// The tolerance after some steps of training, in which differences grow.
 const AFTER_STEPS: f64 = 1e-3;
 
+/// The tolerance of products of inputs with 11 digits (TF32), of which some cancel.
+const IN_TF32: f64 = 5e-3;
+
+/// The tolerance after some steps with inputs of 8 digits (bf16).
+const IN_BF16: f64 = 9e-3;
+
 /// How many times to repeat a check whose result may depend on which card is faster.
 const REPEATED: u64 = 100;
 
 type Check = (&'static str, fn(&Machine) -> Result<Outcome>);
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 11] = [
     ("layers", |machine| Ok(machine.compare(&layers(), NEAR))),
+    ("convolutions in TF32", |machine| {
+        allow_tf32(true);
+        let outcome = machine.compare(&convolutions(), IN_TF32);
+        allow_tf32(false);
+        Ok(outcome)
+    }),
+    ("training in mixed precision", |machine| {
+        Ok(machine.compare(&[mixed_precision()], IN_BF16))
+    }),
     ("losses", |machine| Ok(machine.compare(&losses(), NEAR))),
     ("optimizers", |machine| {
         Ok(machine.compare(&optimizers(), NEAR))
@@ -42,11 +58,14 @@ pub(crate) struct Report(Vec<(&'static str, Outcome)>);
 
 impl Report {
     pub(crate) fn of(machine: &Machine) -> Self {
+        allow_tf32(false);
         let outcome = |check: fn(&Machine) -> Result<Outcome>| {
             let outcome = attempt(|| check(machine)).flatten();
             outcome.unwrap_or_else(|error| Outcome::Failed(first_line(&error)))
         };
-        Self(CHECKS.map(|(name, check)| (name, outcome(check))).into())
+        let outcomes = CHECKS.map(|(name, check)| (name, outcome(check)));
+        allow_tf32(true);
+        Self(outcomes.into())
     }
 
     /// Returns how many checks have failed.
@@ -82,15 +101,14 @@ impl fmt::Display for Report {
 /// Draws random values, which must be the same on a card and on the CPU.
 fn random_values() -> Computation {
     let run = |device: &Device| -> Result<Values> {
-        with_seed(7, || {
-            Ok(vec![
-                ("normal".to_owned(), randn((300, 7)).to_device(device)),
-                ("uniform".to_owned(), rand(99).to_device(device)),
-            ])
-        })
+        Ok(vec![
+            ("normal".to_owned(), randn((300, 7)).to_device(device)),
+            ("uniform".to_owned(), rand(99).to_device(device)),
+        ])
     };
     Computation {
         name: "random values",
+        seed: 7,
         run: Box::new(run),
     }
 }
@@ -98,27 +116,26 @@ fn random_values() -> Computation {
 /// Returns the loss and gradients of a LeNet, on the CPU or of its replicas on these devices.
 fn replicas(devices: Vec<Device>) -> Computation {
     let run = move |device: &Device| {
-        with_seed(5, || {
-            let batch = Batch {
-                x: rand((16, 1, 28, 28)),
-                y: randint(0, 10, 16),
-            };
-            let model = Classifier::new(lenet(), 0.1);
-            model.forward(&batch.x); // initialises lazy layers
-            let (loss, gradients) = if device.is_cpu() && !devices[0].is_cpu() {
-                let loss = model.training_step(&batch);
-                let gradients = gradients_of(&model, &loss.backward())?;
-                (loss, gradients)
-            } else {
-                let parallel = DataParallel::new(model, &devices)?;
-                let Gradients { loss, gradients } = parallel.backward(&batch)?;
-                (loss, gradients_of(parallel.model(), &gradients)?)
-            };
-            Ok([vec![("loss".to_owned(), loss)], gradients].concat())
-        })
+        let batch = Batch {
+            x: rand((16, 1, 28, 28)),
+            y: randint(0, 10, 16),
+        };
+        let model = Classifier::new(lenet(), 0.1);
+        model.forward(&batch.x); // initialises lazy layers
+        let (loss, gradients) = if device.is_cpu() && !devices[0].is_cpu() {
+            let loss = model.training_step(&batch);
+            let gradients = gradients_of(&model, &loss.backward())?;
+            (loss, gradients)
+        } else {
+            let parallel = DataParallel::new(model, &devices)?;
+            let Gradients { loss, gradients } = parallel.backward(&batch)?;
+            (loss, gradients_of(parallel.model(), &gradients)?)
+        };
+        Ok([vec![("loss".to_owned(), loss)], gradients].concat())
     };
     Computation {
         name: "replicas",
+        seed: 5,
         run: Box::new(run),
     }
 }
@@ -139,7 +156,7 @@ fn two_cards(machine: &Machine) -> Result<Outcome> {
 /// other tensors use their memory.
 fn copies(cards: [Device; 2], round: u64) -> Computation {
     let run = move |device: &Device| {
-        let start = with_seed(round, || rand((512, 512)));
+        let start = rand((512, 512));
         if device.is_cpu() && !cards[0].is_cpu() {
             let expected = start.matmul(&start).matmul(&start);
             let both = [("copy", expected.clone()), ("copy back", expected)];
@@ -157,6 +174,7 @@ fn copies(cards: [Device; 2], round: u64) -> Computation {
     };
     Computation {
         name: "copies",
+        seed: round,
         run: Box::new(run),
     }
 }
@@ -234,13 +252,13 @@ mod tests {
         let report = Report::of(&machine(1, None));
         assert_eq!(report.failed(), 0, "{report}");
         let text = report.to_string();
-        assert_eq!(text.lines().count(), 10, "{text}");
+        assert_eq!(text.lines().count(), 12, "{text}");
         assert!(
             text.contains("- two cards: not checked: there is one card\n"),
             "{text}"
         );
         assert!(
-            text.ends_with("- 6 passed, 0 failed, 3 not checked"),
+            text.ends_with("- 8 passed, 0 failed, 3 not checked"),
             "{text}"
         );
     }
@@ -268,6 +286,8 @@ mod tests {
         single(losses(), NEAR);
         single(optimizers(), NEAR);
         single(trainings(), AFTER_STEPS);
+        single(convolutions(), IN_TF32);
+        single(vec![mixed_precision()], IN_BF16);
         single(vec![random_values()], 0.0);
         let pair = || [cpu(), cpu()];
         single(vec![replicas(pair().into()), copies(pair(), 1)], NEAR);
@@ -280,7 +300,13 @@ mod tests {
         assert!(
             report
                 .to_string()
-                .starts_with("- layers: FAILED: GELU (gradient of the input: "),
+                .starts_with("- layers: FAILED: GELU: gradient of the input is wrong by "),
+            "{report}"
+        );
+        assert!(
+            report
+                .to_string()
+                .contains(" where 1e-4 is allowed, shape [2, 4, 9, 8], seed 1\n"),
             "{report}"
         );
     }

@@ -85,15 +85,27 @@ pub(crate) fn layers() -> Vec<Computation> {
         ),
         Computation {
             name: "Embedding",
+            seed: 1,
             run: Box::new(|device| {
-                let draw = || (Embedding::new(7, 5), randint(0, 7, (4, 30)));
-                let (mut net, tokens) = with_seed(1, draw);
+                let (mut net, tokens) = (Embedding::new(7, 5), randint(0, 7, (4, 30)));
                 net.to_device(device);
                 let y = net.forward(&tokens.to_device(device));
                 let gradients = gradients_of(&net, &y.sqr().sum_all().backward())?;
                 Ok([vec![("output".to_owned(), y)], gradients].concat())
             }),
         },
+    ]
+}
+
+/// Returns convolutions with many terms in each sum.
+pub(crate) fn convolutions() -> Vec<Computation> {
+    vec![
+        layer("Conv2d of 64 channels", &[4, 64, 12, 12], || {
+            Conv2d::new(64, 32, 3).padding(1)
+        }),
+        layer("Conv2d in groups", &[4, 32, 9, 8], || {
+            Conv2d::new(32, 64, 3).groups(4)
+        }),
     ]
 }
 
@@ -109,24 +121,23 @@ fn model<M: Parameters + 'static>(
 ) -> Computation {
     let shape = shape.to_vec();
     let run = move |device: &Device| {
-        with_seed(1, || {
-            let mut net = new();
-            net.to_device(device);
-            let x = Parameter::new(&randn(&shape[..]).to_device(device)).tensor();
-            let y = forward(&net, &x);
-            let scale = rand(y.shape()).to_device(device);
-            let gradients = (&y * scale).sum_all().backward();
-            let missing = || Error::msg("no gradient of the input");
-            let of_x = gradients.get(&x).cloned().ok_or_else(missing)?;
-            let own = vec![
-                ("output".to_owned(), y),
-                ("gradient of the input".to_owned(), of_x),
-            ];
-            Ok([own, gradients_of(&net, &gradients)?].concat())
-        })
+        let mut net = new();
+        net.to_device(device);
+        let x = Parameter::new(&randn(&shape[..]).to_device(device)).tensor();
+        let y = forward(&net, &x);
+        let scale = rand(y.shape()).to_device(device);
+        let gradients = (&y * scale).sum_all().backward();
+        let missing = || Error::msg("no gradient of the input");
+        let of_x = gradients.get(&x).cloned().ok_or_else(missing)?;
+        let own = vec![
+            ("output".to_owned(), y),
+            ("gradient of the input".to_owned(), of_x),
+        ];
+        Ok([own, gradients_of(&net, &gradients)?].concat())
     };
     Computation {
         name,
+        seed: 1,
         run: Box::new(run),
     }
 }
@@ -170,19 +181,18 @@ pub(crate) fn losses() -> Vec<Computation> {
 
 fn loss(name: &'static str, loss: impl Fn(&Tensor) -> Tensor + 'static) -> Computation {
     let run = move |device: &Device| -> Result<Values> {
-        with_seed(2, || {
-            let y_hat = Parameter::new(&randn((6, 5)).to_device(device)).tensor();
-            let loss = loss(&y_hat);
-            let missing = || Error::msg("no gradient");
-            let gradient = loss.backward().get(&y_hat).cloned().ok_or_else(missing)?;
-            Ok(vec![
-                ("loss".to_owned(), loss),
-                ("gradient".to_owned(), gradient),
-            ])
-        })
+        let y_hat = Parameter::new(&randn((6, 5)).to_device(device)).tensor();
+        let loss = loss(&y_hat);
+        let missing = || Error::msg("no gradient");
+        let gradient = loss.backward().get(&y_hat).cloned().ok_or_else(missing)?;
+        Ok(vec![
+            ("loss".to_owned(), loss),
+            ("gradient".to_owned(), gradient),
+        ])
     };
     Computation {
         name,
+        seed: 2,
         run: Box::new(run),
     }
 }
@@ -208,20 +218,19 @@ pub(crate) fn optimizers() -> Vec<Computation> {
 
 fn optimizer(name: &'static str, new: fn(Vec<Parameter>) -> Box<dyn Optimizer>) -> Computation {
     let run = move |device: &Device| {
-        with_seed(3, || {
-            let mut net = seq![Linear::new(6, 8), Tanh, Linear::new(8, 2)];
-            net.to_device(device);
-            let mut optimizer = new(net.parameters());
-            let x = randn((16, 6)).to_device(device);
-            let y = x.i((.., ..2)).contiguous();
-            for _ in 0..5 {
-                optimizer.step(&mse_loss(&net.forward(&x), &y).backward());
-            }
-            Ok(values_of(&net))
-        })
+        let mut net = seq![Linear::new(6, 8), Tanh, Linear::new(8, 2)];
+        net.to_device(device);
+        let mut optimizer = new(net.parameters());
+        let x = randn((16, 6)).to_device(device);
+        let y = x.i((.., ..2)).contiguous();
+        for _ in 0..5 {
+            optimizer.step(&mse_loss(&net.forward(&x), &y).backward());
+        }
+        Ok(values_of(&net))
     };
     Computation {
         name,
+        seed: 3,
         run: Box::new(run),
     }
 }
@@ -247,28 +256,63 @@ pub(crate) fn trainings() -> Vec<Computation> {
 fn training(name: &'static str, image: &[usize], net: fn() -> Sequential) -> Computation {
     let shape = [&[16], image].concat();
     let run = move |device: &Device| {
-        with_seed(4, || {
-            let batch = Batch {
-                x: rand(&shape[..]),
-                y: randint(0, 10, 16),
-            };
-            let mut model = Classifier::new(net(), 0.05);
-            model.forward(&batch.x); // initialises lazy layers
-            model.to_device(device);
-            let mut optimizer = model.configure_optimizers();
-            let batch = batch.to_device(device)?;
-            let mut values = Values::new();
-            for step in 0..5 {
-                let loss = model.training_step(&batch);
-                optimizer.step(&loss.backward());
-                values.push((format!("loss {step}"), loss));
-            }
-            values.extend(values_of(&model));
-            Ok(values)
-        })
+        let batch = Batch {
+            x: rand(&shape[..]),
+            y: randint(0, 10, 16),
+        };
+        let mut model = Classifier::new(net(), 0.05);
+        model.forward(&batch.x); // initialises lazy layers
+        model.to_device(device);
+        let mut optimizer = model.configure_optimizers();
+        let batch = batch.to_device(device)?;
+        let mut values = Values::new();
+        for step in 0..5 {
+            let loss = model.training_step(&batch);
+            optimizer.step(&loss.backward());
+            values.push((format!("loss {step}"), loss));
+        }
+        values.extend(values_of(&model));
+        Ok(values)
     };
     Computation {
         name,
+        seed: 4,
         run: Box::new(run),
+    }
+}
+
+/// Returns the losses of a training with products in `bf16`, and the weights after it, which are `f32`.
+pub(crate) fn mixed_precision() -> Computation {
+    let run = |device: &Device| {
+        let net = seq![
+            Linear::new(64, 48),
+            GELU,
+            LayerNorm::new(48),
+            Linear::new(48, 10)
+        ];
+        // Adam would make a step of the same size from gradients that only rounding tells from 0.
+        let mut model = Classifier::new(net, 0.1);
+        let data = DataLoader::new(TensorDataset::new(randn((64, 64)), randint(0, 10, 64))?);
+        let mut trainer = Trainer::new(1)
+            .devices(std::slice::from_ref(device))
+            .precision(DType::BF16)
+            .log_every(1);
+        let history = trainer.fit(&mut model, &Batches(data.batch_size(16)))?;
+        let losses = tensor(history.values("train_loss"));
+        Ok([vec![("losses".to_owned(), losses)], values_of(&model)].concat())
+    };
+    Computation {
+        name: "mixed precision",
+        seed: 6,
+        run: Box::new(run),
+    }
+}
+
+/// Data for a training without validation.
+pub(crate) struct Batches(pub(crate) DataLoader);
+
+impl DataModule for Batches {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        Ok(self.0.clone())
     }
 }

@@ -8,6 +8,8 @@ pub(crate) type Values = Vec<(String, Tensor)>;
 /// A computation whose values must be the same on each device.
 pub(crate) struct Computation {
     pub(crate) name: &'static str,
+    /// The seed of its random values.
+    pub(crate) seed: u64,
     pub(crate) run: Run,
 }
 
@@ -56,14 +58,22 @@ impl Machine {
             match self.differences(computation) {
                 Ok(differences) => {
                     tensors += differences.len();
-                    for (name, off) in differences {
+                    for (name, shape, off) in differences {
                         if off > near {
-                            failed.push(format!("{} ({name}: {off:.1e})", computation.name));
+                            failed.push(format!(
+                                "{}: {name} is wrong by {off:.1e} where {near:.0e} is allowed, shape {shape:?}, seed {}",
+                                computation.name, computation.seed
+                            ));
                         }
                         largest = largest.max(off);
                     }
                 }
-                Err(error) => failed.push(format!("{} ({})", computation.name, first_line(&error))),
+                Err(error) => failed.push(format!(
+                    "{}: {}, seed {}",
+                    computation.name,
+                    first_line(&error),
+                    computation.seed
+                )),
             }
         }
         match (failed.is_empty(), tensors) {
@@ -72,19 +82,20 @@ impl Machine {
                 computations.len()
             )),
             (true, 0) => Outcome::Failed("nothing was compared".to_owned()),
-            (false, _) => Outcome::Failed(failed.join(", ")),
+            (false, _) => Outcome::Failed(failed.join("; ")),
         }
     }
 
-    /// Returns the largest difference of each tensor, relative to its largest value.
-    fn differences(&self, computation: &Computation) -> Result<Vec<(String, f64)>> {
+    /// Returns the name and shape of each tensor, and the largest difference relative to its largest value.
+    fn differences(&self, computation: &Computation) -> Result<Vec<(String, Vec<usize>, f64)>> {
         let run = |device: &Device| {
-            attempt(|| (computation.run)(device).map(|tensors| values(&tensors))).flatten()
+            let seeded = || with_seed(computation.seed, || (computation.run)(device));
+            attempt(|| seeded().map(|tensors| values(&tensors))).flatten()
         };
         let expected = run(&cpu())?;
         let got = self.with_fault(computation.name, run(self.card())?);
-        let names = |values: &[(String, Vec<f64>)]| -> Vec<String> {
-            values.iter().map(|(name, _)| name.clone()).collect()
+        let names = |values: &[Host]| -> Vec<String> {
+            values.iter().map(|host| host.name.clone()).collect()
         };
         if names(&got) != names(&expected) {
             let (got, expected) = (names(&got).join(" "), names(&expected).join(" "));
@@ -92,13 +103,19 @@ impl Machine {
         }
         let both = expected.into_iter().zip(got);
         Ok(both
-            .map(|((name, a), (_, b))| (name, difference(&a, &b)))
+            .map(|(a, b)| {
+                let off = match a.shape == b.shape {
+                    true => difference(&a.values, &b.values),
+                    false => f64::INFINITY,
+                };
+                (a.name, a.shape, off)
+            })
             .collect())
     }
 
-    fn with_fault(&self, name: &str, mut got: Vec<(String, Vec<f64>)>) -> Vec<(String, Vec<f64>)> {
-        let change = |values: &mut Vec<(String, Vec<f64>)>, f: &dyn Fn(f64, f64) -> f64| {
-            if let Some((_, values)) = values.last_mut() {
+    fn with_fault(&self, name: &str, mut got: Vec<Host>) -> Vec<Host> {
+        let change = |values: &mut Vec<Host>, f: &dyn Fn(f64, f64) -> f64| {
+            if let Some(Host { values, .. }) = values.last_mut() {
                 let size = values.iter().fold(0f64, |size, x| size.max(x.abs()));
                 values[0] = f(values[0], size);
             }
@@ -115,11 +132,19 @@ impl Machine {
     }
 }
 
+/// A tensor's values on the host.
+struct Host {
+    name: String,
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
 /// Fetches the values. They are compared on the host: a card's own maximum may leave out NaN.
-fn values(tensors: &Values) -> Vec<(String, Vec<f64>)> {
-    let host = |(name, tensor): &(String, Tensor)| {
-        let values = tensor.to_device(&cpu()).to_dtype(DType::F64).to_vec();
-        (name.clone(), values)
+fn values(tensors: &Values) -> Vec<Host> {
+    let host = |(name, tensor): &(String, Tensor)| Host {
+        name: name.clone(),
+        shape: tensor.dims().to_vec(),
+        values: tensor.to_device(&cpu()).to_dtype(DType::F64).to_vec(),
     };
     tensors.iter().map(host).collect()
 }

@@ -5,7 +5,9 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "image/examples/training"
+BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "image/examples/training"
+# `taper gpu-check` names one that may come from another machine.
+PROGRAM = Path(os.environ.get("TAPER_TRAINING", BUILT))
 BURN = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "benches/burn/target")) / "release/burn-training"
 
 
@@ -20,5 +22,7 @@ def only_simd(level: str | None) -> dict[str, str]:
 
 def library_path() -> str:
     """Returns the folders with Rust's standard library and with `taper`, for the dynamic linker."""
+    if "TAPER_TRAINING" in os.environ:
+        return os.environ.get("LD_LIBRARY_PATH", "")
     found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
     return found.stdout.strip() + ":" + str(PROGRAM.parent.parent)

@@ -34,6 +34,12 @@ OF_CANDLE = {"mlp", "mlp-norm", "lenet", "lenet-relu", "cifar", "resnet"}
 CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch in (32, 256)] + [
     case for case in CASES if case[0] not in {"lenet", "leaf", "cifar", "epoch"}
 ]
+# What `taper gpu-check --all` measures in a few minutes, the ones that were slowest beside PyTorch first.
+TWENTY = [
+    ("leaf", 256), ("depthwise", 32), ("resnet18-16", 32), ("leaf", 32), ("gpt-128", 12), ("unet", 16), ("vgg", 64), ("cifar", 256),
+    ("lenet", 256), ("lenet", 32), ("cifar", 32), ("mlp-wide", 64), ("lenet-relu", 128), ("mlp-wide", 1),
+    ("gpt-256", 8), ("vit", 32), ("lstm", 32), ("resnet18-64", 8), ("bert", 16), ("swin", 32),
+]  # fmt: skip
 
 
 class Peer:
@@ -103,6 +109,8 @@ def measure(model: str, batch: int, names: list[str], arguments: argparse.Namesp
 def cases(arguments: argparse.Namespace) -> list[tuple[str, int]]:
     """Returns the models and their batches."""
     found = CASES if arguments.device == "cpu" else CASES_ON_GPU
+    if arguments.twenty:
+        found = TWENTY
     if arguments.inference:
         models = dict.fromkeys(model for model, _ in found if model not in ONLY_TRAINED)
         batches = [arguments.batch] if arguments.batch else [1, 64]
@@ -118,6 +126,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20, help="the minimal number of steps of each peer")
     parser.add_argument("--turns", type=int, default=5, help="the number of turns")
     parser.add_argument("--only", default="", help="models whose name contains this, or one of these: a,b")
+    parser.add_argument("--twenty", action="store_true", help="the twenty cases of `taper gpu-check --all`")
     parser.add_argument("--batch", type=int, help="only cases with this batch, or all models with it for --inference")
     parser.add_argument("--inference", action="store_true", help="the output in evaluation mode instead of a training step")
     parser.add_argument("--compiled", action="store_true", help="torch.compile as well, whose first run takes minutes")

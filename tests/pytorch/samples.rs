@@ -61,10 +61,10 @@ pub(crate) fn path(name: &str) -> PathBuf {
 }
 
 impl Samples {
-    /// Reads the stored samples, or those of the file that `TAPER_SAMPLES` names.
+    /// Reads the stored samples, or those of the files that `TAPER_SAMPLES` names, with `:` between them.
     pub(crate) fn all() -> Vec<Self> {
         match std::env::var_os("TAPER_SAMPLES") {
-            Some(file) => vec![Self::read(file.into())],
+            Some(files) => std::env::split_paths(&files).map(Self::read).collect(),
             None => ["samples.gz", "tensors.gz", "further.gz"]
                 .map(|name| Self::read(path("tests/pytorch").join(name)))
                 .into(),

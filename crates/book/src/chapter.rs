@@ -55,6 +55,13 @@ impl Chapter {
         let other = MachineOutputs::beside(&file)?;
         let frames = MachineOutputs::frames_beside(&file)?;
         let mut document = notebook.document;
+        let refuted = other.as_ref().map(|other| other.refuted(&document));
+        if let Some(refuted) = refuted.filter(|refuted| !refuted.is_empty()) {
+            bail!(
+                "{path}.ipynb: what it says is refuted:\n{}",
+                refuted.join("\n")
+            );
+        }
         let cells = document["cells"].as_array_mut().into_iter().flatten();
         for cell in cells.filter(|cell| cell["cell_type"] == "code") {
             let id = cell["id"].as_str().unwrap_or_default();

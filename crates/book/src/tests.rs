@@ -315,6 +315,31 @@ fn outputs_of_two_machines_are_side_by_side() {
 }
 
 #[test]
+fn a_claim_that_the_other_machines_outputs_refute_is_a_problem() {
+    let notebooks = fixtures().join("notebooks");
+    let file = notebooks.join("every.ipynb");
+    let text = std::fs::read_to_string(&file).expect("a fixture");
+    let read = |claim: &str| {
+        let mut notebook: Value = serde_json::from_str(&text).expect("a notebook");
+        let cells = notebook["cells"].as_array_mut().expect("cells");
+        let value = cells.iter_mut().find(|cell| cell["id"] == "value");
+        value.expect("the cell")["metadata"]["taper"] = json!({ "on_gpu": [claim] });
+        let content = notebook.to_string();
+        let source = Source {
+            file: file.clone(),
+            number: section(&json!([1])),
+            content: &content,
+        };
+        let read = Book::read(&notebooks, &[source]);
+        read.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(read("(3, 4)"), Ok(()));
+    let refuted = read("(3, 5)").expect_err("it is refuted");
+    let expected = "value: expected \"(3, 5)\" on NVIDIA <H200>, found\n(3, 4)";
+    assert!(refuted.ends_with(expected), "{refuted}");
+}
+
+#[test]
 fn pages_and_their_files_have_no_number() {
     let dots = dots();
     let link = json!([{ "cell_type": "markdown", "id": "link", "metadata": {}, "source": "[a](09-dots.ipynb)" }]);

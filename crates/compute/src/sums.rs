@@ -29,6 +29,12 @@ pub struct Pairwise<T> {
     levels: [T; 48],
 }
 
+impl<T: Float> Default for Pairwise<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Float> Pairwise<T> {
     /// Begins with no values.
     #[inline(always)]

@@ -31,6 +31,32 @@ struct CellOutputs {
     outputs: Vec<Value>,
 }
 
+/// Returns whether a text shows what a chapter claims.
+fn is_shown(claim: &Value, shown: &str) -> bool {
+    if let Some(text) = claim.as_str() {
+        return shown.contains(text);
+    }
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | '-');
+    let words = shown.split(|c: char| !is_part(c));
+    let mut numbers = words.filter_map(|word| word.trim_end_matches('.').parse::<f64>().ok());
+    let index = claim["number"].as_u64().unwrap_or_default() as usize;
+    let bounds = [claim["above"].as_f64(), claim["below"].as_f64()];
+    let Some(number) = index.checked_sub(1).and_then(|index| numbers.nth(index)) else {
+        return false;
+    };
+    match bounds {
+        [None, None] => false,
+        [above, below] => {
+            above.is_none_or(|least| number > least) && below.is_none_or(|most| number < most)
+        }
+    }
+}
+
+/// Returns what an output shows as text.
+fn plain(output: &Value) -> String {
+    joined(&output["text"]) + &joined(&output["data"]["text/plain"])
+}
+
 impl MachineOutputs {
     /// Returns the path of the file beside this notebook.
     pub(crate) fn path(notebook: &Path) -> PathBuf {
@@ -91,6 +117,25 @@ impl MachineOutputs {
             machine: machine.to_owned(),
             cells: cells.collect(),
         }
+    }
+
+    /// Returns what the chapter says of the other machine and these outputs do not show. The metadata of a cell,
+    /// `{"taper": {"on_gpu": [CLAIM…]}}`, lists texts that its outputs contain, and bounds of their numbers, the first of
+    /// which is 1: `{"number": 2, "below": 50}`, or `above`. The notebook is its document, as JSON.
+    pub fn refuted(&self, notebook: &Value) -> Vec<String> {
+        let cells = notebook["cells"].as_array().into_iter().flatten();
+        let of_cell = |cell: &Value| {
+            let id = cell["id"].as_str().unwrap_or_default();
+            let outputs = self.outputs(id, &joined(&cell["source"]))?;
+            let shown: String = outputs.iter().map(plain).collect();
+            let claims = cell["metadata"]["taper"]["on_gpu"].as_array()?.iter();
+            let refuted = claims.filter(|claim| !is_shown(claim, &shown));
+            let line = |claim: &Value| {
+                format!("{id}: expected {claim} on {}, found\n{shown}", self.machine)
+            };
+            Some(refuted.map(line).collect::<Vec<_>>())
+        };
+        cells.filter_map(of_cell).flatten().collect()
     }
 
     /// Collects the outputs of those cells of a run notebook that have a display of this media type.

@@ -66,6 +66,6 @@ pub mod workspace;
 pub use current::image_key;
 pub use environment::{STORED_CARGO_HOME, cargo_home};
 pub use hook::hook;
-pub use session::{Session, error_of, is_complete, is_own};
+pub use session::{Session, error_of, is_complete, is_own, sentences};
 pub use start::{evaluator, start_or_defer, start_session};
-pub use translations::{sentences, speak_as_in};
+pub use translations::speak_as_in;

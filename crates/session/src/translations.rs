@@ -1,12 +1,10 @@
 //! What a kernel says in the language of a translated course. `taper course --lang` writes the translations into its folder,
 //! with those of the exercises' hints.
 
-use crate::session::sentences_of_hints;
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
-use taper_rust_cell::commands::table::COMMANDS;
 
 /// The file with the translations, by the English sentences.
 const FILE: &str = ".taper-hints.json";
@@ -27,10 +25,4 @@ pub fn speak_as_in(folder: &Path) {
 pub(crate) fn said(english: &str) -> &str {
     let translation = TRANSLATIONS.get().and_then(|all| all.get(english));
     translation.and_then(Value::as_str).unwrap_or(english)
-}
-
-/// Returns all sentences that can be translated: those of `:help` and the hints that are data.
-pub fn sentences() -> impl Iterator<Item = String> {
-    let commands = COMMANDS.iter().map(|command| command.summary.to_owned());
-    commands.chain(sentences_of_hints())
 }

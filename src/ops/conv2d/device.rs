@@ -2,10 +2,10 @@
 //!
 //! The patches of an image are the columns of a matrix ([`patches`]); the weights of a group are another. Their product is
 //! the output in the order of its memory, so nothing is transposed. The gradients are products of the same matrices: the
-//! patches are computed again, because they take many times the memory of the image. cuBLAS multiplies, and Taper's
-//! kernels copy patches and add them up. With cuDNN, Candle would have its forward pass only.
+//! patches are computed again, because they take many times the memory of the image. cuBLAS multiplies, in TF32 as PyTorch
+//! does, and Taper's kernels copy patches and add them up. With the feature `cudnn`, cuDNN computes all three products.
 
-use crate::device::{AddBias, Windows, of_patches, patches};
+use crate::device::{self, AddBias, Product, Windows, by_cudnn, in_tf32, of_patches, patches};
 use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
 use candle_core::{DType, Result};
@@ -27,7 +27,8 @@ pub(super) fn convolve(
     let (x, weight) = (x.contiguous()?, weight.contiguous()?);
     let bias = bias.map(|bias| bias.contiguous()).transpose()?;
     let convolution = Convolution { windows, groups };
-    let y = convolution.forward(x.values(), weight.values(), bias.as_ref().map(Raw::values))?;
+    let values = bias.as_ref().map(Raw::values);
+    let y = in_tf32(|| convolution.forward(x.values(), weight.values(), values))?;
     let inputs: Vec<&Raw> = [&x, &weight].into_iter().chain(&bias).collect();
     Ok(tape::record(y, &inputs, || Back {
         convolution,
@@ -66,13 +67,33 @@ impl Convolution {
         patches(&self.windows, x)?.reshape(shape)
     }
 
+    /// Returns the shapes for cuDNN.
+    fn shapes(&self, x: &Candle, weight: &Candle) -> Result<device::Convolution> {
+        let (x, weight, windows) = (x.dims4()?, weight.dims4()?, &self.windows);
+        let [height, width] = windows.output;
+        Ok(device::Convolution {
+            x: x.into(),
+            weight: weight.into(),
+            y: [x.0, weight.0, height, width],
+            padding: windows.padding,
+            stride: windows.stride,
+            dilation: windows.dilation,
+            groups: self.groups,
+        })
+    }
+
     fn forward(&self, x: &Candle, weight: &Candle, bias: Option<&Candle>) -> Result<Candle> {
-        let sizes = self.sizes(x, weight)?;
-        let y = self
-            .weights(weight, sizes)?
-            .matmul(&self.columns(x, sizes)?)?;
-        let [height, width] = self.windows.output;
-        let y = y.reshape((x.dim(0)?, weight.dim(0)?, height, width))?;
+        let shapes = self.shapes(x, weight)?;
+        let y = match by_cudnn(Product::Output, shapes, x, weight)? {
+            Some(y) => y,
+            None => {
+                let sizes = self.sizes(x, weight)?;
+                let weights = self.weights(weight, sizes)?;
+                weights
+                    .matmul(&self.columns(x, sizes)?)?
+                    .reshape(shapes.y.to_vec())?
+            }
+        };
         if let Some(bias) = bias {
             y.inplace_op2(bias, &AddBias(self.windows.outputs()))?;
         }
@@ -86,15 +107,22 @@ impl Convolution {
         gradient: &Candle,
         wanted: [bool; 3],
     ) -> Result<[Option<Candle>; 2]> {
-        let sizes = self.sizes(x, weight)?;
+        let (sizes, shapes) = (self.sizes(x, weight)?, self.shapes(x, weight)?);
         let ([batch, rows, depth], groups) = (sizes, self.groups);
         let shape = (batch * groups, rows, self.windows.outputs());
-        let g = gradient.contiguous()?.reshape(shape)?;
+        let gradient = gradient.contiguous()?;
+        let g = gradient.reshape(shape)?;
         let of_x = || {
+            if let Some(of_x) = by_cudnn(Product::OfInput, shapes, weight, &gradient)? {
+                return Ok(of_x);
+            }
             let columns = self.weights(weight, sizes)?.transpose(1, 2)?.matmul(&g)?;
             of_patches(&self.windows, &columns, x.dims())
         };
         let of_weight = || {
+            if let Some(of_weight) = by_cudnn(Product::OfWeight, shapes, x, &gradient)? {
+                return Ok(of_weight);
+            }
             let products = g.matmul(&self.columns(x, sizes)?.transpose(1, 2)?)?;
             let products = products.reshape((batch, groups * rows * depth))?;
             products.sum(0)?.reshape(weight.dims())
@@ -131,7 +159,7 @@ impl Backward for Back {
     fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (g, wanted) = (upstream.gradient, upstream.wanted);
         let of = &self.convolution;
-        let [of_x, of_weight] = of.gradients(&self.x, &self.weight, g, wanted)?;
+        let [of_x, of_weight] = in_tf32(|| of.gradients(&self.x, &self.weight, g, wanted))?;
         let of_bias = wanted[2].then(|| of.of_bias(g)).transpose()?;
         Ok([of_x, of_weight, of_bias].map(|gradient| gradient.map(Raw::from)))
     }

@@ -37,7 +37,7 @@ pub fn weight_gradient<T: Float>(geometry: &Geometry, x: &[T], gradient: &[T]) -
     }
     match MatrixProduct::suits::<T>(geometry) {
         true => sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient),
-        false => sum_parts(&Correlation::new::<T>(geometry), geometry, x, gradient),
+        false => sum_parts(&Correlation::new(geometry), geometry, x, gradient),
     }
 }
 

@@ -225,11 +225,25 @@ fn write(
         }
     }
     store(notebook, execution);
+    let mut refuted = vec![];
     let text = match &options.destination {
-        Destination::Machine(machine) => MachineOutputs::new(notebook, execution, machine).layout(),
+        Destination::Machine(machine) => {
+            let outputs = MachineOutputs::new(notebook, execution, machine);
+            let document = serde_json::from_str(&layout(notebook));
+            refuted = outputs.refuted(&document.expect("a notebook is written as JSON"));
+            outputs.layout()
+        }
         _ => layout(notebook),
     };
     target.write(&text).on_file("write", target.path())?;
+    for claim in &refuted {
+        console.warn(&format!(
+            "{name}: what the chapter says is refuted: {claim}"
+        ));
+    }
+    if !refuted.is_empty() {
+        return Ok(Verdict::Failed);
+    }
     if let Some(upgraded) = &notebook.upgraded {
         console.warn(&format!(
             "{name}: written in the notebook format 4.5 ({upgraded})"

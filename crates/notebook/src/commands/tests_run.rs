@@ -69,6 +69,32 @@ fn another_machines_outputs_are_written_beside_the_notebook() {
 }
 
 #[test]
+fn what_a_chapter_says_of_another_machine_is_compared_with_its_outputs() {
+    let folder = Folder::new();
+    let claim = |claims: Value| {
+        let mut cell = code("a", "print of 1: 97.5 %.", json!([]));
+        cell["metadata"]["taper"] = json!({"on_gpu": claims});
+        folder.write("x.ipynb", &notebook(&[cell]));
+        folder.taper(&["run", "x.ipynb", "--machine", "NVIDIA H200"])
+    };
+    let done = claim(json!(["97.5 %", {"number": 2, "above": 97, "below": 98}]));
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    for wrong in [
+        json!("half"),
+        json!({"number": 2, "below": 50}),
+        json!({"number": 3, "above": 0}),
+        json!({"number": 2}),
+        json!(7),
+    ] {
+        let done = claim(json!(["97.5 %", wrong]));
+        assert_eq!(done.code, Some(1), "{wrong}");
+        let refuted =
+            format!("refuted: a: expected {wrong} on NVIDIA H200, found\nof 1: 97.5 %.\n");
+        assert!(done.err.contains(&refuted), "{}", done.err);
+    }
+}
+
+#[test]
 fn the_current_directory_is_the_notebooks_folder() {
     let folder = Folder::new();
     for name in ["a/x.ipynb", "b/x.ipynb"] {

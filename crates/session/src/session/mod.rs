@@ -47,7 +47,7 @@ use awaited::Awaited;
 pub use completeness::of as is_complete;
 use diagnostics::Context;
 pub(crate) use diagnostics::error as cell_error;
-pub(crate) use diagnostics::sentences_of_hints;
+pub use diagnostics::sentences;
 use editor::CellEditor;
 pub use engine::is_own;
 use engine::{Code, Engine, How, Own, Ran, Running};

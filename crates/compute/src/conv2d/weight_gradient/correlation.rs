@@ -29,7 +29,7 @@ pub(super) struct Correlation {
 }
 
 impl Correlation {
-    pub(super) fn new<T: Float>(geometry: &Geometry) -> Self {
+    pub(super) fn new(geometry: &Geometry) -> Self {
         let layout = RowLayout::new(geometry);
         let kernel = layout.offsets.len();
         let pitch = layout

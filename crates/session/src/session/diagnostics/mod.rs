@@ -25,7 +25,7 @@ pub(crate) use context::Context;
 #[cfg(feature = "evcxr")]
 pub(super) use diagnostic::Note;
 pub(super) use diagnostic::{Diagnostic, Label};
-pub(crate) use hints::sentences_of_hints;
+pub use hints::sentences;
 pub(super) use hints::{of_crate, private, why_gone};
 use std::collections::HashSet;
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};

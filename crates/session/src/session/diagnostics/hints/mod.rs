@@ -37,7 +37,7 @@ use super::diagnostic::Diagnostic;
 use hint::{Hint, instead};
 pub(crate) use kept::{of_crate, private, why_gone};
 pub(super) use tables::TABLES;
-pub(crate) use tables::sentences_of_hints;
+pub use tables::sentences;
 
 /// Adds the hint for a diagnostic.
 pub(crate) fn add(diagnostic: &mut Diagnostic, context: &Context) {

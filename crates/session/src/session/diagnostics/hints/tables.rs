@@ -3,6 +3,7 @@
 use crate::translations::said;
 use serde::Deserialize;
 use std::sync::LazyLock;
+use taper_rust_cell::commands::table::COMMANDS;
 
 /// What is looked for, and the hint.
 type Row = (String, String);
@@ -49,12 +50,13 @@ impl Tables {
     }
 }
 
-/// Returns the hints in English.
-pub(crate) fn sentences_of_hints() -> Vec<String> {
+/// Returns the English sentences that can be translated: those of `:help`, and the hints.
+pub fn sentences() -> impl Iterator<Item = String> {
     let mut hints: Vec<String> = Tables::read().hints().map(|hint| hint.clone()).collect();
     hints.sort_unstable();
     hints.dedup();
-    hints
+    let commands = COMMANDS.iter().map(|command| command.summary.to_owned());
+    commands.chain(hints)
 }
 
 /// Returns the hint for a word.
