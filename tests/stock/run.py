@@ -30,6 +30,8 @@ BEGIN, END = "<!-- cells that fail in evcxr_jupyter -->\n", "<!-- end -->\n"
 TO_START, TO_COMPILE, TO_RUN = 120, 3600, 1200
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 NAME = re.compile(r"`(\w+)!?`")
+# The folder of a file that a cell writes.
+WRITTEN = re.compile(r"%%writefile (\S+)/")
 # What rustc says of a name that does not exist.
 UNKNOWN = re.compile(r"cannot find|not found in|unresolved import|undeclared|no method named|use of unresolved|is not in scope")
 
@@ -97,12 +99,18 @@ class Failure:
         self.cell = cell.get("id", "")
         self.message = COLOURS.sub("", message)
         names = NAME.findall(self.message) if UNKNOWN.search(self.message) else []
-        self.cause = next((it for it in earlier if any(re.search(rf"\b{name}\b", it.source) for name in names)), None)
+        self.cause = next((it for it in earlier if self.uses(it, names)), None)
 
     def __str__(self) -> str:
         line = first_line(self.source)
         why = f"needs {self.cause.cell}" if self.cause else self.reason()
         return f"{self.cell} | {line} | {why}"
+
+    def uses(self, other: "Failure", names: list[str]) -> bool:
+        """Returns whether this cell names what the other would have defined, or uses the folder in which it would have written."""
+        written = WRITTEN.match(other.source)
+        defined = any(re.search(rf"\b{name}\b", other.source) for name in names)
+        return defined or (written is not None and written[1] in self.source)
 
     def reason(self) -> str:
         lines = [line.strip() for line in self.message.splitlines() if line.strip()]
@@ -159,7 +167,7 @@ def listed(failed: list[Failure]) -> str:
     own = [it for it in failed if it.cause is None]
     if not own:
         return "All cells of the chapters and their solutions run there.\n"
-    text = "These cells fail there, and those that need what they define; all others run:\n\n"
+    text = "These cells fail there, and those that need what they define or write; all others run:\n\n"
     text += "| notebook | cell | because |\n|:--|:--|:--|\n"
     for it in own:
         text += f"| `{relative(it.notebook)}` | `{escaped(first_line(it.source))}` | {escaped(it.reason())} |\n"
