@@ -8,7 +8,7 @@
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
 //!   ([`sub_kernels`]).
-//! - [`mod@weight_gradient`] correlates the input with the output's gradient.
+//! - `weight_gradient` correlates the input with the output's gradient.
 
 mod convolve;
 mod depthwise;

@@ -17,6 +17,9 @@
 //!
 //! What the crate `taper` calls in a loop is generic or `#[inline]`: other functions are not inlined across crates.
 
+// Its documentation is for maintainers, and made with the private items.
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod batch_norm;
 pub mod conv2d;
 pub mod extremes;

@@ -1,6 +1,6 @@
 //! SIMD vectors, and the choice of the widest that the processor has.
 //!
-//! A kernel is written once over [`Vector`], in functions that are always inlined, and compiled for
+//! A kernel is written once over `Vector`, in functions that are always inlined, and compiled for
 //! each instruction set by a caller with `#[target_feature]`. Simple loops need no explicit vectors:
 //! the macro [`multiversion!`] compiles them for each instruction set, and the compiler vectorises.
 
@@ -96,7 +96,7 @@ pub fn unknown_setting() -> Option<&'static str> {
 
 /// Compiles a function for each instruction set; a call uses the best that the processor has. The
 /// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`. In the body, `FUSED` says whether
-/// the instruction set has a fused multiply-add, for the functions of [`Float`](crate::simd::Float). `cheap …;` before the function
+/// the instruction set has a fused multiply-add, for the functions of [`Float`]. `cheap …;` before the function
 /// says whether its loop is [cheap](crate::simd::Level::get_for).
 #[macro_export]
 macro_rules! multiversion {
