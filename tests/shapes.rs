@@ -29,9 +29,8 @@ const NETWORKS: [Networks; 21] = [
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
     ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
-    ("12-convolutions", &["shapes-code until fn shapes_accuracy"], &[
-        ("seq![Centred, Flatten, LazyLinear::new(90), ReLU, LazyLinear::new(10)]", "(16, 3, 32, 32)"),
-        ("seq![Centred, LazyConv2d::new(16, 5).padding(2), ReLU, MaxPool2d::new(2), Flatten, LazyLinear::new(10)]", "(16, 3, 32, 32)"),
+    ("12-convolutions", &["lenet-net until manual_seed", "compare-train until let nets"], &[
+        ("lenet_net()", "(16, 1, 28, 28)"), ("small_mlp()", "(16, 1, 28, 28)"),
     ]),
     ("13-models", &["residual", "own-layer", "counter"], &[
         ("seq![Residual { inner: seq![Linear::new(8, 8), ReLU, Linear::new(8, 8)] }, Linear::new(8, 1)]", "(5, 8)"),
