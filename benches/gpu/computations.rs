@@ -290,7 +290,7 @@ pub(crate) fn mixed_precision() -> Computation {
             LayerNorm::new(48),
             Linear::new(48, 10)
         ];
-        // Adam would make a step of the same size from gradients that only rounding tells from 0.
+        // Adam would make a step of the same size from gradients that differ from 0 by rounding only.
         let mut model = Classifier::new(net, 0.1);
         let data = DataLoader::new(TensorDataset::new(randn((64, 64)), randint(0, 10, 64))?);
         let mut trainer = Trainer::new(1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "image/examples/training"
-# `taper gpu-check` names one that may come from another machine.
+# `taper gpu-check` names a program that may come from another machine.
 PROGRAM = Path(os.environ.get("TAPER_TRAINING", BUILT))
 BURN = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "benches/burn/target")) / "release/burn-training"
 

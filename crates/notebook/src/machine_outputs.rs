@@ -120,7 +120,7 @@ impl MachineOutputs {
     }
 
     /// Returns what the chapter says of the other machine and these outputs do not show. The metadata of a cell,
-    /// `{"taper": {"on_gpu": [CLAIM…]}}`, lists texts that its outputs contain, and bounds of their numbers, the first of
+    /// `{"taper": {"on_gpu": [CLAIM…]}}`, lists texts that its outputs contain, and bounds of their values, the first of
     /// which is 1: `{"number": 2, "below": 50}`, or `above`. The notebook is its document, as JSON.
     pub fn refuted(&self, notebook: &Value) -> Vec<String> {
         let cells = notebook["cells"].as_array().into_iter().flatten();
