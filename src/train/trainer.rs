@@ -168,6 +168,7 @@ impl Trainer {
         /// let history = Trainer::new(3).precision(DType::BF16).fit(&mut model, &Digits::new())?;
         /// assert!(history.last("val_accuracy") > Some(0.8));
         /// assert_eq!(model.parameters()[0].tensor().dtype(), DType::F32);
+        /// # Ok::<(), Error>(())
         /// ```
         pub fn precision(self, dtype: DType): self.precision = dtype;
     }
