@@ -74,7 +74,7 @@ fn make_readable(path: &Path) -> Result<()> {
 }
 
 /// Returns whether others may execute a program and enter all folders above it.
-fn is_for_all(program: &Path) -> bool {
+pub(crate) fn is_for_all(program: &Path) -> bool {
     let is_open =
         |path: &Path| fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
     program.ancestors().all(is_open)
