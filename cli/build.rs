@@ -43,7 +43,7 @@ const EXPORTED: [&str; 26] = [
 const EXTENSION: &str = "wheel.data/data/share/jupyter/labextensions/taper-lab";
 
 /// The files and folders of the clone that are carried: the sources of an image, the chapters, and what a class needs.
-/// Those of the crates of which `taper` consists are carried too.
+/// The sources of the crates of which `taper` consists are carried too.
 const CARRIED: [&str; 10] = [
     "Cargo.lock",
     "LICENSE-APACHE",

@@ -61,7 +61,7 @@ pub(crate) fn path(name: &str) -> PathBuf {
 }
 
 impl Samples {
-    /// Reads the stored samples, or those of the files that `TAPER_SAMPLES` names, with `:` between them.
+    /// Reads the stored samples, or the files that `TAPER_SAMPLES` names, with `:` between them.
     pub(crate) fn all() -> Vec<Self> {
         match std::env::var_os("TAPER_SAMPLES") {
             Some(files) => std::env::split_paths(&files).map(Self::read).collect(),

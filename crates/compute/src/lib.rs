@@ -3,7 +3,7 @@
 //!
 //! The path of the data through a kernel, and the module that does each part:
 //!
-//! 1. A kernel is generic over [`simd::Float`], `f32` or `f64`. Its inputs are slices; [`lines`] divides those of a tensor into
+//! 1. A kernel is generic over [`simd::Float`], `f32` or `f64`. Its inputs are slices; [`lines`] divides a tensor's elements into
 //!    the lines along a dimension, [`runs`] finds the contiguous runs of strided ones, and [`strided`] copies them in
 //!    order.
 //! 2. [`threads`] runs the kernel's tasks on all cores. [`mod@write`] lets each task write a chunk of the output, and

@@ -341,7 +341,7 @@ fn reverse<T: Copy>(values: &[T; BLOCK], out: &mut [MaybeUninit<T>; BLOCK]) {
 
 multiversion! {
     cheap true;
-    /// Writes rows in reverse order. Those of the input begin `step` after each other. A call for each row would take longer
+    /// Writes rows in reverse order. The input's rows begin `step` after each other. A call for each row would take longer
     /// than the row.
     fn reverse_rows<T: Copy>(
         values: &[T],

@@ -20,7 +20,7 @@ pub(super) fn inspected(code: &str, cursor: usize) -> usize {
     cursor
 }
 
-/// Returns the name that ends at `end`, unless it is that of a field, a method or an item of a module.
+/// Returns the name that ends at `end`, unless it names a field, a method or an item of a module.
 pub(super) fn variable(code: &str, end: usize) -> Option<&str> {
     let start = code[..end].trim_end_matches(is_part).len();
     let is_part_of_another = code[..start].trim_end().ends_with(['.', ':']);

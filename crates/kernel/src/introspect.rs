@@ -54,7 +54,7 @@ pub(super) fn inspect(
     }
 }
 
-/// Returns the name at the cursor, which may be that of a variable.
+/// Returns the name at the cursor, perhaps a variable's.
 pub(super) fn name(asked: &InspectRequest) -> Option<&str> {
     let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
     variable(&asked.code, cursor)

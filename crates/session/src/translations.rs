@@ -1,5 +1,5 @@
 //! What a kernel says in the language of a translated course. `taper course --lang` writes the translations into its folder,
-//! with those of the exercises' hints.
+//! beside the translated hints of the exercises.
 
 use serde_json::{Map, Value};
 use std::fs;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use taper_host::{checkout, process};
 
-/// Stores the outputs of the chapters, compares them with those of the CPU, and prints the report.
+/// Stores the outputs of the chapters, compares them with the CPU's outputs, and prints the report.
 pub(super) fn store(report: &Report) -> Result<ExitCode> {
     print!("{}", report.markdown());
     if let Some(table) = table(&report.steps) {

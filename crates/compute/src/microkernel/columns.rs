@@ -29,7 +29,7 @@ pub struct Rows<'a, T> {
     pub columns: &'a [Column],
     /// The value at which the sums begin, then the weights, column after column.
     pub weights: *const T,
-    /// The inputs, from the one that the first weight meets for the first output.
+    /// The inputs, from the element that the first weight multiplies for the first output.
     pub x: *const T,
     /// The distance from one row of `x` to the next.
     pub pitch: usize,

@@ -62,7 +62,7 @@ impl Pool {
         self.threads.len() + 1
     }
 
-    /// Calls `job` on the calling thread, and on those of the others that are there before it returns. At most `most`
+    /// Calls `job` on the calling thread, and on each other thread that comes before it returns. At most `most`
     /// threads are woken. Returns the times at which the caller began, and at which it began to wait for the others.
     pub(super) fn run(&self, most: usize, job: Job) -> [Instant; 2] {
         let _alone = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
