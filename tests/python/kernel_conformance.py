@@ -3,6 +3,7 @@
 import unittest
 
 from jupyter_kernel_test import IopubWelcomeTests, KernelTests
+from jupyter_kernel_test.msgspec_v5 import validate_message
 
 from kernel_client import wait_until
 
@@ -57,16 +58,22 @@ class Conformance(KernelTests):
         # The time limits of these tests assume that the kernel has started.
         cls.kc.execute("", reply=True, timeout=300)
 
-
     def test_completion(self):
-        def found(sample: dict) -> bool:
-            reply = self.kc.complete(sample["text"], reply=True, timeout=300)
-            return set(reply["content"]["matches"]) == sample["matches"]
-
-        # Before the kernel has read the sources, it proposes what it knows without them.
+        # Before the kernel has read the sources, and while the machine is busy, it proposes what it knows without them. So
+        # a sample may be asked again, which the inherited test does not do.
         for sample in self.completion_samples:
-            wait_until(lambda: found(sample), 120)
-        super().test_completion()
+            with self.subTest(text=sample["text"]):
+                found: list[list[str]] = []
+                proposed = wait_until(lambda: self.propose(sample, found), 120)
+                self.assertTrue(proposed, found)
+
+    def propose(self, sample: dict, found: list[list[str]]) -> bool:
+        """Asks once, notes the proposals, and returns whether they are those of the sample."""
+        asked = self.kc.complete(sample["text"])
+        reply = self.kc.get_shell_msg(timeout=300)
+        validate_message(reply, "complete_reply", asked)
+        found.append(reply["content"]["matches"])
+        return set(found[-1]) == sample["matches"]
 
 
 class Welcome(IopubWelcomeTests):
