@@ -2,7 +2,7 @@
 
     python tests/reference/hugging_face.py
 
-Needs torch, transformers, peft and safetensors. The models are small and random; nothing is downloaded.
+Needs torch, transformers, peft and safetensors, and writes `notebooks/tiny-gpt2.safetensors` too. The models are small and random; nothing is downloaded.
 """
 
 import shutil
@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch.nn import functional as F
 
 FOLDER = Path(__file__).parent / "hugging_face"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SIZES = dict(
     vocab_size=40,
     hidden_size=16,
@@ -106,7 +107,26 @@ def bert():
     return {"tokens": tokens, "lengths": lengths, "vectors": vectors}
 
 
+def gpt2():
+    """Saves a small GPT-2 with random weights for the chapter *A GPT that writes Rust*, and its logits beside them."""
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=40, n_positions=96, n_embd=16, n_layer=2, n_head=4, initializer_range=0.3, activation_function="gelu"
+    )
+    model = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:  # norms and biases begin with ones and zeros
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+        tokens = torch.randint(0, 40, (2, 9))
+        logits = model(input_ids=tokens).logits
+    # The names of OpenAI's file, which has the transformer without its head.
+    tensors = {name: value.clone() for name, value in model.transformer.state_dict().items()}
+    save_file({**tensors, "expected.tokens": tokens, "expected.logits": logits}, NOTEBOOKS / "tiny-gpt2.safetensors")
+
+
 def main():
+    gpt2()
     shutil.rmtree(FOLDER, ignore_errors=True)
     expected = {}
     for name in MODELS:

@@ -128,7 +128,7 @@ impl Course {
             for entry in entries.with_context(|| format!("reading {}", from.display()))? {
                 let path = entry?.path();
                 let kind = path.extension().and_then(|extension| extension.to_str());
-                let Some("ipynb" | "csv" | "svg") = kind else {
+                let Some("ipynb" | "csv" | "safetensors" | "svg") = kind else {
                     continue;
                 };
                 let mut content = fs::read(&path)?;
