@@ -50,7 +50,7 @@ const NETWORKS: [Networks; 21] = [
     ("25-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
     ("26-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
     ("29-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
-    ("33-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 64)"), ("linear_autoencoder(2)", "(5, 64)")]),
+    ("33-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 784)"), ("linear_autoencoder(2)", "(5, 784)")]),
     ("35-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
         ("LeafNetwork::new()", "(4, 3, 128, 128)"), ("pooled()", "(4, 3, 128, 128)"),
     ]),
