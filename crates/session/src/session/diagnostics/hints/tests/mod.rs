@@ -7,7 +7,7 @@ mod types;
 use super::super::diagnostic::{Diagnostic, Edit, Label, Note};
 use super::*;
 use crate::session::names::{Changes, Names, Outcome};
-use crate::session::position::position_of;
+use taper_rust_cell::position::position_of;
 
 /// What earlier cells have defined.
 const EARLIER: &str = "#[derive(Debug)]\nstruct Own { x: i32 }\n#[derive(Parameters)]\nstruct Model;\n\
