@@ -1,4 +1,4 @@
-//! Arithmetic between two types of numbers.
+//! Arithmetic between two number types.
 
 use super::hint::{Hint, besides, default_of, is_float, is_number, operand, quotes};
 use crate::session::diagnostics::context::Context;
