@@ -4,7 +4,7 @@ use crate::html::escape;
 use anstyle_parse::{Params, ParamsIter, Parser, Perform};
 
 /// Converts terminal output to HTML: colours and emphasis become classes. What carriage returns and escape sequences
-/// overwrite or erase is left out; all other escape sequences are removed.
+/// overwrite or erase is left out; all other escape sequences and control characters are removed.
 pub(crate) fn to_html(text: &str) -> String {
     let characters = Screen::of(text).characters;
     let runs = characters.chunk_by(|(_, one), (_, other)| one == other);
@@ -230,6 +230,7 @@ mod tests {
             "ablinkcd"
         );
         assert_eq!(strip("\x1b[31mred\x1b[0m\x1b"), "red");
+        assert_eq!(to_html("a\x02b\x1fc\td"), "abc\td", "HTML has none of them");
     }
 
     #[test]
