@@ -1,12 +1,11 @@
 //! Downloads a file: goes on where an interrupted download stopped, and compares the SHA-256.
 
 use anyhow::{Context, Result, bail};
-use ring::digest::{self, SHA256};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use taper_host::digest::hex;
+use taper_host::digest;
 use taper_host::progress::{Progress, Step, at_the_same_speed};
 use ureq::http::header::{self, HeaderMap};
 use ureq::http::{Response, StatusCode};
@@ -246,17 +245,7 @@ fn check_status(response: &Response<Body>, url: &str, advice: Advice) -> Result<
 
 /// Compares the checksum of a file with the expected one; deletes the file if they differ.
 fn verify(path: &Path, checksum: &str, url: &str, advice: Advice) -> Result<()> {
-    let mut digest = digest::Context::new(&SHA256);
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        digest.update(&buffer[..read]);
-    }
-    let found = hex(digest);
+    let found = digest::of_file(path)?;
     if found == checksum {
         return Ok(());
     }

@@ -8,7 +8,6 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use ring::digest::{SHA256, digest};
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -89,7 +88,7 @@ impl State {
         let content = &self.files[name];
         // The hub redirects as well: its files are on another server.
         if path.contains("/resolve/") {
-            let right = hex(digest(&SHA256, content).as_ref());
+            let right = taper_host::digest::of(content);
             let told = self.checksum.lock().unwrap().clone().unwrap_or(right);
             let headers =
                 format!("Location: /storage/{name}?signed=1\r\nX-Linked-Etag: \"{told}\"\r\n");
@@ -176,10 +175,6 @@ fn begin(
         ("200 OK", "")
     };
     send_part(connection, status, range, body, bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a PNG image of these bytes: for each pixel its grey value, or red, green and blue.

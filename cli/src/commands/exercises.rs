@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_evaluator::joined;
 use unicode_width::UnicodeWidthStr;
 
 /// Show which exercises you have solved, chapter by chapter.
@@ -67,7 +68,11 @@ fn chapter(text: &str) -> Result<Chapter> {
     let cells = notebook["cells"].as_array().context("it has no cells")?;
     let of = |kind: &'static str| {
         let cells = cells.iter().filter(move |cell| cell["cell_type"] == kind);
-        cells.flat_map(|cell| lines(&cell["source"]))
+        let text: String = cells.map(|cell| joined(&cell["source"]) + "\n").collect();
+        text.lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .into_iter()
     };
     let mut headings = of("markdown").filter_map(|line| line.strip_prefix("# ").map(str::to_owned));
     let name = |line: String| Some(line.strip_prefix("check(\"")?.split_once('"')?.0.to_owned());
@@ -75,15 +80,6 @@ fn chapter(text: &str) -> Result<Chapter> {
         title: headings.next().unwrap_or_default(),
         exercises: of("code").filter_map(name).collect(),
     })
-}
-
-/// Returns the lines of a cell's source, which notebooks store as a string or as a list of strings.
-fn lines(source: &Value) -> Vec<String> {
-    let parts = source
-        .as_array()
-        .map_or(std::slice::from_ref(source), Vec::as_slice);
-    let text: String = parts.iter().filter_map(Value::as_str).collect();
-    text.lines().map(str::to_owned).collect()
 }
 
 /// Reads the progress that `check` has stored (`src/exercises/progress.rs`), by the name of the exercise.

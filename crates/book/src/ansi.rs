@@ -1,75 +1,23 @@
 //! Terminal output as HTML: colours by escape sequences, and lines that overwrite themselves.
 
 use crate::html::escape;
-use std::fmt::Write;
+use anstyle_parse::{Params, ParamsIter, Parser, Perform};
 
 /// Converts terminal output to HTML: colours and emphasis become classes. What carriage returns and escape sequences
-/// overwrite or erase is left out; all other escape sequences are removed.
+/// overwrite or erase is left out; all other escape sequences and control characters are removed.
 pub(crate) fn to_html(text: &str) -> String {
-    let mut screen = Screen::default();
-    let mut rest = text;
-    while let Some(at) = rest.find('\x1b') {
-        screen.write(&rest[..at]);
-        let (sequence, after) = split_sequence(&rest[at + 1..]);
-        match sequence {
-            Some(Sequence::Style(codes)) => screen.style.apply(codes),
-            Some(Sequence::Erase(code)) => screen.erase(code),
-            None => {}
-        }
-        rest = after;
-    }
-    screen.write(rest);
-    screen.to_html()
+    let characters = Screen::of(text).characters;
+    let runs = characters.chunk_by(|(_, one), (_, other)| one == other);
+    runs.map(|run| run[0].1.html(&text_of(run))).collect()
 }
 
-/// Removes all escape sequences.
+/// Returns what a terminal shows, without colours.
 pub(crate) fn strip(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\x1b') {
-        plain.push_str(&rest[..at]);
-        rest = split_sequence(&rest[at + 1..]).1;
-    }
-    plain.push_str(rest);
-    plain
+    text_of(&Screen::of(text).characters)
 }
 
-/// An escape sequence that has an effect on the page.
-enum Sequence<'t> {
-    /// Changes the style.
-    Style(&'t str),
-    /// Erases a part of the line.
-    Erase(&'t str),
-}
-
-/// Splits the text after an escape character into the sequence and the text that follows it.
-fn split_sequence(text: &str) -> (Option<Sequence<'_>>, &str) {
-    if let Some(parameters) = text.strip_prefix('[') {
-        let Some(end) = parameters.find(|c: char| ('\x40'..='\x7e').contains(&c)) else {
-            return (None, "");
-        };
-        let codes = &parameters[..end];
-        let is_private = codes.starts_with(['<', '=', '>', '?']);
-        let sequence = match parameters.as_bytes()[end] {
-            b'm' if !is_private => Some(Sequence::Style(codes)),
-            b'K' if !is_private => Some(Sequence::Erase(codes)),
-            _ => None,
-        };
-        return (sequence, &parameters[end + 1..]);
-    }
-    if let Some(command) = text.strip_prefix(']') {
-        let bell = command.find('\x07').map(|at| (at, 1));
-        let terminator = command.find("\x1b\\").map(|at| (at, 2));
-        let (at, length) = bell
-            .into_iter()
-            .chain(terminator)
-            .min()
-            .unwrap_or((command.len(), 0));
-        return (None, &command[at + length..]);
-    }
-    let mut characters = text.chars();
-    characters.next();
-    (None, characters.as_str())
+fn text_of(characters: &[(char, Style)]) -> String {
+    characters.iter().map(|(c, _)| c).collect()
 }
 
 /// The lines of a terminal of unlimited width, of which the last one can change.
@@ -84,55 +32,60 @@ struct Screen {
 }
 
 impl Screen {
-    fn write(&mut self, text: &str) {
-        for c in text.chars() {
-            match c {
-                '\r' => self.cursor = self.line,
-                '\n' => {
-                    self.characters.push((c, self.style));
-                    self.line = self.characters.len();
-                    self.cursor = self.line;
-                }
-                _ => self.put(c),
-            }
-        }
+    fn of(text: &str) -> Screen {
+        let (mut screen, mut parser) = (
+            Screen::default(),
+            Parser::<anstyle_parse::DefaultCharAccumulator>::new(),
+        );
+        text.bytes()
+            .for_each(|byte| parser.advance(&mut screen, byte));
+        screen
     }
 
-    fn put(&mut self, c: char) {
-        if self.cursor > self.characters.len() {
-            self.characters.resize(self.cursor, (' ', Style::default()));
-        }
-        match self.characters.get_mut(self.cursor) {
-            Some(place) => *place = (c, self.style),
-            None => self.characters.push((c, self.style)),
-        }
-        self.cursor += 1;
-    }
-
-    /// Erases the last line from the cursor to the end (no code, or 0), from the beginning to the cursor (1), or all
-    /// of it (2).
-    fn erase(&mut self, code: &str) {
+    /// Erases the last line from the cursor to the end (0), from the beginning to the cursor (1), or all of it (2).
+    fn erase(&mut self, code: u16) {
         match code {
-            "" | "0" => self.characters.truncate(self.cursor),
-            "1" => {
+            0 => self.characters.truncate(self.cursor),
+            1 => {
                 let end = self.characters.len().min(self.cursor + 1);
                 self.characters[self.line..end].fill((' ', Style::default()));
             }
-            "2" => self.characters.truncate(self.line),
+            2 => self.characters.truncate(self.line),
+            _ => {}
+        }
+    }
+}
+
+impl Perform for Screen {
+    fn print(&mut self, c: char) {
+        if self.cursor >= self.characters.len() {
+            self.characters
+                .resize(self.cursor + 1, (' ', Style::default()));
+        }
+        self.characters[self.cursor] = (c, self.style);
+        self.cursor += 1;
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\r' => self.cursor = self.line,
+            b'\n' => {
+                self.characters.push(('\n', self.style));
+                self.line = self.characters.len();
+                self.cursor = self.line;
+            }
+            b'\t' => self.print('\t'),
             _ => {}
         }
     }
 
-    fn to_html(&self) -> String {
-        let mut html = String::with_capacity(self.characters.len());
-        for run in self
-            .characters
-            .chunk_by(|(_, one), (_, other)| one == other)
-        {
-            let text: String = run.iter().map(|(c, _)| c).collect();
-            run[0].1.write(&text, &mut html);
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _: bool, action: u8) {
+        match action {
+            _ if !intermediates.is_empty() => {}
+            b'm' => self.style.apply(params.iter()),
+            b'K' => params.iter().take(1).for_each(|code| self.erase(code[0])),
+            _ => {}
         }
-        html
     }
 }
 
@@ -140,13 +93,18 @@ const COLOURS: [&str; 8] = [
     "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
 ];
 
+/// The codes that turn an emphasis on and off, and its class.
+const EMPHASIS: [(u16, u16, &str); 5] = [
+    (1, 22, "ansi-bold"),
+    (2, 22, "ansi-faint"),
+    (3, 23, "ansi-italic"),
+    (4, 24, "ansi-underline"),
+    (7, 27, "ansi-inverse"),
+];
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Style {
-    bold: bool,
-    faint: bool,
-    italic: bool,
-    underline: bool,
-    inverse: bool,
+    emphasis: [bool; EMPHASIS.len()],
     foreground: Option<Colour>,
     background: Option<Colour>,
 }
@@ -159,64 +117,41 @@ enum Colour {
 }
 
 impl Style {
-    fn apply(&mut self, codes: &str) {
-        let mut codes = codes.split(';');
-        while let Some(code) = codes.next() {
-            let (code, parameters) = match code.split_once(':') {
-                Some((code, parameters)) => (code, Some(parameters)),
-                None => (code, None),
-            };
-            let code = code.parse::<u16>().unwrap_or(0);
+    fn apply(&mut self, mut codes: ParamsIter) {
+        while let Some([code, parameters @ ..]) = codes.next() {
+            let named = |first| Some(Colour::Named((code - first) as u8));
             match code {
                 0 => *self = Style::default(),
-                1 => self.bold = true,
-                2 => self.faint = true,
-                3 => self.italic = true,
-                4 => self.underline = parameters != Some("0"),
-                7 => self.inverse = true,
-                22 => (self.bold, self.faint) = (false, false),
-                23 => self.italic = false,
-                24 => self.underline = false,
-                27 => self.inverse = false,
-                30..=37 => self.foreground = Some(Colour::Named(code as u8 - 30)),
+                30..=37 => self.foreground = named(30),
                 38 => self.foreground = colour(parameters, &mut codes),
                 39 => self.foreground = None,
-                40..=47 => self.background = Some(Colour::Named(code as u8 - 40)),
+                40..=47 => self.background = named(40),
                 48 => self.background = colour(parameters, &mut codes),
                 49 => self.background = None,
                 // The colour of the underline is not shown.
-                58 => {
-                    let _ = colour(parameters, &mut codes);
+                58 => drop(colour(parameters, &mut codes)),
+                90..=97 => self.foreground = named(90 - 8),
+                100..=107 => self.background = named(100 - 8),
+                _ => {
+                    for (emphasis, (on, off, _)) in self.emphasis.iter_mut().zip(EMPHASIS) {
+                        *emphasis = match code {
+                            code if *code == on => parameters != [0],
+                            code => *emphasis && *code != off,
+                        };
+                    }
                 }
-                90..=97 => self.foreground = Some(Colour::Named(code as u8 - 90 + 8)),
-                100..=107 => self.background = Some(Colour::Named(code as u8 - 100 + 8)),
-                _ => {}
             }
         }
     }
 
-    fn write(&self, text: &str, html: &mut String) {
-        if text.is_empty() {
-            return;
+    fn html(self, text: &str) -> String {
+        let text = escape(text);
+        if self == Style::default() {
+            return text;
         }
-        if *self == Style::default() {
-            html.push_str(&escape(text));
-            return;
-        }
-        let (mut classes, mut exact) = (Vec::new(), String::new());
-        let emphasis = [
-            (self.bold, "ansi-bold"),
-            (self.faint, "ansi-faint"),
-            (self.italic, "ansi-italic"),
-            (self.underline, "ansi-underline"),
-            (self.inverse, "ansi-inverse"),
-        ];
-        classes.extend(
-            emphasis
-                .iter()
-                .filter(|(on, _)| *on)
-                .map(|(_, class)| (*class).to_owned()),
-        );
+        let shown = self.emphasis.iter().zip(EMPHASIS).filter(|(on, _)| **on);
+        let mut classes: Vec<String> = shown.map(|(_, (.., class))| class.to_owned()).collect();
+        let mut exact = String::new();
         for (colour, part, property) in [
             (self.foreground, "fg", "color"),
             (self.background, "bg", "background-color"),
@@ -224,66 +159,52 @@ impl Style {
             match colour {
                 Some(Colour::Named(n)) => {
                     let bright = if n >= 8 { "bright-" } else { "" };
-                    classes.push(format!(
-                        "ansi-{bright}{}-{part}",
-                        COLOURS[usize::from(n % 8)]
-                    ));
+                    let name = COLOURS[usize::from(n % 8)];
+                    classes.push(format!("ansi-{bright}{name}-{part}"));
                 }
-                Some(Colour::Exact(r, g, b)) => {
-                    let _ = write!(exact, "{property}:rgb({r},{g},{b});");
-                }
+                Some(Colour::Exact(r, g, b)) => exact += &format!("{property}:rgb({r},{g},{b});"),
                 None => {}
             }
         }
-        html.push_str("<span");
-        if !classes.is_empty() {
-            let _ = write!(html, " class=\"{}\"", classes.join(" "));
-        }
-        if !exact.is_empty() {
-            let _ = write!(html, " style=\"{exact}\"");
-        }
-        let _ = write!(html, ">{}</span>", escape(text));
+        let attribute = |name: &str, value: &str| match value {
+            "" => String::new(),
+            value => format!(" {name}=\"{value}\""),
+        };
+        let (class, style) = (
+            attribute("class", &classes.join(" ")),
+            attribute("style", &exact),
+        );
+        format!("<span{class}{style}>{text}</span>")
     }
 }
 
-/// Reads a colour from the parameters after colons or, without them, from the next codes.
-fn colour<'t>(
-    parameters: Option<&'t str>,
-    codes: &mut impl Iterator<Item = &'t str>,
-) -> Option<Colour> {
-    let Some(parameters) = parameters else {
-        return extended(codes);
-    };
-    let mut parameters: Vec<&str> = parameters.split(':').collect();
-    // `2:space:r:g:b`, with the number of a colour space, which is usually empty.
-    if parameters[0] == "2" && parameters.len() > 4 {
-        parameters.remove(1);
+/// Reads a colour from the parameters after colons or, without them, from the next codes: `5;n`, one of 256 colours, or
+/// `2;r;g;b`, any colour.
+fn colour(parameters: &[u16], codes: &mut ParamsIter) -> Option<Colour> {
+    let mut all = parameters.to_vec();
+    if all.is_empty() {
+        all.push(codes.next()?[0]);
+        let count = if all[0] == 2 { 3 } else { 1 };
+        all.extend(codes.take(count).map(|code| code[0]));
+    } else if all[0] == 2 && all.len() > 4 {
+        // `2:space:r:g:b`, with the number of a colour space, which is usually empty.
+        all.remove(1);
     }
-    extended(&mut parameters.into_iter())
-}
-
-/// Reads `5;n`, one of 256 colours, or `2;r;g;b`, any colour.
-fn extended<'t>(codes: &mut impl Iterator<Item = &'t str>) -> Option<Colour> {
-    let mut next = || match codes.next()? {
-        "" => Some(0),
-        code => code.parse::<u8>().ok(),
-    };
-    match next()? {
-        5 => Some(match next()? {
-            n @ 0..16 => Colour::Named(n),
-            n @ 16..232 => {
-                let shade = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
-                let n = n - 16;
-                Colour::Exact(shade(n / 36), shade(n / 6 % 6), shade(n % 6))
-            }
-            n => {
-                let grey = 8 + 10 * (n - 232);
-                Colour::Exact(grey, grey, grey)
-            }
-        }),
-        2 => Some(Colour::Exact(next()?, next()?, next()?)),
-        _ => None,
-    }
+    let all: Option<Vec<u8>> = all.into_iter().map(|code| code.try_into().ok()).collect();
+    Some(match *all? {
+        [5, n @ 0..16] => Colour::Named(n),
+        [5, n @ 16..232] => {
+            let shade = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
+            let n = n - 16;
+            Colour::Exact(shade(n / 36), shade(n / 6 % 6), shade(n % 6))
+        }
+        [5, n] => {
+            let grey = 8 + 10 * (n - 232);
+            Colour::Exact(grey, grey, grey)
+        }
+        [2, r, g, b, ..] => Colour::Exact(r, g, b),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -309,6 +230,7 @@ mod tests {
             "ablinkcd"
         );
         assert_eq!(strip("\x1b[31mred\x1b[0m\x1b"), "red");
+        assert_eq!(to_html("a\x02b\x1fc\td"), "abc\td", "HTML has none of them");
     }
 
     #[test]

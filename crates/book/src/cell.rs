@@ -4,6 +4,7 @@ use crate::tags::{Tags, Visibility};
 use crate::{highlight, outline};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use taper_evaluator::joined;
 use taper_notebook::MachineOutputs;
 
 /// The prefix of a figure's caption, in the first line of a code cell.
@@ -50,7 +51,7 @@ pub(crate) struct OtherOutputs {
 impl Cell {
     /// Reads a cell of a valid notebook, and its outputs on another machine.
     pub(crate) fn read(cell: &Value, other: Option<&MachineOutputs>) -> Cell {
-        let mut source = text(&cell["source"]);
+        let mut source = joined(&cell["source"]);
         let id = cell["id"].as_str().unwrap_or_default().to_owned();
         let kind = match cell["cell_type"].as_str() {
             Some("markdown") => Kind::Markdown {
@@ -131,7 +132,7 @@ fn comparable(outputs: &[Value]) -> Vec<Value> {
             output.remove("execution_count");
         }
         if let Some(written) = output.get_mut("text") {
-            *written = text(written).into();
+            *written = joined(written).into();
         }
         for data in output
             .get_mut("data")
@@ -140,7 +141,7 @@ fn comparable(outputs: &[Value]) -> Vec<Value> {
             .flat_map(Map::values_mut)
         {
             if data.is_array() {
-                *data = text(data).into();
+                *data = joined(data).into();
             }
         }
     }
@@ -153,13 +154,4 @@ fn take_caption(source: &mut String) -> Option<String> {
     let caption = caption.trim().to_owned();
     *source = code.to_owned();
     Some(caption)
-}
-
-/// Returns a text of a notebook, which may be stored as a list of lines.
-pub(crate) fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        _ => String::new(),
-    }
 }

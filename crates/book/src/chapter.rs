@@ -1,11 +1,12 @@
 //! A notebook of the book: its cells, the numbers of its figures and its anchors.
 
-use crate::cell::{Cell, text};
+use crate::cell::Cell;
 use crate::paths::{normalize, shorten};
 use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use taper_evaluator::joined;
 use taper_notebook::{MachineOutputs, Notebook};
 
 /// A chapter as mdBook passes it.
@@ -66,7 +67,7 @@ impl Chapter {
         for cell in cells.filter(|cell| cell["cell_type"] == "code") {
             let id = cell["id"].as_str().unwrap_or_default();
             let outputs =
-                { frames.as_ref() }.and_then(|run| run.outputs(id, &text(&cell["source"])));
+                { frames.as_ref() }.and_then(|run| run.outputs(id, &joined(&cell["source"])));
             if let Some(outputs) = outputs {
                 cell["outputs"] = outputs.into();
             }

@@ -6,10 +6,11 @@
 
 use crate::api::{Context, Links};
 use crate::html::escape;
-use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use ra_ap_rustc_lexer::{LiteralKind, TokenKind};
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use taper_rust_cell::commands::without_commands;
+use taper_rust_cell::tokens::{is_blank, tokens};
 
 const KEYWORDS: [&str; 39] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -99,7 +100,7 @@ struct Token<'a> {
 
 impl Token<'_> {
     fn is_blank(&self) -> bool {
-        matches!(self.kind, TokenKind::Whitespace) || self.is_comment()
+        is_blank(self.kind)
     }
 
     fn is_comment(&self) -> bool {
@@ -114,21 +115,9 @@ impl Token<'_> {
     }
 }
 
-fn tokens(code: &str) -> Vec<Token<'_>> {
-    let mut rest = code;
-    let token = |token: ra_ap_rustc_lexer::Token| {
-        let (text, after) = rest.split_at(token.len as usize);
-        rest = after;
-        Token {
-            kind: token.kind,
-            text,
-        }
-    };
-    tokenize(code, FrontmatterAllowed::No).map(token).collect()
-}
-
 fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
-    let tokens = tokens(code);
+    let tokens = tokens(code).map(|(_, kind, text)| Token { kind, text });
+    let tokens: Vec<Token> = tokens.collect();
     for (at, token) in tokens.iter().enumerate() {
         let text = escape(token.text);
         let neighbours = Neighbours::of(&tokens, at);

@@ -6,13 +6,14 @@
 
 use crate::book::Book;
 use crate::builder::Page;
-use crate::cell::{Cell, Kind, text};
+use crate::cell::{Cell, Kind};
 use crate::chapter::Chapter;
 use crate::html::escape;
 use crate::outline::{parse, plain_text};
 use crate::url::encode;
 use crate::{api, highlight, page, toolbar};
 use serde_json::Value;
+use taper_evaluator::joined;
 
 const CHAPTERS: &str = "<!-- chapters -->";
 const SOLUTIONS: &str = "<!-- solutions -->";
@@ -235,7 +236,10 @@ fn printed(cell: &Cell) -> String {
     let Kind::Code { outputs, .. } = &cell.kind else {
         return String::new();
     };
-    outputs.iter().map(|output| text(&output["text"])).collect()
+    outputs
+        .iter()
+        .map(|output| joined(&output["text"]))
+        .collect()
 }
 
 fn split(printed: &str) -> Vec<(String, String)> {

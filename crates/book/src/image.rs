@@ -1,6 +1,5 @@
 //! Images: their format, and their size, with which the layout of the page does not shift while it loads.
 
-use crate::cell;
 use crate::svg;
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -8,6 +7,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, PAD_INDIFFERENT};
 use imagesize::ImageType;
 use serde_json::Value;
+use taper_evaluator::joined;
 
 /// An image that a page shows.
 #[derive(Debug, PartialEq)]
@@ -73,7 +73,7 @@ const UNKNOWN_FORMAT: &str =
 impl Image {
     /// Reads an image among a cell's outputs.
     pub(crate) fn of_output(format: Format, data: &Value, metadata: &Value) -> Result<Image> {
-        let text = cell::text(data);
+        let text = joined(data);
         let bytes = match format {
             Format::Svg => text.into_bytes(),
             _ => decode_base64(&text)?,
@@ -92,7 +92,7 @@ impl Image {
     /// Reads an image that was dropped onto a markdown cell.
     pub(crate) fn of_attachment(media_type: &str, data: &Value) -> Result<Image> {
         let format = Format::of_media_type(media_type).context(UNKNOWN_FORMAT)?;
-        Image::read(format, decode_base64(&cell::text(data))?)
+        Image::read(format, decode_base64(&joined(data))?)
     }
 
     /// Reads an image file, whose format is the extension of its name.

@@ -1,7 +1,7 @@
 //! Renders the outputs of a code cell. Displays that were updated have their final state in the file.
 
 use crate::builder::PageBuilder;
-use crate::cell::{self, Cell, Kind};
+use crate::cell::{Cell, Kind};
 use crate::frames::{self, VIEW};
 use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
@@ -9,6 +9,7 @@ use crate::sanitise::{clean, without_marks};
 use crate::tags::Visibility;
 use crate::{ansi, markdown, math};
 use serde_json::Value;
+use taper_evaluator::{CellOutputs, joined};
 
 /// Renders the outputs of a code cell; returns an empty text where there are none.
 pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
@@ -64,28 +65,20 @@ fn render_all(
     builder: &mut PageBuilder,
 ) -> String {
     let has_frames = frames::are_in(outputs);
-    join_streams(outputs)
-        .iter()
+    // Joins consecutive outputs of the same stream.
+    let mut cell_outputs = CellOutputs::default();
+    for output in outputs {
+        let mut output = output.clone();
+        if let Some(text) = output.get_mut("text") {
+            *text = joined(text).into();
+        }
+        cell_outputs.show(output, None);
+    }
+    let shown = cell_outputs.shown().map(|output| &output.content);
+    shown
         .filter(|output| !has_frames || !frames::is_control(output))
         .filter_map(|output| render_one(cell, output, caption, builder))
         .collect()
-}
-
-/// Joins consecutive outputs of the same stream.
-fn join_streams(outputs: &[Value]) -> Vec<Value> {
-    let mut joined: Vec<Value> = Vec::new();
-    for output in outputs {
-        if let Some(last) = joined.last_mut()
-            && output["output_type"] == "stream"
-            && last["output_type"] == "stream"
-            && last["name"] == output["name"]
-        {
-            last["text"] = (cell::text(&last["text"]) + &cell::text(&output["text"])).into();
-        } else {
-            joined.push(output.clone());
-        }
-    }
-    joined
 }
 
 /// Renders one output of a cell without tags and caption.
@@ -106,7 +99,7 @@ fn render_one(
                 Some("stderr") => ("stderr", cell.tags.no_stderr),
                 _ => ("stdout", cell.tags.no_stdout),
             };
-            (!is_removed).then(|| block(class, &cell::text(&output["text"])))
+            (!is_removed).then(|| block(class, &joined(&output["text"])))
         }
         "error" => Some(block("error", &traceback(output))),
         "display_data" | "execute_result" => display(cell, output, caption, builder),
@@ -143,7 +136,7 @@ fn display(
     builder: &mut PageBuilder,
 ) -> Option<String> {
     let data = &output["data"];
-    let text = |media_type: &str| data.get(media_type).map(cell::text);
+    let text = |media_type: &str| data.get(media_type).map(joined);
     if let Some(frames) = data.get(frames::MEDIA_TYPE) {
         // The figure of the chapter is the one that the notebook shows.
         let cover = builder.cover().clone();
@@ -200,7 +193,7 @@ fn image(
             let own = metadata["alt"].as_str().or(image.title.as_deref());
             let own = own.or(caption).map(str::to_owned);
             let description = own
-                .or_else(|| data.get("text/plain").map(cell::text))
+                .or_else(|| data.get("text/plain").map(joined))
                 .unwrap_or_else(|| builder.book.labels.get("what the code above draws").into());
             let image = builder.image(image, &ansi::strip(&description));
             Some(enclose("picture", &image))

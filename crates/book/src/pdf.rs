@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use taper_host::process::on_path;
 
 /// The names of the browser, of which the first that is found is used.
 const BROWSERS: [&str; 4] = [
@@ -46,18 +47,8 @@ pub fn write_pdf(pages: &Path) -> Result<PathBuf> {
 }
 
 fn browser() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("CHROMIUM") {
-        return Some(named.into());
-    }
-    let path = env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    let files = |name: &&str| {
-        folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .find(|file| file.is_file())
-    };
-    BROWSERS.iter().find_map(files)
+    let named = env::var_os("CHROMIUM").map(PathBuf::from);
+    named.or_else(|| BROWSERS.into_iter().find_map(on_path))
 }
 
 /// Adds a link to the file to the footer of the home page.

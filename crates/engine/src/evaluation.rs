@@ -16,6 +16,7 @@ use crate::repair::Repairs;
 use crate::variables::Variable;
 use anyhow::Result;
 use std::time::Instant;
+use taper_rust_cell::position::position_of;
 
 /// The code of the engine's own warning.
 const COPIED_STATIC: &str = "copied_static";
@@ -213,7 +214,7 @@ impl Engine {
                 "`{name}!` makes a static, of which each cell has a copy with the first value. Write the static itself, \
                  without the macro"
             );
-            let position = |at| cell::text::position(plan.source, at);
+            let position = |at| position_of(plan.source, at);
             let range = (position(item.range.start), position(item.range.end));
             Diagnostic::warning(COPIED_STATIC, message, self.number, range)
         };

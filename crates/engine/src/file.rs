@@ -2,6 +2,7 @@
 
 use crate::cell::text;
 use std::ops::Range;
+use taper_rust_cell::position::position_of;
 
 /// Returns the name of a cell's file in messages of the compiler and in panics; other files of the cell begin with it.
 /// It depends on the source alone, so that the same cell is compiled once.
@@ -73,7 +74,7 @@ impl File {
             text: String::with_capacity(source.len()),
             cell,
             lines: source.matches('\n').count() + 1,
-            end: text::position(source, source.trim_end().len()),
+            end: position_of(source, source.trim_end().len()),
             insertions: Vec::new(),
         };
         let mut from = 0;
@@ -99,7 +100,7 @@ impl File {
     }
 
     fn add(&mut self, edit: &Edit, old: &str) {
-        let (line, column) = text::position(&self.text, self.text.len());
+        let (line, column) = position_of(&self.text, self.text.len());
         self.text.push_str(&edit.text);
         let lines = old.matches('\n').count();
         if lines > 0 {

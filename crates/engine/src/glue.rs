@@ -9,6 +9,7 @@ use crate::parts::{FUNCTION, Glue, Parts, Used};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
+use taper_rust_cell::position::{byte_offset, position_of};
 
 /// Returns the file with the statements of a cell, a block, and what its last lines are for.
 pub(crate) fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
@@ -49,7 +50,7 @@ fn edits(parts: &Parts, cell: &Parsed) -> Vec<Edit> {
         }
     }
     let missing = |place: &Position| {
-        let at = text::offset(parts.source, *place);
+        let at = byte_offset(parts.source, *place);
         Edit::insert(at, format!(".ok_or(::{SUPPORT}::Missing)"))
     };
     edits.extend(parts.options.iter().map(missing));
@@ -107,7 +108,7 @@ fn is_frozen(parts: &Parts, cell: &Parsed, place: &Place) -> bool {
 
 /// Returns where the statement begins that contains a place.
 fn statement_at(parts: &Parts, cell: &Parsed, place: Position) -> Option<usize> {
-    let position = |at| text::position(parts.source, at);
+    let position = |at| position_of(parts.source, at);
     let mut statements = cell.statements.iter();
     let found = statements.find(|it| position(it.start) <= place && place < position(it.end));
     found.map(|statement| statement.start)

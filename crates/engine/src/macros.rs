@@ -1,6 +1,6 @@
 //! Learns from rustc how calls of macros are read, and which calls of earlier cells a cell replaces.
 
-use crate::cell::{Call, Parsed, Reading, text};
+use crate::cell::{Call, Parsed, Reading};
 use crate::compile::Messages;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::file::Position;
@@ -8,6 +8,7 @@ use crate::items::Items;
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use taper_rust_cell::position::position_of;
 
 /// Codes of errors about two definitions of the same.
 const TWICE: [&str; 6] = ["E0119", "E0201", "E0252", "E0255", "E0428", "E0592"];
@@ -60,7 +61,7 @@ impl Revisions {
             .map(|span| (span.line_start, span.column_start))
             .collect();
         let is_about = |start: usize, end: usize| {
-            let range = text::position(source, start)..text::position(source, end);
+            let range = position_of(source, start)..position_of(source, end);
             places.iter().any(|place| range.contains(place))
         };
         for item in cell.items.iter().filter(|item| item.calls.is_some()) {

@@ -5,7 +5,6 @@
 //! after the last line. The text that includes the files contains the function of the cell, which takes the
 //! values of the variables, and puts them back.
 
-use crate::cell::text;
 use crate::cell::{Closure, Parsed};
 use crate::compile::{Messages, types};
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -17,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
+use taper_rust_cell::position::position_of;
 
 /// The name that the text on standard input has in rustc's messages.
 const STDIN: &str = "/dev/stdin";
@@ -67,7 +67,7 @@ impl Source {
             glue.insert(text.matches('\n').count(), kind);
         }
         files.push(statements);
-        let position = |at| text::position(parts.source, at);
+        let position = |at| position_of(parts.source, at);
         let tail = cell.tail.as_ref();
         Source {
             tail: tail.map(|tail| (position(tail.start), position(tail.end))),

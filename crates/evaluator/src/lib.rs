@@ -47,4 +47,4 @@ pub use evaluator::{
 };
 pub use evaluator::{Front, Interrupt, Late, StaleCell, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};
-pub use outputs::CellOutputs;
+pub use outputs::{CellOutputs, joined};

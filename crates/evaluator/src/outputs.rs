@@ -129,6 +129,14 @@ impl CellOutputs {
     }
 }
 
+/// Returns a text of a notebook, which may be stored as a list of lines; an empty text if it is none.
+pub fn joined(text: &Value) -> String {
+    match text {
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        text => text.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),

@@ -13,8 +13,8 @@ use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
 
 /// Returns a path to our own program. On Linux, it still leads to this build when a newer build replaces the file.
 pub fn program() -> Result<PathBuf> {
@@ -22,6 +22,32 @@ pub fn program() -> Result<PathBuf> {
         return Ok(PathBuf::from("/proc/self/exe"));
     }
     std::env::current_exe().on_file("find", "the running program")
+}
+
+/// Returns the first program of this name in the folders of `PATH`.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    files.find(|file| file.is_file())
+}
+
+/// Waits until a process has ended. After the limit it is killed, and there is no status.
+///
+/// # Errors
+///
+/// When the system cannot say how the process has ended.
+pub fn wait_within(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    while began.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It may have ended just now.
+    let _ = child.kill();
+    child.wait()?;
+    Ok(None)
 }
 
 /// The first argument with which our own program becomes a supervisor.
@@ -86,6 +112,7 @@ pub fn when_parent_ends(then: impl FnOnce() + Send + 'static) {
         then();
     });
 }
+
 /// Duplicates a descriptor for this program's own use, with a high number, so that cells rarely close it by mistake.
 ///
 /// # Errors

@@ -5,7 +5,6 @@
 use crate::digest::source_digest;
 use crate::document::layout::layout;
 use crate::document::notebook::Notebook;
-use crate::document::percent::joined;
 use crate::execution::execute::Execution;
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use taper_evaluator::joined;
 use taper_host::error::OnFile as _;
 
 /// The outputs of a run on another machine.

@@ -1,9 +1,9 @@
 //! A notebook as text, in which `git diff` shows what a reader has changed.
 
 use crate::document::notebook::Notebook;
-use crate::document::percent::joined;
 use serde_json::Value;
 use std::fmt::Write;
+use taper_evaluator::joined;
 
 /// The lines of an output that are shown.
 const LINES: usize = 20;

@@ -10,7 +10,8 @@
 //! - [`statements`]: the Rust as `syn` reads it, with positions in the cell;
 //! - [`defined()`]: the names that an item defines, with [`keys`], which earlier items it replaces, and [`imports`], what a
 //!   `use` brings;
-//! - [`bindings`]: the variables of a pattern; [`words`]: all names that a piece of source mentions.
+//! - [`bindings`]: the variables of a pattern; [`words`]: all names that a piece of source mentions;
+//! - [`tokens`]: the tokens of code that may not be valid; [`position`]: lines and columns.
 //!
 //! The session also reads cells that are being written, or that do not compile, with rust-analyzer's parser.
 
@@ -19,7 +20,9 @@ pub mod commands;
 mod defined;
 pub mod imports;
 pub mod keys;
+pub mod position;
 mod syntax;
+pub mod tokens;
 pub mod words;
 
 pub use defined::defined;

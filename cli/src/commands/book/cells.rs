@@ -11,10 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use taper_evaluator::{CellError, CellName, Evaluator, Event, Front, Interrupt};
 use taper_host::mutex::lock;
-use taper_host::process;
+use taper_host::process::{self, wait_within};
 
 /// The positions of a slider: a page has no widgets, so `interact` computes what it shows at all of them.
 const FRAMES: &str = "15";
+
+/// How long a process may take to remove its files when it ends.
+const TO_END: Duration = Duration::from_secs(10);
 
 /// A process that evaluates the cells of a chapter. It starts with the first cell.
 pub(super) struct Cells {
@@ -87,23 +90,11 @@ impl Cells {
 
     fn end(&mut self) {
         self.requests.connect(None);
-        if let Some(Process { child, .. }) = self.process.take() {
-            std::thread::spawn(move || end(child));
+        if let Some(Process { mut child, .. }) = self.process.take() {
+            // Its input is closed, so it removes its files and ends.
+            std::thread::spawn(move || wait_within(&mut child, TO_END));
         }
     }
-}
-
-/// Waits for a process whose input was closed to end and to remove its files; kills it after ten seconds.
-fn end(mut child: Child) {
-    for _ in 0..100 {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    // It may have ended just now.
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 impl Evaluator for Cells {

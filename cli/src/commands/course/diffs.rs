@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use taper_host::process::on_path;
 
 /// The lines of `.gitattributes`. nbdime merges notebooks cell by cell, if it is installed.
 const DIFF: &str = "*.ipynb diff=taper";
@@ -26,7 +27,7 @@ pub(super) fn set_up(folder: &Path) -> Result<()> {
     for name in IGNORED {
         add_line(&folder.join(".gitignore"), name)?;
     }
-    if is_installed("git-nbmergedriver") {
+    if on_path("git-nbmergedriver").is_some() {
         let driver = "git-nbmergedriver merge %O %A %B %L %P";
         git(folder, &["config", "merge.jupyternotebook.driver", driver])?;
         add_line(&folder.join(".gitattributes"), MERGE)?;
@@ -50,11 +51,6 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Adds a line to a file, unless the file has it.

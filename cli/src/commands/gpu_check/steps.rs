@@ -8,11 +8,9 @@ use std::env;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use taper_host::process::wait_within;
 
-/// How long to wait between two looks whether a program has ended.
-const LOOK: Duration = Duration::from_millis(50);
 /// A program that has less time is not started.
 const LEAST: Duration = Duration::from_secs(3);
 
@@ -148,17 +146,10 @@ impl Step {
                 return Ok(done);
             }
         };
-        done.verdict = loop {
-            match child.try_wait()? {
-                Some(status) if status.success() => break Verdict::Passed,
-                Some(_) => break Verdict::Failed,
-                None if start.elapsed() < limit => thread::sleep(LOOK),
-                None => {
-                    child.kill()?;
-                    child.wait()?;
-                    break Verdict::Stopped;
-                }
-            }
+        done.verdict = match wait_within(&mut child, limit)? {
+            Some(status) if status.success() => Verdict::Passed,
+            Some(_) => Verdict::Failed,
+            None => Verdict::Stopped,
         };
         done.seconds = start.elapsed().as_secs_f64();
         let output = std::fs::read(log.path())?;

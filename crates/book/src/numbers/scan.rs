@@ -1,8 +1,8 @@
 //! Finds the values in a text, with their precision and their unit.
 
-use crate::cell::text;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use taper_evaluator::joined;
 
 /// Takes the place of code, formulas and links in a text, so that no number reaches over them.
 pub(super) const OTHER: char = '\u{fffc}';
@@ -244,10 +244,10 @@ pub(super) fn values(outputs: &[Value]) -> Vec<f64> {
     let mut all = Vec::new();
     for output in outputs {
         let data = &output["data"];
-        let html = text(&data["text/html"]);
+        let html = joined(&data["text/html"]);
         let texts = [
-            text(&output["text"]),
-            text(&data["text/plain"]),
+            joined(&output["text"]),
+            joined(&data["text/plain"]),
             without_tags(&html),
         ];
         all.extend(texts.iter().flat_map(|text| values_of(text)));

@@ -11,7 +11,7 @@ mod runtime;
 use crate::api::Links;
 use crate::book::Book;
 use crate::builder::PageBuilder;
-use crate::cell::{Cell, text};
+use crate::cell::Cell;
 use crate::chapter::{Chapter, Source};
 use crate::frames;
 use crate::html::{data, escape};
@@ -22,6 +22,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
+use taper_evaluator::joined;
 
 /// The tag of a cell whose value is a model that the page runs.
 const MODEL: &str = "publish-model";
@@ -136,7 +137,7 @@ impl Publication {
         let outputs: Vec<f32> = { outputs.split_whitespace() }
             .filter_map(|value| value.parse().ok())
             .collect();
-        let source = text(&cell["source"]);
+        let source = joined(&cell["source"]);
         let input = input(&source).ok_or_else(|| refused(NO_INPUT.to_owned()))?;
         let layers = model::encode(&model::Saved {
             description: &String::from_utf8_lossy(&description),
@@ -170,7 +171,7 @@ fn is_model(cell: &Value) -> bool {
 }
 
 fn has_sliders(cell: &Value) -> bool {
-    cell["cell_type"] == "code" && text(&cell["source"]).contains("interact(")
+    cell["cell_type"] == "code" && joined(&cell["source"]).contains("interact(")
 }
 
 /// Returns the words of a line that begins with this comment.
@@ -190,7 +191,7 @@ fn input(source: &str) -> Option<Vec<usize>> {
 
 /// Returns the source of a cell that writes the model of its last line into the folder, before it shows the model.
 fn writing(cell: &Value, folder: &Path) -> Option<String> {
-    let source = text(&cell["source"]);
+    let source = joined(&cell["source"]);
     let shape = input(&source)?;
     let (before, model) = match source.trim_end().rsplit_once('\n') {
         Some((before, model)) => (before, model),

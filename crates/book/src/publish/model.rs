@@ -1,8 +1,7 @@
 //! A trained model, encoded for the page that runs it: its description and its parameters become a list of layers.
 
 use super::runtime::Network;
-use serde_json::Value;
-use std::collections::HashMap;
+use safetensors::{Dtype, SafeTensors};
 
 /// What a run of the notebook has written of a model.
 pub(super) struct Saved<'a> {
@@ -21,7 +20,8 @@ const TOLERANCE: f32 = 1e-3;
 
 /// Encodes a model; the error says which part of it a page cannot run.
 pub(super) fn encode(saved: &Saved) -> Result<Vec<u8>, String> {
-    let tensors = Tensors::read(saved.tensors).ok_or("its parameters cannot be read")?;
+    let tensors = SafeTensors::deserialize(saved.tensors);
+    let tensors = tensors.map_err(|_| "its parameters cannot be read")?;
     let mut encoder = Encoder {
         tensors,
         bytes: Vec::new(),
@@ -52,36 +52,8 @@ fn check(bytes: &[u8], saved: &Saved) -> Result<(), String> {
     }
 }
 
-/// The tensors of a safetensors file.
-struct Tensors<'a> {
-    header: HashMap<String, Value>,
-    data: &'a [u8],
-}
-
-impl<'a> Tensors<'a> {
-    fn read(file: &'a [u8]) -> Option<Self> {
-        let (length, rest) = file.split_first_chunk::<8>()?;
-        let (header, data) = rest.split_at_checked(u64::from_le_bytes(*length) as usize)?;
-        let header = serde_json::from_slice(header).ok()?;
-        Some(Tensors { header, data })
-    }
-
-    /// Returns the elements of a tensor of `f32`.
-    fn get(&self, name: &str) -> Option<Vec<f32>> {
-        let entry = self.header.get(name)?;
-        let offset = |i: usize| entry["data_offsets"][i].as_u64().map(|at| at as usize);
-        let bytes = self.data.get(offset(0)?..offset(1)?)?;
-        let numbers = bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|b| f32::from_le_bytes(*b));
-        (entry["dtype"] == "F32").then(|| numbers.collect())
-    }
-}
-
 struct Encoder<'a> {
-    tensors: Tensors<'a>,
+    tensors: SafeTensors<'a>,
     bytes: Vec<u8>,
 }
 
@@ -201,8 +173,11 @@ impl Encoder<'_> {
 
     fn tensor(&self, path: &str, name: &str) -> Result<Vec<f32>, String> {
         let name = format!("{path}{name}");
-        let found = self.tensors.get(&name);
-        found.ok_or_else(|| format!("its parameter {name} is not one of f32"))
+        let found = self.tensors.tensor(&name).ok();
+        let found = found.filter(|it| it.dtype() == Dtype::F32);
+        let found = found.ok_or_else(|| format!("its parameter {name} is not one of f32"))?;
+        let numbers = found.data().as_chunks::<4>().0.iter();
+        Ok(numbers.map(|b| f32::from_le_bytes(*b)).collect())
     }
 
     /// Writes a weight and a bias, zeros if the layer has none.
@@ -287,7 +262,7 @@ mod tests {
         for (name, values) in tensors {
             let start = data.len();
             data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-            let entry = json!({"dtype": "F32", "shape": [], "data_offsets": [start, data.len()]});
+            let entry = json!({"dtype": "F32", "shape": [values.len()], "data_offsets": [start, data.len()]});
             header.insert((*name).to_owned(), entry);
         }
         let header = serde_json::to_vec(&header).expect("JSON");

@@ -1,6 +1,5 @@
 //! The calls with which a profiled cell reports its line: before each statement, also in loops, closures and functions.
 
-use super::text::position;
 use crate::config::SUPPORT;
 use syn::parse::Parser;
 use syn::visit::{self, Visit};
@@ -8,6 +7,7 @@ use syn::{
     Attribute, Block, ExprClosure, ExprConst, ExprRepeat, GenericArgument, ImplItemFn, Item,
     ItemFn, Pat, Signature, Stmt, TraitItemFn, Type,
 };
+use taper_rust_cell::position::position_of;
 use taper_rust_cell::range;
 
 /// A call that is written into the cell.
@@ -45,7 +45,7 @@ impl Marks<'_> {
         for statement in statements {
             let at = range(statement).start;
             if !matches!(statement, Stmt::Item(_)) {
-                let (line, _) = position(self.source, at);
+                let (line, _) = position_of(self.source, at);
                 self.add(at, format!("::{SUPPORT}::profile::line({line}); "));
             }
             self.visit_stmt(statement);

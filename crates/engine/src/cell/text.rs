@@ -39,23 +39,6 @@ fn blank(source: &str, text: &mut String) {
     text.extend(source.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
 }
 
-/// Returns the line and the column of a byte, both counted from 1, the column in characters.
-pub(crate) fn position(source: &str, at: usize) -> (usize, usize) {
-    let before = &source[..at];
-    let line = before.matches('\n').count() + 1;
-    let start = before.rfind('\n').map_or(0, |end| end + 1);
-    (line, before[start..].chars().count() + 1)
-}
-
-/// Returns the byte at a line and a column, or the end of the source if there is no such place.
-pub(crate) fn offset(source: &str, (line, column): (usize, usize)) -> usize {
-    let lines = source.split_inclusive('\n');
-    let start: usize = lines.take(line - 1).map(str::len).sum();
-    let line = &source[start..];
-    let at = line.char_indices().nth(column - 1).map(|(at, _)| at);
-    start + at.unwrap_or(line.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,10 +47,6 @@ mod tests {
     fn what_is_blanked_out_leaves_the_rest_in_place() {
         let source = "é = 1;\nb = 2; c";
         assert_eq!(only(source, &[0..2, 8..14]), "é     \nb = 2;  ");
-        assert_eq!(position(source, 15), (2, 8));
-        assert_eq!(offset(source, (2, 8)), 15);
-        assert_eq!(offset(source, (1, 3)), 3);
-        assert_eq!(offset(source, (3, 1)), source.len());
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use super::Items;
 use super::kept::CellItems;
-use crate::cell::text;
 use crate::diagnostic::Diagnostic;
 use crate::file::Position;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use taper_rust_cell::keys::Key;
+use taper_rust_cell::position::position_of;
 
 /// Where something is that can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ impl Items {
 
     fn item_at(&self, number: u32, at: Position) -> Option<Spot> {
         let is_there = |cell: &CellItems, range: &Range<usize>| {
-            let position = |at| text::position(&cell.source, at);
+            let position = |at| position_of(&cell.source, at);
             position(range.start) <= at && at < position(range.end)
         };
         let cells = self.cells.iter().enumerate();

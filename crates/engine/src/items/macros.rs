@@ -2,12 +2,13 @@
 
 use super::Items;
 use super::kept::KeptItem;
-use crate::cell::{ParsedItem, Reading, text};
+use crate::cell::{ParsedItem, Reading};
 use crate::file::{Position, file_of_cell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 use taper_rust_cell::keys::Key;
+use taper_rust_cell::position::position_of;
 
 impl Items {
     /// Returns the items without these calls of macros, and with what changes by that added to `changed`.
@@ -27,7 +28,7 @@ impl Items {
     pub(crate) fn call_at(&self, number: u32, place: Position) -> Option<(String, usize)> {
         let cell = self.cells.iter().find(|cell| cell.number == number)?;
         let is_there = |kept: &&KeptItem| {
-            let position = |at| text::position(&cell.source, at);
+            let position = |at| position_of(&cell.source, at);
             let range = &kept.item.range;
             kept.item.calls.is_some()
                 && (position(range.start)..position(range.end)).contains(&place)

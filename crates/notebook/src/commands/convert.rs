@@ -2,12 +2,13 @@
 
 use crate::document::layout::{layout, name_kernel};
 use crate::document::notebook::Notebook;
-use crate::document::percent::{self, joined};
+use crate::document::percent;
 use crate::document::write::Target;
 use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
+use taper_evaluator::joined;
 use taper_host::error::OnFile as _;
 
 /// Writes a notebook as a file `.rs` in the percent format. Returns a line for each thing that the file cannot keep, apart

@@ -1,8 +1,8 @@
 //! The report of a failed cell.
 
-use crate::compare::text::without_ansi;
 use crate::document::notebook::{CodeCell, Notebook};
 use crate::execution::execute::Ran;
+use anstream::adapter::strip_str;
 use taper_evaluator::event::{CellError, Location};
 
 /// Returns the notebook's name, the cell's execution count and its id.
@@ -58,7 +58,7 @@ fn source_line(source: &str, location: Location) -> Vec<String> {
 
 /// Returns the error's name and message, and its traceback if that contains more.
 fn message(error: &CellError) -> Vec<String> {
-    let trace = without_ansi(&error.traceback.join("\n"));
+    let trace = strip_str(&error.traceback.join("\n")).to_string();
     let summary = format!("{}: {}", error.name, error.message);
     let first = error.message.lines().next().unwrap_or_default();
     let repeats = !first.is_empty() && trace.contains(first);

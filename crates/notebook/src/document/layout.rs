@@ -5,6 +5,7 @@ use super::notebook::Notebook;
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Value, json};
+use taper_evaluator::joined;
 
 /// Serialises a notebook with sorted keys, an indent of one and texts as lists of lines.
 ///
@@ -91,12 +92,9 @@ fn is_text(mime: &str) -> bool {
 /// Splits a text, or the concatenation of a list of texts, into its lines.
 fn split(value: Option<&mut Value>) {
     let Some(value) = value else { return };
-    let text = match &*value {
-        Value::String(text) => text.clone(),
-        Value::Array(pieces) => pieces.iter().filter_map(Value::as_str).collect(),
-        _ => return,
-    };
-    *value = python_lines(&text).into();
+    if value.is_string() || value.is_array() {
+        *value = python_lines(&joined(value)).into();
+    }
 }
 
 /// Splits like Python's `splitlines(True)`, which recognises more line endings than Rust's `lines`.

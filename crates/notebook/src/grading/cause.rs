@@ -1,10 +1,11 @@
 //! The cell of a submission because of which a test fails.
 
-use super::outputs::{failure, label, source_of, summary, text_of};
+use super::outputs::{failure, label, source_of, summary};
 use crate::document::nbgrader::name_of;
 use crate::execution::execute::TIME_LIMIT;
 use serde_json::Value;
 use std::fmt;
+use taper_evaluator::joined;
 
 /// A cell that has failed before a test.
 pub(super) struct Failed<'a> {
@@ -17,7 +18,7 @@ pub(super) struct Failed<'a> {
 /// Returns the cell because of which a test fails with this error: the last one before it that has failed and defines a
 /// name that the error mentions, or has ended the process that kept a variable of that name.
 pub(super) fn cause<'a>(before: &'a [Value], error: &Value) -> Option<Failed<'a>> {
-    let message = text_of(&error["evalue"]);
+    let message = joined(&error["evalue"]);
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let defines = |cell: &Value| defines(&source_of(cell), &names);
     let failed = before.iter().enumerate().rev().find_map(|(at, cell)| {

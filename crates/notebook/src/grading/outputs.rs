@@ -2,13 +2,11 @@
 
 use crate::execution::execute::TIME_LIMIT;
 use serde_json::Value;
+use taper_evaluator::joined;
 
 /// Returns the source of a cell, which is a text or a list of lines.
 pub(super) fn source_of(cell: &Value) -> String {
-    match &cell["source"] {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        source => source.as_str().unwrap_or_default().to_owned(),
-    }
+    joined(&cell["source"])
 }
 
 /// Returns the error outputs of a cell.
@@ -25,24 +23,16 @@ pub(super) fn failure(cell: &Value) -> Option<&Value> {
 
 /// Returns the name and the first line of an error.
 pub(super) fn summary(error: &Value) -> String {
-    let message = text_of(&error["evalue"]);
+    let message = joined(&error["evalue"]);
     let first = message.lines().next().unwrap_or_default();
-    format!("{}: {}", text_of(&error["ename"]), shortened(first, 300))
+    format!("{}: {}", joined(&error["ename"]), shortened(first, 300))
 }
 
 /// Returns the value that a cell has shown, as text.
 pub(super) fn value_of(cell: &Value) -> Option<String> {
     let mut outputs = cell["outputs"].as_array()?.iter();
     let result = outputs.find(|output| output["output_type"] == "execute_result")?;
-    result.pointer("/data/text~1plain").map(text_of)
-}
-
-/// Returns a text that is stored as a whole or in lines.
-pub(super) fn text_of(value: &Value) -> String {
-    match value {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        text => text.as_str().unwrap_or_default().to_owned(),
-    }
+    result.pointer("/data/text~1plain").map(joined)
 }
 
 pub(super) fn shortened(text: &str, length: usize) -> String {

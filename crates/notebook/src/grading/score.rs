@@ -6,9 +6,10 @@
 
 use super::assignment::{Assignment, Given};
 use super::cause::{Failed, cause, open_summary};
-use super::outputs::{errors, failure, shortened, source_of, summary, text_of, value_of};
+use super::outputs::{errors, failure, shortened, source_of, summary, value_of};
 use crate::document::nbgrader::{Mark, name_of};
 use serde_json::Value;
+use taper_evaluator::joined;
 
 /// The name of the error of every cell if no kernel starts.
 const START_ERROR: &str = "StartError";
@@ -77,7 +78,7 @@ pub(crate) fn score(executed: &Value, assignment: &Assignment) -> Result<Vec<Sco
         .flat_map(errors)
         .find(|error| error["ename"] == START_ERROR)
     {
-        return Err(text_of(&error["evalue"]));
+        return Err(joined(&error["evalue"]));
     }
     let graded = assignment.cells.iter().filter_map(|given| {
         let mark = given.mark.as_ref()?;

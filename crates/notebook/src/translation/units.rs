@@ -1,9 +1,11 @@
 //! The parts of a text that are translated, one by one: paragraphs, list items and table rows of markdown, and the
 //! comments of code.
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use ra_ap_rustc_lexer::TokenKind;
 use serde_json::Value;
 use std::ops::Range;
+use taper_evaluator::joined;
+use taper_rust_cell::tokens::tokens;
 
 /// A text to translate, as it is in a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +55,7 @@ pub(super) fn id(cell: &Value) -> String {
 
 /// Returns a cell's source, which a file may hold as a list of lines.
 pub(super) fn source(cell: &Value) -> String {
-    match &cell["source"] {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        source => source.as_str().unwrap_or_default().to_owned(),
-    }
+    joined(&cell["source"])
 }
 
 pub(super) fn places(cell: &Value, source: &str) -> Vec<Place> {
@@ -203,23 +202,21 @@ pub fn has_words(text: &str) -> bool {
 /// those for tools are not translated.
 pub(super) fn in_code(source: &str) -> Vec<Place> {
     let mut units: Vec<Place> = Vec::new();
-    let (mut at, mut is_open) = (0, false);
-    for token in tokenize(source, FrontmatterAllowed::No) {
-        let range = at..at + token.len as usize;
-        at = range.end;
-        let text = &source[range.clone()];
-        match token.kind {
+    let mut is_open = false;
+    for (at, kind, text) in tokens(source) {
+        let end = at + text.len();
+        match kind {
             TokenKind::Whitespace => is_open &= text.matches('\n').count() == 1,
             TokenKind::LineComment { .. } => {
-                let before = &source[..range.start];
+                let before = &source[..at];
                 let line = before.rfind('\n').map_or(0, |end| end + 1);
                 let is_alone = before[line..].trim().is_empty();
                 let mark = mark_of(text);
                 let margin = format!("{}{mark}", &before[line..]);
                 match units.last_mut() {
-                    Some(last) if is_open && last.margin == margin => last.range.end = at,
+                    Some(last) if is_open && last.margin == margin => last.range.end = end,
                     _ => units.push(Place {
-                        range: range.start + mark.len()..at,
+                        range: at + mark.len()..end,
                         margin,
                     }),
                 }

@@ -3,11 +3,12 @@
 use super::configuration;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::checkout;
-use taper_host::digest::hex;
+use taper_host::digest::{self, hex};
 use taper_host::error::OnFile as _;
 use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
@@ -69,60 +70,46 @@ impl Key {
 }
 
 fn digest_of(parts: &[&[String]]) -> String {
-    let mut digest = Digest::new(&SHA256);
-    for part in parts.iter().copied().flatten() {
-        digest.update(part.as_bytes());
-        digest.update(&[0]);
-    }
-    hex(digest)
+    let parts = parts.iter().copied().flatten();
+    let all: String = parts.flat_map(|part| [part.as_str(), "\0"]).collect();
+    digest::of(all.as_bytes())
 }
 
 /// The message for a lock file without a list of packages.
 pub(super) const NO_PACKAGES: &str = "Cargo.lock lists no packages: check the clone";
 
+/// A package in Cargo.lock.
+#[derive(Deserialize)]
+struct Locked {
+    name: String,
+    version: String,
+    #[serde(default)]
+    checksum: String,
+    #[serde(default)]
+    dependencies: Vec<String>,
+}
+
 /// Returns name, version and checksum of `root` and its dependencies in Cargo.lock.
 fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
-    let lock: toml::Table = lock.parse().context("cannot parse Cargo.lock")?;
-    let packages = lock
-        .get("package")
-        .and_then(|p| p.as_array())
-        .context(NO_PACKAGES)?;
-    let text = |package: &toml::Value, field: &str| {
-        package
-            .get(field)
-            .and_then(|v| v.as_str())
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let mut by_name: BTreeMap<String, Vec<&toml::Value>> = BTreeMap::new();
-    for package in packages {
-        by_name
-            .entry(text(package, "name"))
-            .or_default()
-            .push(package);
+    let mut lock: BTreeMap<String, toml::Value> =
+        toml::from_str(lock).context("cannot parse Cargo.lock")?;
+    let packages = lock.remove("package").context(NO_PACKAGES)?;
+    let packages: Vec<Locked> = packages.try_into().context("cannot parse Cargo.lock")?;
+    let mut by_name: BTreeMap<&str, Vec<&Locked>> = BTreeMap::new();
+    for package in &packages {
+        by_name.entry(&package.name).or_default().push(package);
     }
     let mut found = BTreeSet::new();
-    let mut wanted = vec![root.to_owned()];
+    let mut wanted = vec![root];
     while let Some(dependency) = wanted.pop() {
         // `name`, `name version` where there are several versions, or `name version (source)`.
         let mut words = dependency.split(' ');
-        let mut word = || words.next().unwrap_or_default();
-        let (name, version) = (word(), word());
+        let (name, version) = (words.next().unwrap_or_default(), words.next());
         for package in by_name.get(name).into_iter().flatten() {
-            let entry = format!(
-                "{name} {} {}",
-                text(package, "version"),
-                text(package, "checksum")
-            );
-            let is_wanted = version.is_empty() || text(package, "version") == version;
+            let entry = format!("{name} {} {}", package.version, package.checksum);
+            let is_wanted = version.is_none_or(|version| package.version == version);
             if is_wanted && found.insert(entry) {
-                let below = package.get("dependencies").and_then(|d| d.as_array());
-                wanted.extend(
-                    below
-                        .into_iter()
-                        .flatten()
-                        .filter_map(|d| d.as_str().map(str::to_owned)),
-                );
+                wanted.extend(package.dependencies.iter().map(String::as_str));
             }
         }
     }

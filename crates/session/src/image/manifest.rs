@@ -3,15 +3,12 @@
 use super::key::Key;
 use super::layout::{WORK, belongs_to_image};
 use anyhow::{Context, Result, bail};
-use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use taper_host::cache;
-use taper_host::digest::hex;
 use taper_host::error::OnFile as _;
+use taper_host::{cache, digest};
 
 pub(super) const FILE: &str = "manifest.json";
 
@@ -156,15 +153,7 @@ fn stamp(file: &Path) -> Result<(u64, u128)> {
 }
 
 pub(super) fn sha256(file: &Path) -> Result<String> {
-    let mut digest = Digest::new(&SHA256);
-    let mut opened = File::open(file).on_file("open", file)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match opened.read(&mut buffer).on_file("read", file)? {
-            0 => return Ok(hex(digest)),
-            count => digest.update(&buffer[..count]),
-        }
-    }
+    digest::of_file(file).on_file("read", file)
 }
 
 #[cfg(test)]

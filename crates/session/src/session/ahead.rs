@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use taper_evaluator::joined;
 
 /// The environment variable that turns it off, with the value `0`.
 const VARIABLE: &str = "TAPER_AHEAD";
@@ -137,18 +138,16 @@ fn next(notebook: &Path, id: Option<&str>, source: &str) -> Option<String> {
     let cells = notebook.get("cells")?.as_array()?.iter();
     let cells: Vec<&Value> = cells.filter(|cell| cell["cell_type"] == "code").collect();
     let by_id = || cells.iter().position(|cell| cell["id"].as_str() == id);
-    let by_source = || cells.iter().position(|cell| text(cell) == source);
+    let by_source = || {
+        cells
+            .iter()
+            .position(|cell| joined(&cell["source"]) == source)
+    };
     let place = id.and_then(|_| by_id()).or_else(by_source)?;
-    let mut after = cells[place + 1..].iter().map(|cell| text(cell));
+    let mut after = cells[place + 1..]
+        .iter()
+        .map(|cell| joined(&cell["source"]));
     after.find(|code| !code.trim().is_empty())
-}
-
-/// Returns the source of a cell, which is a text or a list of lines.
-fn text(cell: &Value) -> String {
-    match &cell["source"] {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        source => source.as_str().unwrap_or_default().to_owned(),
-    }
 }
 
 /// Returns whether every core is busy. Where the system does not say it, none is.

@@ -1,8 +1,9 @@
 //! Decides whether a cell's code is complete: brackets, strings and comments are closed, and the last
 //! statement is complete.
 
-use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use ra_ap_rustc_lexer::{DocStyle, LiteralKind, TokenKind};
 use taper_evaluator::evaluator::Completeness;
+use taper_rust_cell::tokens::tokens;
 
 /// The keywords of statements that end with a block or a semicolon.
 #[rustfmt::skip]
@@ -22,11 +23,8 @@ pub fn of(code: &str) -> Completeness {
     }
     let mut open = Vec::new();
     let mut last = Statement::default();
-    let mut at = 0;
-    for token in tokenize(code, FrontmatterAllowed::No) {
-        let text = &code[at..at + token.len as usize];
-        at += text.len();
-        match token.kind {
+    for (_, kind, text) in tokens(code) {
+        match kind {
             TokenKind::OpenParen => open.push(TokenKind::CloseParen),
             TokenKind::OpenBrace => open.push(TokenKind::CloseBrace),
             TokenKind::OpenBracket => open.push(TokenKind::CloseBracket),
@@ -46,7 +44,7 @@ pub fn of(code: &str) -> Completeness {
             _ => {}
         }
         if open.is_empty() {
-            last.add(token.kind, text);
+            last.add(kind, text);
         }
     }
     if open.is_empty() && !last.is_incomplete() {

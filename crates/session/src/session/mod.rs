@@ -8,8 +8,7 @@
 //! - [`needs`] says which cells must run before another;
 //! - [`mod@editor`] completes and documents, with [`completeness`], [`completions`] and [`documentation`]; [`paths`] completes what is not Rust;
 //!   [`tokens`] is their lexer;
-//! - [`diagnostics`] turns failures into messages; [`position`] is about places in a cell; [`mod@outcome`] says how a cell
-//!   ended;
+//! - [`diagnostics`] turns failures into messages; [`mod@outcome`] says how a cell ended;
 //! - [`registry`] asks cargo for names of packages;
 //! - [`limits`] finds cells that are too large; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`.
 
@@ -33,7 +32,6 @@ mod names;
 mod needs;
 mod outcome;
 mod paths;
-mod position;
 mod preloaded;
 mod registry;
 mod shell;

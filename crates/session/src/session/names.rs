@@ -33,30 +33,10 @@ pub(crate) struct Changes {
     pub(crate) moved: Option<Vec<String>>,
 }
 
-/// Why a name is missing.
-#[derive(Debug)]
-enum Reason {
-    /// Moved by this line.
-    Moved(Option<String>),
-    TypeRedefined,
-    /// A package was replaced.
-    Replaced(String),
-    Cleared,
-    CellDidNotBegin,
-    CellDidNotCompile,
-    CellFailed,
-    CellStopped,
-    ProcessEnded,
-    CellLeft,
-    /// This import has failed.
-    NotImported(String),
-    Unknown,
-}
-
-/// The missing names with the reason, and the variables that exist.
+/// The missing names with a sentence that says why, and the variables that exist.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    missing: BTreeMap<String, Reason>,
+    missing: BTreeMap<String, String>,
     present: BTreeSet<String>,
     /// Types, functions and other items of all cells.
     items: BTreeSet<String>,
@@ -102,19 +82,38 @@ impl Names {
                 Some(moved) => moved.contains(name) || is_of_cell && is_used_again(name, code),
                 None => true,
             };
+            let is_new = is_of_cell && !was_present.contains(name);
             match outcome {
-                _ if changes.lost.contains(name) => Reason::TypeRedefined,
-                Outcome::ProcessEnded => Reason::ProcessEnded,
-                Outcome::Ran if Cell::new(code).clear => Reason::Cleared,
-                Outcome::DidNotBegin => Reason::CellDidNotBegin,
-                Outcome::DidNotCompile => Reason::CellDidNotCompile,
-                Outcome::Left if was_present.contains(name) => Reason::CellLeft,
-                Outcome::Failed if is_of_cell && !was_present.contains(name) => Reason::CellFailed,
-                Outcome::Stopped | Outcome::Left if is_of_cell && !was_present.contains(name) => {
-                    Reason::CellStopped
+                _ if changes.lost.contains(name) => gone(name, "its type was redefined"),
+                Outcome::ProcessEnded => format!(
+                    "`{name}` was lost when the process in which all cells run ended. Run the cell that makes it again."
+                ),
+                Outcome::Ran if Cell::new(code).clear => {
+                    format!("`:clear` removed `{name}`. Run the cell that makes `{name}` again.")
                 }
-                _ if is_moved => Reason::Moved(last_line_with(name, code)),
-                _ => Reason::Unknown,
+                Outcome::DidNotBegin => format!(
+                    "the cell that makes `{name}` did not run, because a command before its Rust failed. Run it again \
+                     first."
+                ),
+                Outcome::DidNotCompile => format!(
+                    "the cell that makes `{name}` did not compile. Correct that cell and run it first."
+                ),
+                Outcome::Left if was_present.contains(name) => format!(
+                    "`{name}` was lost when a cell did not stop and was left to itself. Run the cell that makes `{name}` \
+                     again."
+                ),
+                Outcome::Failed if is_new => format!(
+                    "the cell that makes `{name}` ended with an error, and such a cell keeps none of its variables. \
+                     Correct that cell and run it first."
+                ),
+                Outcome::Stopped | Outcome::Left if is_new => format!(
+                    "the cell that makes `{name}` was interrupted, and such a cell keeps none of its variables. Run it \
+                     first."
+                ),
+                _ if is_moved => why_moved(name, last_line_with(name, code).as_deref()),
+                _ => {
+                    format!("`{name}` is no longer there. Run the cell that makes `{name}` again.")
+                }
             }
         };
         let missing: Vec<_> = missing.map(|name| (name.clone(), reason(name))).collect();
@@ -129,8 +128,10 @@ impl Names {
             match is_done {
                 true => drop(self.missing.remove(name)),
                 false => {
-                    let reason = Reason::NotImported(import.clone());
-                    self.missing.insert(name.clone(), reason);
+                    let why = format!(
+                        "`{import}` failed in an earlier cell. Correct that cell and run it first."
+                    );
+                    self.missing.insert(name.clone(), why);
                 }
             }
         }
@@ -151,7 +152,8 @@ impl Names {
     ) {
         for name in names {
             self.items.remove(&name);
-            self.missing.insert(name, Reason::Replaced(why.to_owned()));
+            let why = gone(&name, why);
+            self.missing.insert(name, why);
         }
         self.present = present;
     }
@@ -198,45 +200,13 @@ impl Names {
     }
 
     /// Explains to the user why `name` is missing, if that is known.
-    pub(crate) fn why_missing(&self, name: &str) -> Option<String> {
-        Some(match self.missing.get(name)? {
-            Reason::Moved(line) => why_moved(name, line.as_deref()),
-            Reason::TypeRedefined => format!(
-                "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
-            ),
-            Reason::Replaced(why) => {
-                format!("`{name}` is gone, because {why}. Run the cell that makes `{name}` again.")
-            }
-            Reason::Cleared => {
-                format!("`:clear` removed `{name}`. Run the cell that makes `{name}` again.")
-            }
-            Reason::CellDidNotBegin => format!(
-                "the cell that makes `{name}` did not run, because a command before its Rust failed. Run it again first."
-            ),
-            Reason::CellDidNotCompile => format!(
-                "the cell that makes `{name}` did not compile. Correct that cell and run it first."
-            ),
-            Reason::CellFailed => format!(
-                "the cell that makes `{name}` ended with an error, and such a cell keeps none of its variables. \
-                 Correct that cell and run it first."
-            ),
-            Reason::CellLeft => format!(
-                "`{name}` was lost when a cell did not stop and was left to itself. Run the cell that makes `{name}` again."
-            ),
-            Reason::CellStopped => format!(
-                "the cell that makes `{name}` was interrupted, and such a cell keeps none of its variables. Run it first."
-            ),
-            Reason::ProcessEnded => format!(
-                "`{name}` was lost when the process in which all cells run ended. Run the cell that makes it again."
-            ),
-            Reason::NotImported(import) => {
-                format!("`{import}` failed in an earlier cell. Correct that cell and run it first.")
-            }
-            Reason::Unknown => {
-                format!("`{name}` is no longer there. Run the cell that makes `{name}` again.")
-            }
-        })
+    pub(crate) fn why_missing(&self, name: &str) -> Option<&str> {
+        self.missing.get(name).map(String::as_str)
     }
+}
+
+fn gone(name: &str, why: &str) -> String {
+    format!("`{name}` is gone, because {why}. Run the cell that makes `{name}` again.")
 }
 
 /// Says how not to move a variable, given the line that moved it.

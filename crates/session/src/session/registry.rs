@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::{LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use taper_host::mutex::lock;
+use taper_host::process::wait_within;
 use taper_host::toolchain;
 
 /// How long an answer is awaited, in which cargo may have to ask the registry.
@@ -50,17 +51,7 @@ fn ask(name: &str, arguments: &[&str]) -> Option<String> {
         .stderr(std::fs::File::create(&said).ok()?)
         .spawn()
         .ok()?;
-    let until = Instant::now() + PATIENCE;
-    let status = loop {
-        match cargo.try_wait().ok()? {
-            Some(status) => break status,
-            None if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-            None => {
-                let _ = cargo.kill();
-                break cargo.wait().ok()?;
-            }
-        }
-    };
+    let status = wait_within(&mut cargo, PATIENCE).ok()??;
     if !status.success() {
         return None;
     }

@@ -1,29 +1,28 @@
 //! The tokens of a cell, for decisions that need no parser.
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use ra_ap_rustc_lexer::TokenKind;
+use taper_rust_cell::tokens::{is_blank, tokens};
 
 /// Returns the tokens and their byte offsets, without whitespace and comments.
 pub(crate) fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
-    let mut at = 0;
-    let mut found = Vec::new();
-    for token in tokenize(code, FrontmatterAllowed::No) {
-        let end = at + token.len as usize;
-        let is_trivia = matches!(
-            token.kind,
-            TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
-        );
-        if !is_trivia {
-            found.push((at, token.kind, &code[at..end]));
-        }
-        at = end;
-    }
-    found
+    tokens(code)
+        .filter(|(_, kind, _)| !is_blank(*kind))
+        .collect()
 }
 
 /// Returns the texts of the tokens, without whitespace and comments.
 pub(crate) fn texts(code: &str) -> Vec<&str> {
     let tokens = with_offsets(code).into_iter();
     tokens.map(|(_, _, text)| text).collect()
+}
+
+/// Returns the bracket that closes another one.
+pub(crate) fn closing(bracket: &str) -> &'static str {
+    match bracket {
+        "(" => ")",
+        "[" => "]",
+        _ => "}",
+    }
 }
 
 /// Returns the number of open brackets after `token`, given the number before it.

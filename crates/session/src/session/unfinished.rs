@@ -1,6 +1,6 @@
 //! Completes in code that is being typed: inside brackets that are not closed yet, and in the text of `println!`.
 
-use super::tokens::{is_name, with_offsets};
+use super::tokens::{closing, is_name, with_offsets};
 use ra_ap_rustc_lexer::{LiteralKind, TokenKind};
 use taper_evaluator::evaluator::Completions;
 
@@ -36,14 +36,6 @@ pub(crate) fn closed(code: &str, cursor: usize) -> String {
     let end = name.map_or(code.len(), |length| cursor + length);
     let closing: String = missing.iter().map(|(open, _)| closing(open)).collect();
     format!("{}{closing}{}", &code[..end], &code[end..])
-}
-
-fn closing(open: &str) -> &'static str {
-    match open {
-        "(" => ")",
-        "[" => "]",
-        _ => "}",
-    }
 }
 
 /// Returns code with a name in place of the call of a macro, if the cursor is in the name of a variable in its text:

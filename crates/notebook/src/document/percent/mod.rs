@@ -20,6 +20,7 @@ pub(crate) use marker::is_left_out;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::Path;
+use taper_evaluator::joined;
 
 /// A document that was read.
 pub(super) struct Script {
@@ -191,12 +192,4 @@ pub(crate) fn write(document: &Value) -> String {
         }
     }
     written.join("\n") + "\n"
-}
-
-/// Returns a text that may be stored as a list of lines.
-pub(crate) fn joined(text: &Value) -> String {
-    match text {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        text => text.as_str().unwrap_or_default().to_owned(),
-    }
 }

@@ -1,9 +1,10 @@
 //! Finds unmatched brackets, which rustc would match with those of an engine's code.
 
 use super::diagnostic::{Diagnostic, Label};
-use crate::session::tokens::with_offsets;
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
-use taper_rust_cell::commands::blank_out;
+use crate::session::tokens::{closing, with_offsets};
+use ra_ap_rustc_lexer::TokenKind;
+use taper_rust_cell::commands::{blank_out, is_colon_command};
+use taper_rust_cell::tokens::tokens;
 
 /// Returns an error for the bracket that is open at the end of the cell, or that is closed by a bracket
 /// of another kind.
@@ -41,21 +42,15 @@ pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
 /// Returns an error for the place after which an engine would read the cell's lines as something else: a bracket that
 /// closes nothing, a comment without an end, a `let` without a name.
 pub(crate) fn dropped(cell: &str) -> Option<Diagnostic> {
-    let is_command = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with(':') && !line.starts_with("::")
-    };
-    let rust = blank_out(cell, is_command);
-    let mut at = 0;
-    for token in tokenize(&rust, FrontmatterAllowed::No) {
+    let rust = blank_out(cell, is_colon_command);
+    for (at, kind, _) in tokens(&rust) {
         if let TokenKind::BlockComment {
             terminated: false, ..
-        } = token.kind
+        } = kind
         {
             let label = Label::at(at, "/*", "it begins here; `*/` is missing", cell);
             return Some(syntax_error("the comment has no end", vec![label]));
         }
-        at += token.len as usize;
     }
     let tokens = with_offsets(&rust);
     let mut depth = 0_usize;
@@ -86,14 +81,6 @@ fn syntax_error(message: &str, labels: Vec<Label>) -> Diagnostic {
         message: message.to_owned(),
         labels,
         ..Diagnostic::default()
-    }
-}
-
-fn closing(bracket: &str) -> &'static str {
-    match bracket {
-        "(" => ")",
-        "[" => "]",
-        _ => "}",
     }
 }
 

@@ -3,11 +3,11 @@
 use super::diagnostic::{Diagnostic, Label};
 use crate::session::definitions::{Definitions, has_derive};
 use crate::session::names::Names;
-use crate::session::position::byte_offset;
 use crate::session::tokens::is_plain;
 use crate::syntax::Syntax;
 use ra_ap_syntax::ast::{self, AstNode, HasName};
 use std::cell::OnceCell;
+use taper_rust_cell::position::byte_offset;
 
 /// A cell with an error or a warning.
 pub(crate) struct Context<'a> {

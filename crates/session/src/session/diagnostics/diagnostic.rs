@@ -1,6 +1,6 @@
 //! A compiler's message about a cell, with all positions in the cell.
 
-use crate::session::position::{Position, position_of};
+use taper_rust_cell::position::{Position, position_of};
 
 /// One message of the compiler about the cell.
 #[derive(Debug, Default)]

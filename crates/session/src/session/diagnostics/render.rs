@@ -1,9 +1,9 @@
 //! Formats a diagnostic as rustc does, with the line numbers of the cell.
 
 use super::diagnostic::{Diagnostic, Edit, Note};
-use crate::session::position::byte_offset;
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use std::ops::Range;
+use taper_rust_cell::position::byte_offset;
 
 /// How many suggestions are shown at most, if the compiler offers alternatives.
 const ALTERNATIVES: usize = 3;

@@ -1,9 +1,9 @@
 //! Turns rustc's messages into [`Diagnostic`]s of the cell.
 
 use super::diagnostic::{Diagnostic, Edit, Label, Note};
-use crate::session::position::{Position, byte_offset};
 use std::path::Path;
 use taper_engine::{Diagnostic as Message, Level, Span};
+use taper_rust_cell::position::{Position, byte_offset};
 
 /// The cell that messages are about.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
-//! `Result`, `Option` and `?`.
+//! A `Result` whose value or error is not taken.
 
-use super::hint::{Hint, besides, quotes};
+use super::hint::{Hint, besides};
 use crate::session::diagnostics::context::{Body, Context};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 
@@ -9,56 +9,8 @@ const ABOUT_VALUES: [&str; 9] = [
     "", "E0277", "E0308", "E0369", "E0599", "E0600", "E0605", "E0608", "E0609",
 ];
 
-pub(super) fn hint(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
-    question_mark(diagnostic, context).or_else(|| unhandled_result(diagnostic, context))
-}
-
-/// Explains a `?` where it cannot be.
-fn question_mark(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
-    let label = diagnostic.primary().map_or("", |label| &label.text);
-    let says = |text: &str| diagnostic.message.contains(text) || label.contains(text);
-    if diagnostic.code.as_deref() != Some("E0277") || !diagnostic.message.contains("`?`") {
-        return None;
-    }
-    if says("can only be used on `Result`s, not `Option`s") {
-        return Some(besides(
-            "this is an `Option`: a value, or nothing. Write `.ok_or(\"what is missing\")?`, or `.unwrap()`.",
-        ));
-    }
-    if says("operator can only be used in") {
-        let what = match context.body(diagnostic) {
-            Body::Closure => "the closure",
-            Body::Async => "the block",
-            Body::Cell | Body::Function(_) => "the function",
-        };
-        return Some(besides(format!(
-            "`?` returns an error to the caller, so {what} has to return a `Result` with `Ok(…)` at its end; or an `Option` with \
-             `Some(…)`, if the `?` is for an `Option`."
-        )));
-    }
-    if !says("can only be applied to values that implement `Try`") {
-        return None;
-    }
-    let kind = quotes(label).last().unwrap_or_default();
-    if kind.contains("Future") || kind.starts_with("{async") {
-        return Some(besides(
-            "a future has its value after `.await`: write `.await?`.",
-        ));
-    }
-    Some(besides(match kind {
-        "Tensor" if !context.defines_item("Tensor") => {
-            "a function on tensors returns the tensor itself: remove the `?`. A wrong shape, type or index ends the cell with \
-             its error."
-        }
-        _ => {
-            "`?` is for a `Result` or an `Option`, and this is neither: remove the `?`. Functions on tensors and layers return \
-             the value itself. For the documentation of a name, press Shift-Tab on it."
-        }
-    }))
-}
-
 /// Explains a `Result<Tensor>` where a tensor is expected.
-fn unhandled_result(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
+pub(super) fn unhandled_result(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
     if !ABOUT_VALUES.contains(&diagnostic.code.as_deref().unwrap_or_default()) {
         return None;
     }

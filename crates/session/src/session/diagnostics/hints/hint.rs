@@ -65,6 +65,15 @@ pub(super) fn one(kind: &str) -> String {
     format!("{article} `{name}`")
 }
 
+/// Returns the type that a literal has, where nothing else says it.
+pub(super) fn default_of(kind: &str) -> &str {
+    match kind {
+        "{float}" => "f64",
+        "{integer}" => "i32",
+        other => other,
+    }
+}
+
 /// Returns whether this is a number type, as rustc writes it: `f32`, `usize`, `{integer}`, …
 pub(super) fn is_number(kind: &str) -> bool {
     is_integer(kind) || is_float(kind)

@@ -7,34 +7,30 @@
 //! - [`names`]: names that are missing;
 //! - [`python`]: Python's syntax, functions and modules;
 //! - [`tensor`]: methods and operators of PyTorch;
-//! - [`mismatch`], [`numbers`], [`traits`], [`elements`]: types;
-//! - [`fallible`]: `Result`, `Option` and `?`;
-//! - [`borrows`]: what cannot be changed, moved or borrowed;
+//! - [`numbers`]: arithmetic; [`fallible`]: a `Result` whose value or error is not taken;
+//! - [`rules`]: patterns of the compiler's words;
 //! - [`table`]: errors of the compiler by code and text;
 //! - [`kept`]: variables that cannot be kept.
 //!
-//! Sentences that depend on a word or a text only are data: `hints.toml`, read by [`tables`].
+//! Sentences that depend on a word or a pattern only are data: `hints.toml`, read by [`tables`].
 
-mod borrows;
-mod elements;
 mod fallible;
 mod hint;
 mod kept;
-mod mismatch;
 mod names;
 mod numbers;
 mod python;
+mod rules;
 mod table;
 mod tables;
 mod tensor;
-mod traits;
 
 #[cfg(test)]
 mod tests;
 
 use super::context::{Body, Context};
 use super::diagnostic::Diagnostic;
-use hint::{Hint, instead};
+use hint::{Hint, instead, quoted};
 pub(crate) use kept::{of_crate, private, why_gone};
 pub(super) use tables::TABLES;
 pub use tables::sentences;
@@ -48,14 +44,12 @@ pub(crate) fn add(diagnostic: &mut Diagnostic, context: &Context) {
         .or_else(|| python::syntax(diagnostic, context))
         .or_else(|| names::hint(diagnostic, context))
         .or_else(|| python::function(diagnostic, context))
-        .or_else(|| borrows::hint(diagnostic, context))
+        .or_else(|| made_without_mut(diagnostic))
         .or_else(|| tensor::hint(diagnostic, context))
-        .or_else(|| fallible::hint(diagnostic, context))
+        .or_else(|| fallible::unhandled_result(diagnostic, context))
         .or_else(|| numbers::hint(diagnostic, context))
-        .or_else(|| mismatch::hint(diagnostic, context))
-        .or_else(|| elements::hint(diagnostic, context))
-        .or_else(|| traits::hint(diagnostic, context))
-        .or_else(|| table::hint(diagnostic, context));
+        .or_else(|| rules::hint(diagnostic, context))
+        .or_else(|| table::hint(diagnostic));
     if let Some(hint) = hint {
         diagnostic.hint = Some(hint.text);
         if hint.instead {
@@ -107,4 +101,17 @@ fn reword(diagnostic: &mut Diagnostic, context: &Context) -> Option<Hint> {
         label.text.clear();
     }
     Some(instead(text))
+}
+
+/// Explains assignments to a variable of an earlier cell, where rustc would change the engine's code.
+fn made_without_mut(diagnostic: &Diagnostic) -> Option<Hint> {
+    let mut notes = diagnostic.notes.iter();
+    notes.find(|note| note.is_outside_cell && note.message.ends_with("to be mutable"))?;
+    // The name of a field may be before it: "cannot assign to `p.x`, as `p` is not declared as mutable".
+    let place = quoted(&diagnostic.message);
+    let name = place.trim_start_matches('*').split(['.', '[']).next()?;
+    Some(instead(format!(
+        "an earlier cell made `{name}` without `mut`, so it cannot change. \
+         Write `let mut {name} = …` there, or begin this cell with `let mut {name} = {name};`."
+    )))
 }

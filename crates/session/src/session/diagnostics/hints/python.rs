@@ -4,9 +4,9 @@ use super::hint::{Hint, instead};
 use super::tables::{TABLES, hint_for};
 use crate::session::diagnostics::context::Context;
 use crate::session::diagnostics::diagnostic::Diagnostic;
-use crate::session::position::byte_offset;
 use crate::session::tokens::{depth_after, is_name, with_offsets};
 use std::ops::RangeInclusive;
+use taper_rust_cell::position::byte_offset;
 
 /// Functions of torch and numpy that are methods of a tensor, and of a float if the second is true.
 #[rustfmt::skip]

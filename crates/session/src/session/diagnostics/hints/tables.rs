@@ -18,6 +18,8 @@ pub(in crate::session::diagnostics) struct Tables {
     pub(super) python_names: Vec<Row>,
     pub(super) tensor_missing: Vec<Row>,
     pub(super) tensor_arguments: Vec<Row>,
+    /// Not translated.
+    pub(super) rules: Vec<(String, String, String, String)>,
     pub(super) errors: Vec<(String, String, String)>,
     pub(in crate::session::diagnostics) panics: Vec<(String, String, String)>,
 }

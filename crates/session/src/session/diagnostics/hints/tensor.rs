@@ -5,15 +5,9 @@ use super::tables::{TABLES, hint_for};
 use crate::session::diagnostics::context::Context;
 use crate::session::diagnostics::diagnostic::Diagnostic;
 
-/// For `-1` in a shape, where it would follow from the other sizes.
-const NEGATIVE: &str = "the sizes of a shape are never negative. A size that follows from the others is `()`: `x.reshape((3, ()))`.";
-
 /// Explains a method, a field or an argument of PyTorch.
 pub(super) fn hint(diagnostic: &Diagnostic, context: &Context) -> Option<Hint> {
     let name = context.primary(diagnostic);
-    if diagnostic.message.contains("`usize: Neg`") {
-        return Some(instead(NEGATIVE));
-    }
     let receiver = quotes(&diagnostic.message).last().unwrap_or_default();
     let is_tensor = receiver.trim_start_matches('&') == "Tensor" && !context.defines_item("Tensor");
     let table = match diagnostic.code.as_deref()? {

@@ -7,7 +7,7 @@ mod types;
 use super::super::diagnostic::{Diagnostic, Edit, Label, Note};
 use super::*;
 use crate::session::names::{Changes, Names, Outcome};
-use crate::session::position::position_of;
+use taper_rust_cell::position::position_of;
 
 /// What earlier cells have defined.
 const EARLIER: &str = "#[derive(Debug)]\nstruct Own { x: i32 }\n#[derive(Parameters)]\nstruct Model;\n\
@@ -105,5 +105,38 @@ impl Error {
     fn says_nothing(&self) {
         let (cell, hint) = self.hint();
         assert_eq!(hint, "", "{cell}");
+    }
+}
+
+/// What conditions and hints of rules may name, besides parts of the pattern.
+const CONDITIONS: &str = "edits no-edits no-notes product macro closure operator elements begins begins-not ends has calls place method says \
+                          derives taper";
+const NAMES: &str = "value bare negated cast place plain receiver method left right comparison variable body own derive size";
+
+#[test]
+fn rules_name_what_there_is() {
+    let names = |text: &'static str| {
+        let parts = text.split('$').skip(1).map(rules::named);
+        parts.map(|(name, of, _)| {
+            if matches!(name, "one" | "type") {
+                of
+            } else {
+                name
+            }
+        })
+    };
+    let is_in = |list: &str, name: &str| list.split_whitespace().any(|known| known == name);
+    for (_, pattern, when, text) in &TABLES.rules {
+        for condition in when.split(", ").filter(|it| !it.is_empty()) {
+            let name = condition.split(':').next().unwrap_or_default();
+            assert!(is_in(CONDITIONS, name), "{condition}");
+        }
+        let found: Vec<&str> = names(pattern).collect();
+        for name in names(text) {
+            assert!(
+                found.contains(&name) || is_in(NAMES, name),
+                "${name} in {text}"
+            );
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! Positions in a cell.
+//! Positions in a text.
 
 /// Line and column, counted from 1, in characters.
-pub(crate) type Position = (usize, usize);
+pub type Position = (usize, usize);
 
 /// Returns the byte offset of a position in `code`; a column beyond the line's end is the line's end.
-pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
+pub fn byte_offset(code: &str, (line, column): Position) -> usize {
     let lines = code.split_inclusive('\n').take(line.saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>().min(code.len());
     let text = code[start..].lines().next().unwrap_or_default();
@@ -13,7 +13,7 @@ pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
 }
 
 /// Returns the position of a byte of `code`.
-pub(crate) fn position_of(code: &str, offset: usize) -> Position {
+pub fn position_of(code: &str, offset: usize) -> Position {
     let before = &code[..offset];
     let column = before.rsplit('\n').next().unwrap_or_default();
     (before.matches('\n').count() + 1, column.chars().count() + 1)
@@ -32,5 +32,6 @@ mod tests {
         assert_eq!(byte_offset(code, (1, 99)), "let α = 1;".len());
         assert_eq!(byte_offset(code, (9, 1)), code.len());
         assert_eq!(position_of(code, code.len()), (2, 3));
+        assert_eq!(byte_offset(code, (2, 3)), code.len());
     }
 }
