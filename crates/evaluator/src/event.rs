@@ -88,15 +88,30 @@ pub enum Event {
     Error(CellError),
 }
 
+impl Event {
+    /// Returns the event of a text on the standard error.
+    pub fn stderr(text: impl Into<String>) -> Event {
+        Event::Text {
+            stream: Stream::Stderr,
+            text: text.into(),
+        }
+    }
+
+    /// Returns the event of a text on the standard output.
+    pub fn stdout(text: impl Into<String>) -> Event {
+        Event::Text {
+            stream: Stream::Stdout,
+            text: text.into(),
+        }
+    }
+}
+
 /// Returns the event for the panic of a thread that does not end the cell: a text, with the line in the cell if it is
 /// known.
 pub fn thread_panic(thread: Option<&str>, line: Option<usize>, message: &str) -> Event {
     let thread = thread.map_or("a thread".to_owned(), |name| format!("the thread `{name}`"));
     let line = line.map_or(String::new(), |line| format!(" at line {line}"));
-    Event::Text {
-        stream: Stream::Stderr,
-        text: format!("{thread} panicked{line}: {message}\n"),
-    }
+    Event::stderr(format!("{thread} panicked{line}: {message}\n"))
 }
 
 /// The name of the error of a cell that did not compile. No part of such a cell was run.

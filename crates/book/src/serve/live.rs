@@ -71,13 +71,9 @@ fn render(output: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::Map;
-    use taper_evaluator::Stream;
 
     fn text(text: &str) -> Event {
-        Event::Text {
-            stream: Stream::Stdout,
-            text: text.into(),
-        }
+        Event::stdout(text)
     }
 
     fn display(media_type: &str, content: &str) -> Event {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn out(line: &str) -> Event {
-        text(Stream::Stdout, line)
+        Event::stdout(line)
     }
 
     fn plain(text: &str) -> Map<String, Value> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
 use taper_evaluator::evaluator::{CellName, Evaluator, Front, Interrupt};
-use taper_evaluator::event::{CellError, Event, Stream, thread_panic};
+use taper_evaluator::event::{CellError, Event, thread_panic};
 use taper_evaluator::run::Failed;
 use taper_host::error::OnFile as _;
 
@@ -123,10 +123,7 @@ fn texts(printed: &str) -> impl Iterator<Item = Entry> {
     let items = decoder.push(printed.as_bytes()).into_iter();
     let items = items.chain(decoder.rest(true));
     items.filter_map(|item| match item {
-        Item::Text(text) => Some(Entry::Shown(Event::Text {
-            stream: Stream::Stdout,
-            text,
-        })),
+        Item::Text(text) => Some(Entry::Shown(Event::stdout(text))),
         Item::Content { .. } | Item::Prompt { .. } => None,
     })
 }

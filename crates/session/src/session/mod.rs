@@ -61,8 +61,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use taper_evaluator::run::Times;
 use taper_evaluator::{
-    CellError, CellName, Editor, Evaluator, Event, Front, Interrupt, Late, StaleCell, Stream,
-    Variable,
+    CellError, CellName, Editor, Evaluator, Event, Front, Interrupt, Late, StaleCell, Variable,
 };
 use taper_host::lock::Lock;
 use taper_rust_cell::commands::Cell;
@@ -310,12 +309,9 @@ impl Session {
         let none = Changes::default();
         self.names
             .cell_ended("", Outcome::ProcessEnded, left, &none);
-        front.event(Event::Text {
-            stream: Stream::Stdout,
-            text: format!(
-                "{why}The process in which cells run was restarted; all variables are lost.\n"
-            ),
-        });
+        front.event(Event::stdout(format!(
+            "{why}The process in which cells run was restarted; all variables are lost.\n"
+        )));
     }
 
     fn run_shell(&self, script: &shell::Script, front: &mut dyn Front) -> Result<(), CellError> {

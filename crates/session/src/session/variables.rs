@@ -66,10 +66,7 @@ impl Session {
             let why = format!("{packages}, with their types, {verb} replaced");
             self.report(&lost, &why, front);
         }
-        let mut tell = |text| {
-            let stream = Stream::Stderr;
-            front.event(Event::Text { stream, text });
-        };
+        let mut tell = |text: String| front.event(Event::stderr(text));
         if !replaced.statics.is_empty() {
             let statics = replaced.statics.join(", ");
             tell(format!(
@@ -99,12 +96,10 @@ impl Session {
             let _ = self.run_as(&cell, How::Repeated(&[]), &mut printed);
             let size: usize = printed.0.trim().parse().unwrap_or_default();
             if size > LARGE {
-                let text = format!(
+                front.event(Event::stderr(format!(
                     "`{name}` ({} MB) stays in memory until the session ends: {borrowers} borrows from it.\n",
                     size / LARGE
-                );
-                let stream = Stream::Stderr;
-                front.event(Event::Text { stream, text });
+                )));
             }
         }
         self.times = times;
@@ -121,8 +116,7 @@ impl Session {
                 None => "the cells that define them".to_owned(),
             }
         );
-        let stream = Stream::Stderr;
-        front.event(Event::Text { stream, text });
+        front.event(Event::stderr(text));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::translations::said;
 use serde_json::{Map, Value};
 use std::process::Command;
 use taper_evaluator::run::Times;
-use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell, Stream};
+use taper_evaluator::{CellError, Event, Front, MimeBundle, StaleCell};
 use taper_host::toolchain;
 use taper_rust_cell::commands::table::{self, escaped};
 
@@ -102,10 +102,9 @@ impl Session {
                 }
                 Line::Dependencies => print(&cells_manifest::list(&self.folder), front),
                 Line::Explain => print(&self.explanation()?, front),
-                Line::Option(text) => front.event(Event::Text {
-                    stream: Stream::Stderr,
-                    text: format!("`{text}` is an option of evcxr. It was ignored.\n"),
-                }),
+                Line::Option(text) => front.event(Event::stderr(format!(
+                    "`{text}` is an option of evcxr. It was ignored.\n"
+                ))),
             }
         }
         Ok(rest)
@@ -202,10 +201,7 @@ fn usage_error(sentence: String) -> CellError {
 }
 
 fn print(text: &str, front: &mut dyn Front) {
-    front.event(Event::Text {
-        stream: Stream::Stdout,
-        text: text.to_owned(),
-    });
+    front.event(Event::stdout(text));
 }
 
 fn result<const N: usize>(bundle: [(&str, String); N], front: &mut dyn Front) {

@@ -28,7 +28,7 @@ pub(super) use diagnostic::{Diagnostic, Label};
 pub use hints::sentences;
 pub(super) use hints::{of_crate, private, why_gone};
 use std::collections::HashSet;
-use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
+use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location};
 use taper_evaluator::run::End;
 
 /// Why an engine did not run a cell to its end.
@@ -73,10 +73,7 @@ pub(super) fn dropped(context: &Context) -> Option<CellError> {
 pub(super) fn warning(mut diagnostic: Diagnostic, context: &Context) -> Event {
     hints::add_to_warning(&mut diagnostic, context);
     diagnostic.code = None;
-    Event::Text {
-        stream: Stream::Stderr,
-        text: format!("{}\n", render::text(&diagnostic, context.cell)),
-    }
+    Event::stderr(format!("{}\n", render::text(&diagnostic, context.cell)))
 }
 
 fn compile_error(mut diagnostics: Vec<Diagnostic>, context: &Context) -> CellError {

@@ -159,10 +159,8 @@ impl Output {
 
     /// Notes that from now on something is missing.
     pub(super) fn report_full(&mut self) {
-        self.events.push(Event::Text {
-            stream: Stream::Stderr,
-            text: "\n… truncated: threads of this cell print more, which is not shown\n".to_owned(),
-        });
+        let text = "\n… truncated: threads of this cell print more, which is not shown\n";
+        self.events.push(Event::stderr(text));
     }
 
     /// Releases an incomplete character and, at the end of a cell, an incomplete mark: they are text.
@@ -260,10 +258,7 @@ impl Output {
             );
         }
         if !notice.is_empty() {
-            self.events.push(Event::Text {
-                stream: Stream::Stderr,
-                text: notice,
-            });
+            self.events.push(Event::stderr(notice));
         }
     }
 }
