@@ -28,7 +28,7 @@ pub use axis::{Axes, Axis};
 pub(crate) use cache::{SharedCache, lock};
 pub(crate) use collect::collect_formatted;
 pub(crate) use context::{
-    Across, Metric, Part, across, collect_metrics, fork, precision, record_metric, substitute,
+    Metric, Part, SyncStats, across, collect_metrics, fork, precision, record_metric, substitute,
     with_across, with_precision, with_substitute,
 };
 pub(crate) use create::placed;

@@ -1,10 +1,10 @@
 //! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
 
 use super::tape::{self, Backward, Downstream, Upstream};
-use crate::tensor::{Across, Raw};
+use crate::tensor::{Raw, SyncStats};
 use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape};
 
-impl Across {
+impl SyncStats {
     /// Returns the sums of the elements over all processes.
     pub(crate) fn sum(&self, x: &Raw) -> Result<Raw> {
         let own = x.to_dtype(DType::F32)?;
@@ -16,7 +16,7 @@ impl Across {
     }
 }
 
-impl CustomOp1 for Across {
+impl CustomOp1 for SyncStats {
     fn name(&self) -> &'static str {
         "the sum over ranks"
     }
@@ -37,7 +37,7 @@ impl CustomOp1 for Across {
 
 /// The loss of a process is the mean over its own examples, and its gradients are weighted by the number of these
 /// examples later. So each process weights the gradient that it adds to this sum, and divides the sum by its own weight.
-struct Back(Across);
+struct Back(SyncStats);
 
 impl Backward for Back {
     fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {

@@ -3,7 +3,7 @@
 mod device;
 mod fixed;
 
-pub(crate) use fixed::Fixed;
+pub(crate) use fixed::RunningStats;
 
 use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_parameters, record};

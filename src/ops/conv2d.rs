@@ -11,7 +11,7 @@ mod transpose;
 pub use spec::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;
 
-use super::batch_norm::Fixed;
+use super::batch_norm::RunningStats;
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::{are_tracked, has_kernel};
@@ -94,7 +94,7 @@ pub(crate) fn conv2d_finished(
     weight: &Raw,
     bias: Option<&Raw>,
     (spec, mode): (Conv2dSpec, PaddingMode),
-    norm: Option<Fixed<'_>>,
+    norm: Option<RunningStats<'_>>,
     relu: bool,
 ) -> Option<Raw> {
     let of_norm = norm.map(|norm| norm.tensors());

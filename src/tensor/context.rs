@@ -38,7 +38,7 @@ type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
 
 /// The connection to the processes that compute the other parts of a batch.
 #[derive(Clone)]
-pub(crate) struct Across {
+pub(crate) struct SyncStats {
     pub(crate) sum: Arc<Sum>,
     /// The number of this process's examples that count: all, or none if the batch has too few examples
     /// for all processes.
@@ -61,7 +61,7 @@ struct Context {
     device: Option<Device>,
     generator: Option<Box<ChaCha12Rng>>,
     part: Option<Part>,
-    across: Option<Across>,
+    across: Option<SyncStats>,
     cache: Option<SharedCache>,
     metrics: Option<Vec<Metric>>,
     precision: Option<DType>,
@@ -91,7 +91,7 @@ pub(crate) enum Field {
     Device(Option<Device>),
     Generator(Option<Box<ChaCha12Rng>>),
     Part(Option<Part>),
-    Across(Option<Across>),
+    SyncStats(Option<SyncStats>),
     Cache(Option<SharedCache>),
     Metrics(Option<Vec<Metric>>),
     Precision(Option<DType>),
@@ -106,7 +106,7 @@ impl Field {
             Field::Device(value) => swap(value, &mut context.device),
             Field::Generator(value) => swap(value, &mut context.generator),
             Field::Part(value) => swap(value, &mut context.part),
-            Field::Across(value) => swap(value, &mut context.across),
+            Field::SyncStats(value) => swap(value, &mut context.across),
             Field::Cache(value) => swap(value, &mut context.cache),
             Field::Metrics(value) => swap(value, &mut context.metrics),
             Field::Precision(value) => swap(value, &mut context.precision),
@@ -140,8 +140,8 @@ impl Drop for Scope {
 
 /// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
 /// batch.
-pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
-    let _scope = Scope::new(Field::Across(across));
+pub(crate) fn with_across<T>(across: Option<SyncStats>, work: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::SyncStats(across));
     work()
 }
 
@@ -177,7 +177,7 @@ pub(super) fn cache() -> Option<SharedCache> {
 }
 
 /// Returns the connection to the ranks that compute the other parts of the batch.
-pub(crate) fn across() -> Option<Across> {
+pub(crate) fn across() -> Option<SyncStats> {
     CONTEXT.with_borrow(|context| context.across.clone())
 }
 
@@ -227,7 +227,7 @@ pub(crate) struct Fork {
     is_recorded: bool,
     device: Option<Device>,
     part: Option<Part>,
-    across: Option<Across>,
+    across: Option<SyncStats>,
     precision: Option<DType>,
 }
 
@@ -248,7 +248,7 @@ impl Fork {
         let _recorded = Scope::new(Field::IsRecorded(self.is_recorded));
         let _device = Scope::new(Field::Device(self.device));
         let _part = Scope::new(Field::Part(self.part));
-        let _across = Scope::new(Field::Across(self.across));
+        let _across = Scope::new(Field::SyncStats(self.across));
         let _precision = Scope::new(Field::Precision(self.precision));
         work()
     }

@@ -1,7 +1,7 @@
 //! The convolution and its transpose on the CPU, forward and backward. The forward pass of one is the
 //! backward pass of the other.
 
-use crate::ops::batch_norm::Fixed;
+use crate::ops::batch_norm::RunningStats;
 use crate::ops::engine::autograd::{Backward, Downstream, Form, Third, Upstream, record};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, Element};
@@ -47,7 +47,7 @@ pub(super) fn forward<T: Element>(
 pub(super) fn finished<T: Element>(
     inputs: &[&Raw],
     geometry: Geometry,
-    norm: Option<Fixed<'_>>,
+    norm: Option<RunningStats<'_>>,
     relu: bool,
 ) -> Result<Raw> {
     let inputs = { inputs.iter() }.map(|input| in_order(input));
