@@ -2,12 +2,10 @@
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::{Marker, marker};
+use super::palette::{Color, Marker, marker};
 use super::scene::{Anchor, Item, Paint, Scene, Text};
 use crate::image::RgbImage;
 use crate::notebook::Escaped;
-use plotters_backend::BackendColor;
-use plotters_backend::text_anchor::VPos;
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Scene {
@@ -78,31 +76,22 @@ impl Display for Item {
 impl Display for Text {
     fn fmt(&self, f: &mut Formatter) -> Result {
         let (x, y) = (Length(self.position.0), Length(self.position.1));
-        let anchor = match self.anchor.0 {
+        let (anchor, down) = self.anchor;
+        let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let down = baseline_offset(self.anchor.1);
-        let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));
+        let (color, text) = (self.color, Escaped(&self.text));
         write!(
             f,
             "<text x=\"{x}\" y=\"{y}\" dy=\"{down}em\" text-anchor=\"{anchor}\" \
-             font-size=\"{size}\" fill=\"{color}\""
+             font-size=\"11\" fill=\"{color}\""
         )?;
         if self.angle != 0 {
             write!(f, " transform=\"rotate({} {x} {y})\"", self.angle)?;
         }
         write!(f, ">{text}</text>")
-    }
-}
-
-/// Returns how far the baseline is below the position, as a fraction of the font size.
-fn baseline_offset(anchor: VPos) -> f64 {
-    match anchor {
-        VPos::Top => 0.8,
-        VPos::Center => 0.35,
-        VPos::Bottom => -0.25,
     }
 }
 
@@ -122,7 +111,7 @@ fn write_dashes(f: &mut Formatter, dashes: &[f64]) -> Result {
     write!(f, " stroke-dasharray=\"{}\"", dashes.join(" "))
 }
 
-fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: BackendColor) -> Result {
+fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: Color) -> Result {
     let mut outline = String::new();
     match marker(index) {
         Marker::Disc(radius) => {
@@ -145,7 +134,7 @@ fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: Backe
     for &(x, y) in points {
         write!(f, "M{} {}{outline}", Length(x), Length(y))?;
     }
-    write!(f, "\" fill=\"{}\"/>", Color(color))
+    write!(f, "\" fill=\"{color}\"/>")
 }
 
 fn write_image(f: &mut Formatter, image: &RgbImage, frame: Frame) -> Result {
@@ -209,22 +198,20 @@ impl Display for Length {
     }
 }
 
-struct Color(BackendColor);
-
 impl Display for Color {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let (r, g, b) = self.0.rgb;
-        write!(f, "#{r:02x}{g:02x}{b:02x}")?;
-        if self.0.alpha < 1.0 {
-            write!(f, "{:02x}", (self.0.alpha * 255.0).round() as u8)?;
-        }
-        Ok(())
+        let Color(r, g, b) = self;
+        write!(f, "#{r:02x}{g:02x}{b:02x}")
     }
 }
 
 impl Display for Paint {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let color = Color(self.color);
+        let alpha = match self.alpha {
+            255 => String::new(),
+            alpha => format!("{alpha:02x}"),
+        };
+        let color = format_args!("{}{alpha}", self.color);
         match self.width.map(Length) {
             None => write!(f, " fill=\"{color}\""),
             Some(width) => write!(f, " stroke=\"{color}\" stroke-width=\"{width}\""),
