@@ -17,7 +17,7 @@ use super::dispatch::run;
 use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
-use crate::device::Windows;
+use crate::device::{Windows, suits_kernels};
 use crate::error::OrRaise;
 use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
@@ -121,7 +121,7 @@ pub(crate) fn conv2d_finished(
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
-    if device::suits(x) {
+    if suits_kernels(x.device(), x.dtype()) {
         let (batch, channels, height, width) = x.dims4()?;
         let (size, kernel) = ([height, width], [weight.dim(2)?, weight.dim(3)?]);
         let windows = Windows {
