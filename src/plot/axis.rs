@@ -3,6 +3,8 @@
 use super::number::{decade, scientific};
 use super::render::text::{FONT, shortened_to, text_width};
 use crate::notebook::columns;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
 
 /// The scale of an axis.
 ///
@@ -55,7 +57,7 @@ pub(super) struct AxisSpec {
     pub(super) categories: Vec<String>,
 }
 
-/// An axis with its limits and ticks.
+/// An axis with its limits. Plotters uses it as a coordinate.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     scale: Scale,
@@ -131,18 +133,11 @@ impl Axis {
     pub(super) fn overhang(&self, length: i32) -> i32 {
         let last = self.ticks.last();
         last.map_or(0, |(tick, label)| {
-            self.map(*tick, (0, length)) + text_width(label, FONT) / 2 - length
+            self.map(tick, (0, length)) + text_width(label, FONT) / 2 - length
         })
     }
 
     /// Returns the labels of the ticks.
-    /// Maps a value that the scale contains. Clamps values far outside, so that they fit `i32`.
-    pub(super) fn map(&self, value: f64, (start, end): (i32, i32)) -> i32 {
-        let [value, low, high] = [value, self.low, self.high].map(|v| self.scale.apply(v));
-        let part = ((value - low) / (high - low)).clamp(-100.0, 100.0);
-        (f64::from(start) + part * f64::from(end - start)).round() as i32
-    }
-
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         self.ticks.iter().map(|(_, label)| label.as_str())
     }
@@ -244,6 +239,37 @@ fn log_label(tick: f64) -> String {
     }
 }
 
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    /// Maps a value that the scale contains. Clamps values far outside, so that they fit `i32`.
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        let [value, low, high] = [*value, self.low, self.high].map(|v| self.scale.apply(v));
+        let part = ((value - low) / (high - low)).clamp(-100.0, 100.0);
+        (f64::from(start) + part * f64::from(end - start)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        // Plotters asks a second time for light grid lines between the ticks, which we do without.
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        self.ticks.iter().map(|&(tick, _)| tick).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let label = self.ticks.iter().find(|(tick, _)| tick == value);
+        label.map(|(_, label)| label.clone()).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,7 +360,7 @@ mod tests {
                 assert!(axis.low < axis.high, "{values:?}: {axis:?}");
                 assert!(axis.ticks.len() <= 8, "{values:?}: {axis:?}");
                 for value in values.iter().filter(|&&value| scale.contains(value)) {
-                    let x = axis.map(*value, (0, 1000));
+                    let x = axis.map(value, (0, 1000));
                     assert!((0..=1000).contains(&x), "{values:?} {x}: {axis:?}");
                 }
             }

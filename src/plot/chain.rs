@@ -1,10 +1,11 @@
 //! A chain of layers with the shapes of their outputs, as text and as a figure.
 
 use super::render::UNIT;
-use super::render::palette::{Color, INK, stroke};
+use super::render::palette::{INK, stroke};
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, ROW, shortened_to, text_width};
 use crate::notebook::MimeBundle;
+use plotters::style::RGBColor;
 
 /// The layers that an input passes, in order. The first step is the input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -157,7 +158,7 @@ impl Chain {
         let mut scene = Scene::new(size, self.description());
         let mut top = MARGIN;
         for (i, (step, label)) in steps.iter().zip(&labels).enumerate() {
-            let (color, dashes): (Color, &[f64]) = match step.outcome {
+            let (color, dashes): (RGBColor, &[f64]) = match step.outcome {
                 Outcome::Shape(_) => (INK, &[]),
                 Outcome::Refused => (stroke(1).color, &[]),
                 Outcome::Waiting => (INK, &[3.0, 3.0]),

@@ -1,8 +1,8 @@
 //! A chart with two axes: converts its data to an SVG image and to text.
 //!
-//! [`Chart::scene`] lays out the plot area; `axes` draws the grid and the axes, `series` the data.
+//! [`Chart::draw`] divides the work: plotters lays out the plot area, maps data to coordinates and
+//! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
-mod axes;
 mod legend;
 mod right_axis;
 mod series;
@@ -17,13 +17,16 @@ use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, ROW, centred, row_height, text_width};
 use crate::notebook::MimeBundle;
-use axes::Axes;
-use legend::Entry;
+use plotters::chart::ChartBuilder;
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::style::{Color, IntoFont};
 use right_axis::RightAxis;
-use spec::{TICK, middle};
+use series::{DrawnSeries, plot_area};
+use spec::{Area, TICK, middle};
+use std::convert::Infallible;
 use std::fmt::Write;
 
-/// The margin to the right of the x axis, in tenths of a pixel.
+/// The margin to the right of the x axis, in plotters' units.
 const END: i32 = 12 * UNIT;
 
 impl Chart {
@@ -86,27 +89,15 @@ impl Chart {
     pub(super) fn scene(&self) -> Scene {
         // Screen readers read the title.
         let mut scene = Scene::new(self.size, self.text().replace('\n', "; "));
-        let right = self.right_axis();
-        let (axes, legend) = self.layout(right.as_ref());
-        axes.draw(&mut scene, [&self.x.label, &self.left_label()]);
-        if let Some(right) = &right {
-            right.draw(&mut scene, axes.area);
-        }
-        scene.begin_clip(axes.area.0, axes.area.1);
-        let series = self.drawn_series(&axes, right.as_ref());
-        series.iter().for_each(|series| series.draw(&mut scene));
-        scene.end_clip();
-        let middle = middle(axes.area).0;
-        let title = centred(&self.title, middle, self.size.0 as i32 * UNIT);
-        scene.write(&title, (middle, 4 * UNIT + ROW / 2), Anchor::Middle, INK);
-        self.draw_legend(&mut scene, &legend);
+        self.draw(&mut scene)
+            .expect("drawing into memory cannot fail");
         scene
     }
 
-    /// Chooses the ticks of the axes, and leaves room around the plot area for their labels and the legend.
-    fn layout(&self, right: Option<&RightAxis>) -> (Axes, Vec<Entry>) {
+    fn draw(&self, scene: &mut Scene) -> Result<(), DrawingAreaErrorKind<Infallible>> {
         let (width, height) = self.size;
         let (x, y) = self.axis_values();
+        let right = self.right_axis();
         let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
         let y_spec = AxisSpec {
             limits: self.y.limits.or_else(|| self.limits_of_bars(&y)),
@@ -115,19 +106,58 @@ impl Chart {
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
         let widest = y.labels().map(|label| text_width(label, FONT));
         let y_width = widest.max().unwrap_or(0) + 3 * TICK + row_height(&self.left_label());
-        let left = UNIT + y_width;
-        let legend = self.legend(left);
-        let above = legend
+        let legend = self.legend(UNIT + y_width);
+        let legend_height = legend
             .last()
             .map_or(row_height(&self.title), |entry| entry.corner.1 + ROW);
-        let (width, height) = (width as i32 * UNIT, height as i32 * UNIT);
-        let right_width = right.map_or(0, RightAxis::width);
-        let overhang = x.overhang(width - left - right_width - END);
-        let right = width - overhang.max(END).max(right_width);
-        let top = above + 7 * UNIT;
-        let below = ROW + TICK + row_height(&self.x.label) + UNIT;
-        let area = ((left.min(right), top), (right, (height - below).max(top)));
-        (Axes { x, y, area }, legend)
+
+        let right_width = right.as_ref().map_or(0, RightAxis::width);
+        let margins = [y_width, legend_height, right_width];
+        let (area, series) = self.draw_axes(scene, (x, y), right.as_ref(), margins)?;
+        if let Some(right) = &right {
+            right.draw(scene, area);
+        }
+        scene.begin_clip(area.0, area.1);
+        series.iter().for_each(|series| series.draw(scene));
+        scene.end_clip();
+        let middle = middle(area).0;
+        let title = centred(&self.title, middle, width as i32 * UNIT);
+        scene.write(&title, (middle, 4 * UNIT + ROW / 2), Anchor::Middle, INK);
+        self.draw_legend(scene, &legend);
+        Ok(())
+    }
+
+    /// Draws the parts that plotters draws: grid, axes, ticks and all their labels. Returns the plot area
+    /// and the series, mapped to the coordinates of the scene.
+    fn draw_axes(
+        &self,
+        scene: &mut Scene,
+        (x, y): (Axis, Axis),
+        right: Option<&RightAxis>,
+        [y_width, legend_height, right_width]: [i32; 3],
+    ) -> Result<(Area, Vec<DrawnSeries>), DrawingAreaErrorKind<Infallible>> {
+        let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
+        let overhang = x.overhang(width - y_width - right_width - UNIT - END);
+        let root = scene.into_drawing_area();
+        let mut chart = ChartBuilder::on(&root)
+            .margin(UNIT)
+            .margin_top(legend_height + 7 * UNIT)
+            .margin_right((overhang.max(END)).max(right_width))
+            .x_label_area_size(ROW + TICK + row_height(&self.x.label))
+            .y_label_area_size(y_width)
+            .build_cartesian_2d(x, y)?;
+        let area = plot_area(&chart);
+        let middle = middle(area);
+        chart
+            .configure_mesh()
+            .bold_line_style(INK.mix(0.25).stroke_width(UNIT as u32 * 7 / 10))
+            .axis_style(INK.stroke_width(UNIT as u32))
+            .set_all_tick_mark_size(TICK)
+            .label_style(("sans-serif", FONT).into_font().color(&INK))
+            .x_desc(centred(&self.x.label, middle.0, width))
+            .y_desc(centred(&self.left_label(), middle.1, height))
+            .draw()?;
+        Ok((area, self.drawn_series(&chart, right)))
     }
 
     /// Returns the values that the axes at the bottom and at the left must cover.

@@ -1,6 +1,6 @@
 //! The colour map of heat maps.
 
-use super::render::palette::{Color, INK};
+use plotters::style::RGBColor;
 
 /// Nine colours of viridis. Lightness grows with the value, so a heat map is also readable in greyscale.
 const STEPS: [(u8, u8, u8); 9] = [
@@ -16,10 +16,10 @@ const STEPS: [(u8, u8, u8); 9] = [
 ];
 
 /// The colour of NaN: the grey of the axes.
-const NAN_COLOR: Color = INK;
+const NAN_COLOR: RGBColor = super::render::palette::INK;
 
 /// Returns the colour of a fraction of the range, from 0 to 1.
-pub(super) fn color(fraction: f64) -> Color {
+pub(super) fn color(fraction: f64) -> RGBColor {
     if !fraction.is_finite() {
         return NAN_COLOR;
     }
@@ -28,15 +28,15 @@ pub(super) fn color(fraction: f64) -> Color {
     let rest = position - below as f64;
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * rest).round() as u8;
     let (from, to) = (STEPS[below], STEPS[below + 1]);
-    Color(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
+    RGBColor(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
 }
 
 /// Returns black or white, whichever is readable on the colour.
-pub(super) fn ink_on(Color(r, g, b): Color) -> Color {
+pub(super) fn ink_on(RGBColor(r, g, b): RGBColor) -> RGBColor {
     let light = 0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b);
     match light > 140.0 {
-        true => Color(0, 0, 0),
-        false => Color(255, 255, 255),
+        true => RGBColor(0, 0, 0),
+        false => RGBColor(255, 255, 255),
     }
 }
 
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn lightness_grows_with_the_value() {
         let light = |part| {
-            let Color(r, g, b) = color(part);
+            let RGBColor(r, g, b) = color(part);
             2 * u32::from(r) + 5 * u32::from(g) + u32::from(b)
         };
         let lights: Vec<u32> = (0..=50).map(|i| light(f64::from(i) / 50.0)).collect();
         assert!(lights.is_sorted(), "{lights:?}");
         assert_eq!(color(f64::NAN), NAN_COLOR);
-        assert_eq!(ink_on(color(0.0)), Color(255, 255, 255));
-        assert_eq!(ink_on(color(1.0)), Color(0, 0, 0));
+        assert_eq!(ink_on(color(0.0)), RGBColor(255, 255, 255));
+        assert_eq!(ink_on(color(1.0)), RGBColor(0, 0, 0));
     }
 }

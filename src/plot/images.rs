@@ -12,7 +12,7 @@ use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::{DType, Device};
 
-/// The gap between images, in tenths of a pixel.
+/// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
 /// The maximum number of images that are drawn.
 const MAX_IMAGES: usize = 100;

@@ -6,12 +6,13 @@ use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
 use crate::plot::render::text::{FONT, centred, row_height, text_width};
+use plotters::coord::ranged1d::Ranged;
 
 /// An axis at the right of the plot area, with its label.
 pub(super) struct RightAxis {
     axis: Axis,
     label: String,
-    /// The height of the figure, in tenths of a pixel.
+    /// The height of the figure, in plotters' units.
     height: i32,
 }
 
@@ -66,7 +67,7 @@ impl RightAxis {
 
     /// Returns the vertical coordinate of a value.
     pub(super) fn map(&self, value: f64, ((_, top), (_, bottom)): Area) -> i32 {
-        self.axis.map(value, (bottom, top))
+        self.axis.map(&value, (bottom, top))
     }
 
     /// Draws the axis, its ticks and its label.

@@ -1,13 +1,14 @@
 //! The lines, markers and bars of a chart, in the coordinates of the scene.
 
-use super::axes::Axes;
 use super::right_axis::RightAxis;
-use super::spec::{Chart, Series, Style};
-use crate::plot::axis::Scale;
+use super::spec::{Area, Chart, Series, Style};
+use crate::plot::axis::{Axis, Scale};
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::{Point, decimate};
 use crate::plot::render::palette::{self, Stroke};
 use crate::plot::render::scene::Scene;
+use plotters::chart::ChartContext;
+use plotters::coord::cartesian::Cartesian2d;
 use std::collections::{BTreeMap, HashSet};
 
 /// The approximate number of line points that are drawn in all series together: more would make a figure
@@ -15,6 +16,15 @@ use std::collections::{BTreeMap, HashSet};
 const MAX_POINTS: usize = 16_000;
 /// The approximate number of markers that are drawn in all series together.
 const MAX_MARKERS: usize = 5_000;
+
+/// The chart of plotters, which maps data to the coordinates of the scene.
+pub(super) type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
+
+/// Returns the area in which the series are drawn.
+pub(super) fn plot_area(chart: &Context) -> Area {
+    let (x, y) = chart.plotting_area().get_pixel_range();
+    ((x.start, y.start), (x.end, y.end))
+}
 
 /// A series in the coordinates of the scene.
 pub(super) struct DrawnSeries {
@@ -49,10 +59,14 @@ impl DrawnSeries {
 
 impl Chart {
     /// Maps every series to the coordinates of the scene.
-    pub(super) fn drawn_series(&self, axes: &Axes, right: Option<&RightAxis>) -> Vec<DrawnSeries> {
+    pub(super) fn drawn_series(
+        &self,
+        chart: &Context,
+        right: Option<&RightAxis>,
+    ) -> Vec<DrawnSeries> {
         let series = self.series.iter().enumerate();
         let mut drawn: Vec<DrawnSeries> = series
-            .map(|(i, series)| self.drawn(i, series, axes, right))
+            .map(|(i, series)| self.drawn(i, series, chart, right))
             .collect();
         thin_markers(&mut drawn);
         drawn
@@ -62,15 +76,15 @@ impl Chart {
         &self,
         index: usize,
         series: &Series,
-        axes: &Axes,
+        chart: &Context,
         right: Option<&RightAxis>,
     ) -> DrawnSeries {
         let right = right.filter(|_| series.on_right);
         let scale = right.map_or(self.y.scale, |_| self.right.scale);
         let visible = |x: f64, y: f64| self.x.scale.contains(x) && scale.contains(y);
         let coordinates = |x: f64, y: f64| {
-            let (x, left) = axes.point(x, y);
-            (x, right.map_or(left, |axis| axis.map(y, axes.area)))
+            let (x, left) = chart.backend_coord(&(x, y));
+            (x, right.map_or(left, |axis| axis.map(y, plot_area(chart))))
         };
         let map = |x: f64, y: f64| visible(x, y).then(|| coordinates(x, y));
         let points = || series.points.iter().map(|&(x, y)| map(x, y));

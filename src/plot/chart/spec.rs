@@ -4,7 +4,7 @@ use crate::plot::axis::AxisSpec;
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Point;
 
-/// The length of a tick, in tenths of a pixel.
+/// The length of a tick, in plotters' units.
 pub(super) const TICK: i32 = 3 * UNIT;
 
 /// The upper left and the lower right corner of a rectangle.

@@ -7,14 +7,15 @@ use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
 use crate::plot::number::{decade, fixed, short};
 use crate::plot::render::UNIT;
-use crate::plot::render::palette::{Color, INK};
+use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
 use crate::plot::render::text::{
     FONT, ROW, centred, row_height, shortened, text_width, text_width_at_most,
 };
+use plotters::style::RGBColor;
 use std::iter;
 
-/// The gap between parts. All lengths of this module are in tenths of a pixel, unless stated otherwise.
+/// The gap between parts. All lengths of this module are in plotters' units, unless stated otherwise.
 const GAP: i32 = 6 * UNIT;
 /// The width of the colour bar.
 const BAR: i32 = 12 * UNIT;
@@ -31,7 +32,7 @@ const MAX_NAME_WIDTH: i32 = 250 * UNIT;
 /// The positions of the parts of a heat map.
 pub(super) struct HeatmapLayout<'a> {
     map: &'a Heatmap,
-    colors: Vec<Color>,
+    colors: Vec<RGBColor>,
     /// The width and the height of a cell.
     cell: (i32, i32),
     left: i32,
@@ -137,7 +138,7 @@ impl<'a> HeatmapLayout<'a> {
             rgb: self
                 .colors
                 .iter()
-                .flat_map(|&Color(r, g, b)| [r, g, b])
+                .flat_map(|&RGBColor(r, g, b)| [r, g, b])
                 .collect(),
         }
     }
@@ -159,7 +160,7 @@ impl<'a> HeatmapLayout<'a> {
         let bar = RgbImage {
             width: 1,
             height: 64,
-            rgb: rgb.flat_map(|Color(r, g, b)| [r, g, b]).collect(),
+            rgb: rgb.flat_map(|RGBColor(r, g, b)| [r, g, b]).collect(),
         };
         scene.draw_image(&bar, (left, self.top), (BAR, bottom - self.top));
         let (low, high) = self.map.range();

@@ -3,7 +3,7 @@
 use crate::erased::{Erased, outlined};
 use crate::error::Result;
 use crate::plot::colormap::color;
-use crate::plot::render::palette::Color;
+use plotters::style::RGBColor;
 
 /// A heat map: a matrix whose values are drawn as colours, from dark purple for the lowest to yellow for
 /// the highest. Returned by [`heatmap`](super::heatmap) and
@@ -66,7 +66,7 @@ impl Heatmap {
     }
 
     /// Returns the colour of each value.
-    pub(super) fn colors(&self) -> Vec<Color> {
+    pub(super) fn colors(&self) -> Vec<RGBColor> {
         let (low, high) = self.range();
         let part = |value: f64| match high > low {
             true => (value - low) / (high - low),

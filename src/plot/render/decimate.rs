@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// A point in the coordinates of the scene, in tenths of a pixel.
+/// A point in the coordinates of the scene, in plotters' units.
 pub(in crate::plot) type Point = (i32, i32);
 
 /// Splits a line at missing points and reduces it to about `max` points. Where a line goes back and

@@ -1,35 +1,28 @@
 //! The colours, dashes and markers that distinguish the series of a chart.
 
 use super::decimate::Point;
-
-/// A colour: red, green and blue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::plot) struct Color(
-    pub(in crate::plot) u8,
-    pub(in crate::plot) u8,
-    pub(in crate::plot) u8,
-);
+use plotters::style::RGBColor;
 
 /// The colour of axes and text: contrast 4.5 on white, 4.2 on a dark page.
-pub(in crate::plot) const INK: Color = Color(0x77, 0x77, 0x77);
+pub(in crate::plot) const INK: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
 /// The colour and the dashes of a line.
 #[derive(Clone, Copy)]
 pub(in crate::plot) struct Stroke {
-    pub(in crate::plot) color: Color,
+    pub(in crate::plot) color: RGBColor,
     /// Lengths of dashes and gaps in turn, in pixels; empty for a solid line.
     pub(in crate::plot) dashes: &'static [f64],
 }
 
 /// Okabe and Ito's colours without black and yellow; orange and sky blue are darker. Each has a contrast of
 /// at least 3 with a white page and with a dark one.
-const COLORS: [Color; 6] = [
-    Color(0x00, 0x72, 0xb2),
-    Color(0xd5, 0x5e, 0x00),
-    Color(0x00, 0x9e, 0x73),
-    Color(0xcc, 0x79, 0xa7),
-    Color(0xc6, 0x82, 0x00),
-    Color(0x2f, 0x9b, 0xd6),
+const COLORS: [RGBColor; 6] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0xc6, 0x82, 0x00),
+    RGBColor(0x2f, 0x9b, 0xd6),
 ];
 
 /// The dashes of lines. There is one pattern fewer than colours, so that a pair of colour and pattern
@@ -87,7 +80,7 @@ mod tests {
     use super::*;
 
     /// Returns the relative luminance as WCAG defines it.
-    fn luminance(Color(r, g, b): Color) -> f64 {
+    fn luminance(RGBColor(r, g, b): RGBColor) -> f64 {
         let linear = |part: u8| match f64::from(part) / 255.0 {
             part if part <= 0.04045 => part / 12.92,
             part => ((part + 0.055) / 1.055).powf(2.4),
@@ -95,13 +88,13 @@ mod tests {
         0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
     }
 
-    fn contrast(a: Color, b: Color) -> f64 {
+    fn contrast(a: RGBColor, b: RGBColor) -> f64 {
         let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
         a.max(b) / a.min(b)
     }
 
     /// The backgrounds of JupyterLab's themes.
-    const PAGES: [Color; 2] = [Color(0xff, 0xff, 0xff), Color(0x11, 0x11, 0x11)];
+    const PAGES: [RGBColor; 2] = [RGBColor(0xff, 0xff, 0xff), RGBColor(0x11, 0x11, 0x11)];
 
     #[test]
     fn colours_are_visible_on_light_and_dark_pages() {

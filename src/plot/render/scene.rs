@@ -1,9 +1,23 @@
-//! The scene: a list of everything in a figure, which `svg` writes as SVG. Lengths are tenths of a pixel.
+//! The scene: a list of everything in a figure. It is also a drawing backend for plotters.
+//!
+//! `svg` writes the list as SVG. Plotters' own SVG backend is not enough: it places everything on
+//! whole pixels, rounds line widths, and has neither dashes nor clipping. Here a unit of plotters is a
+//! tenth of a pixel.
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::{Color, INK, Stroke};
+use super::palette::{INK, Stroke};
+use super::text::text_width;
 use crate::image::RgbImage;
+use plotters::style::RGBColor;
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+    FontTransform,
+};
+use std::convert::Infallible;
+
+type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 /// A list of items, drawn in the order of the list.
 pub(in crate::plot) struct Scene {
@@ -14,7 +28,7 @@ pub(in crate::plot) struct Scene {
     pub(in crate::plot) items: Vec<Item>,
 }
 
-/// An item of a scene. Coordinates and sizes are in tenths of a pixel.
+/// An item of a scene. Coordinates and sizes are in plotters' units.
 pub(in crate::plot) enum Item {
     Rect {
         corner: Point,
@@ -37,7 +51,7 @@ pub(in crate::plot) enum Item {
     Markers {
         points: Vec<Point>,
         marker: usize,
-        color: Color,
+        color: BackendColor,
     },
     Image {
         image: RgbImage,
@@ -56,22 +70,21 @@ pub(in crate::plot) enum Item {
 /// A colour that fills a shape or, with a width, strokes its outline.
 #[derive(Clone, Copy)]
 pub(in crate::plot) struct Paint {
-    pub(in crate::plot) color: Color,
+    pub(in crate::plot) color: BackendColor,
     pub(in crate::plot) width: Option<i32>,
-    /// From 0, transparent, to 255.
-    pub(in crate::plot) alpha: u8,
 }
 
 /// A line of text.
 pub(in crate::plot) struct Text {
     pub(in crate::plot) text: String,
     pub(in crate::plot) position: Point,
-    /// The part of the text that is at the position, and how far the baseline is below it, as a fraction
-    /// of the font size.
-    pub(in crate::plot) anchor: (Anchor, f64),
+    /// The part of the text that is at the position.
+    pub(in crate::plot) anchor: (Anchor, VPos),
+    /// The font size in pixels.
+    pub(in crate::plot) size: f64,
     /// The rotation in degrees, clockwise.
     pub(in crate::plot) angle: i32,
-    pub(in crate::plot) color: Color,
+    pub(in crate::plot) color: BackendColor,
 }
 
 /// The horizontal part of a text that is at its position.
@@ -81,11 +94,6 @@ pub(in crate::plot) enum Anchor {
     Middle,
     End,
 }
-
-/// The baseline of a text below its position, above it, and of a text at half its height.
-pub(in crate::plot) const BELOW: f64 = 0.8;
-pub(in crate::plot) const ABOVE: f64 = -0.25;
-const HALF: f64 = 0.35;
 
 impl Scene {
     /// Creates an empty scene of this size in pixels.
@@ -108,8 +116,9 @@ impl Scene {
     /// Draws all segments of a line as one path, so that gaps cost nothing. A single point becomes a
     /// dot.
     pub(in crate::plot) fn draw_segments(&mut self, segments: &[Vec<Point>], stroke: Stroke) {
+        let color = opaque(stroke.color);
         for &centre in segments.iter().filter(|p| p.len() == 1).flatten() {
-            let (radius, paint) = (22, Paint::filled(stroke.color));
+            let (radius, paint) = (22, Paint::filled(color));
             self.items.push(Item::Circle {
                 centre,
                 radius,
@@ -122,7 +131,10 @@ impl Scene {
             self.items.push(Item::Path {
                 segments,
                 closed: false,
-                paint: Paint::stroked(stroke.color, 20),
+                paint: Paint {
+                    color,
+                    width: Some(20),
+                },
                 dashes: stroke.dashes,
             });
         }
@@ -139,7 +151,7 @@ impl Scene {
             self.items.push(Item::Markers {
                 points: points.to_vec(),
                 marker,
-                color: stroke.color,
+                color: opaque(stroke.color),
             });
         }
     }
@@ -156,23 +168,22 @@ impl Scene {
             self.items.push(Item::Rect {
                 corner: (left + gap, top.min(bottom)),
                 size: (right - left - 2 * gap, (bottom - top).abs()),
-                paint: Paint::filled(stroke.color),
+                paint: Paint::filled(opaque(stroke.color)),
             });
         }
     }
 
     /// Draws a line of an axis.
     pub(in crate::plot) fn draw_rule(&mut self, from: Point, to: Point) {
-        self.draw_path(vec![from, to], false, Paint::stroked(INK, UNIT), &[]);
-    }
-
-    /// Draws a line of the grid: thin, and faint on every page.
-    pub(in crate::plot) fn draw_grid_line(&mut self, from: Point, to: Point) {
-        let paint = Paint {
-            alpha: 64,
-            ..Paint::stroked(INK, 7)
-        };
-        self.draw_path(vec![from, to], false, paint, &[]);
+        self.items.push(Item::Path {
+            segments: vec![vec![from, to]],
+            closed: false,
+            paint: Paint {
+                color: opaque(INK),
+                width: Some(UNIT),
+            },
+            dashes: &[],
+        });
     }
 
     /// Draws the outline of a rectangle.
@@ -180,25 +191,18 @@ impl Scene {
         &mut self,
         (left, top): Point,
         (width, height): Point,
-        color: Color,
+        color: RGBColor,
         dashes: &'static [f64],
     ) {
         let (right, bottom) = (left + width, top + height);
         let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
-        self.draw_path(corners, true, Paint::stroked(color, UNIT), dashes);
-    }
-
-    fn draw_path(
-        &mut self,
-        points: Vec<Point>,
-        closed: bool,
-        paint: Paint,
-        dashes: &'static [f64],
-    ) {
         self.items.push(Item::Path {
-            segments: vec![points],
-            closed,
-            paint,
+            segments: vec![corners],
+            closed: true,
+            paint: Paint {
+                color: opaque(color),
+                width: Some(UNIT),
+            },
             dashes,
         });
     }
@@ -213,66 +217,189 @@ impl Scene {
         });
     }
 
-    /// Writes a line of text. The position is at half the height of the line.
+    /// Writes a line of text in the usual font size. The position is at half the height of the line.
     pub(in crate::plot) fn write(
         &mut self,
         text: &str,
         position: Point,
         anchor: Anchor,
-        color: Color,
+        color: RGBColor,
     ) {
-        self.write_rotated(text, position, (anchor, HALF), color, 0);
+        self.write_rotated(text, position, anchor, color, 0);
     }
 
     /// Writes a line of text from bottom to top.
-    pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, color: Color) {
-        self.write_rotated(text, position, (Anchor::Middle, HALF), color, 270);
-    }
-
-    /// Writes a label of an axis.
-    pub(in crate::plot) fn place(
-        &mut self,
-        text: &str,
-        position: Point,
-        anchor: (Anchor, f64),
-        angle: i32,
-    ) {
-        self.write_rotated(text, position, anchor, INK, angle);
+    pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, color: RGBColor) {
+        self.write_rotated(text, position, Anchor::Middle, color, 270);
     }
 
     fn write_rotated(
         &mut self,
         text: &str,
         position: Point,
-        anchor: (Anchor, f64),
-        color: Color,
+        anchor: Anchor,
+        color: RGBColor,
         angle: i32,
     ) {
         if !text.is_empty() {
             self.items.push(Item::Text(Text {
                 text: text.to_owned(),
                 position,
-                anchor,
+                anchor: (anchor, VPos::Center),
+                size: 11.0,
                 angle,
-                color,
+                color: opaque(color),
             }));
         }
     }
 }
 
 impl Paint {
-    fn filled(color: Color) -> Self {
-        Paint {
-            color,
-            width: None,
-            alpha: 255,
-        }
+    pub(in crate::plot) fn filled(color: BackendColor) -> Self {
+        Paint { color, width: None }
     }
 
-    fn stroked(color: Color, width: i32) -> Self {
+    fn new(style: &impl BackendStyle, fill: bool) -> Self {
         Paint {
-            width: Some(width),
-            ..Paint::filled(color)
+            color: style.color(),
+            width: (!fill).then(|| style.stroke_width() as i32),
         }
+    }
+}
+
+fn opaque(RGBColor(r, g, b): RGBColor) -> BackendColor {
+    BackendColor {
+        alpha: 1.0,
+        rgb: (r, g, b),
+    }
+}
+
+impl DrawingBackend for &mut Scene {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        let unit = UNIT as u32;
+        (self.size.0 * unit, self.size.1 * unit)
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Drawn {
+        self.draw_rect(point, (point.0 + UNIT, point.1 + UNIT), &color, true)
+    }
+
+    fn draw_line<S: BackendStyle>(
+        &mut self,
+        from: BackendCoord,
+        to: BackendCoord,
+        style: &S,
+    ) -> Drawn {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        (left, top): BackendCoord,
+        (right, bottom): BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        self.items.push(Item::Rect {
+            corner: (left, top),
+            size: (right - left, bottom - top),
+            paint: Paint::new(style, fill),
+        });
+        Ok(())
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
+        self.items.push(Item::Path {
+            segments: vec![path.into_iter().collect()],
+            closed: false,
+            paint: Paint::new(style, false),
+            dashes: &[],
+        });
+        Ok(())
+    }
+
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        centre: BackendCoord,
+        radius: u32,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        self.items.push(Item::Circle {
+            centre,
+            radius: radius as i32,
+            paint: Paint::new(style, fill),
+        });
+        Ok(())
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        corners: I,
+        style: &S,
+    ) -> Drawn {
+        self.items.push(Item::Path {
+            segments: vec![corners.into_iter().collect()],
+            closed: true,
+            paint: Paint::new(style, true),
+            dashes: &[],
+        });
+        Ok(())
+    }
+
+    fn draw_text<S: BackendTextStyle>(
+        &mut self,
+        text: &str,
+        style: &S,
+        position: BackendCoord,
+    ) -> Drawn {
+        // Plotters writes the labels of axes even if they are empty.
+        if text.is_empty() {
+            return Ok(());
+        }
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => Anchor::Start,
+            HPos::Center => Anchor::Middle,
+            HPos::Right => Anchor::End,
+        };
+        self.items.push(Item::Text(Text {
+            text: text.to_owned(),
+            position,
+            anchor: (anchor, style.anchor().v_pos),
+            size: style.size() / f64::from(UNIT),
+            angle: match style.transform() {
+                FontTransform::None => 0,
+                FontTransform::Rotate90 => 90,
+                FontTransform::Rotate180 => 180,
+                FontTransform::Rotate270 => 270,
+            },
+            color: style.color(),
+        }));
+        Ok(())
+    }
+
+    fn estimate_text_size<S: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &S,
+    ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
+        Ok((
+            text_width(text, style.size()) as u32,
+            style.size().round() as u32,
+        ))
     }
 }

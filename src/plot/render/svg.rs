@@ -2,10 +2,12 @@
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::{Color, Marker, marker};
+use super::palette::{Marker, marker};
 use super::scene::{Anchor, Item, Paint, Scene, Text};
 use crate::image::RgbImage;
 use crate::notebook::Escaped;
+use plotters_backend::BackendColor;
+use plotters_backend::text_anchor::VPos;
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Scene {
@@ -76,22 +78,31 @@ impl Display for Item {
 impl Display for Text {
     fn fmt(&self, f: &mut Formatter) -> Result {
         let (x, y) = (Length(self.position.0), Length(self.position.1));
-        let (anchor, down) = self.anchor;
-        let anchor = match anchor {
+        let anchor = match self.anchor.0 {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (color, text) = (self.color, Escaped(&self.text));
+        let down = baseline_offset(self.anchor.1);
+        let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));
         write!(
             f,
             "<text x=\"{x}\" y=\"{y}\" dy=\"{down}em\" text-anchor=\"{anchor}\" \
-             font-size=\"11\" fill=\"{color}\""
+             font-size=\"{size}\" fill=\"{color}\""
         )?;
         if self.angle != 0 {
             write!(f, " transform=\"rotate({} {x} {y})\"", self.angle)?;
         }
         write!(f, ">{text}</text>")
+    }
+}
+
+/// Returns how far the baseline is below the position, as a fraction of the font size.
+fn baseline_offset(anchor: VPos) -> f64 {
+    match anchor {
+        VPos::Top => 0.8,
+        VPos::Center => 0.35,
+        VPos::Bottom => -0.25,
     }
 }
 
@@ -111,7 +122,7 @@ fn write_dashes(f: &mut Formatter, dashes: &[f64]) -> Result {
     write!(f, " stroke-dasharray=\"{}\"", dashes.join(" "))
 }
 
-fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: Color) -> Result {
+fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: BackendColor) -> Result {
     let mut outline = String::new();
     match marker(index) {
         Marker::Disc(radius) => {
@@ -134,7 +145,7 @@ fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: Color
     for &(x, y) in points {
         write!(f, "M{} {}{outline}", Length(x), Length(y))?;
     }
-    write!(f, "\" fill=\"{color}\"/>")
+    write!(f, "\" fill=\"{}\"/>", Color(color))
 }
 
 fn write_image(f: &mut Formatter, image: &RgbImage, frame: Frame) -> Result {
@@ -198,20 +209,22 @@ impl Display for Length {
     }
 }
 
+struct Color(BackendColor);
+
 impl Display for Color {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let Color(r, g, b) = self;
-        write!(f, "#{r:02x}{g:02x}{b:02x}")
+        let (r, g, b) = self.0.rgb;
+        write!(f, "#{r:02x}{g:02x}{b:02x}")?;
+        if self.0.alpha < 1.0 {
+            write!(f, "{:02x}", (self.0.alpha * 255.0).round() as u8)?;
+        }
+        Ok(())
     }
 }
 
 impl Display for Paint {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let alpha = match self.alpha {
-            255 => String::new(),
-            alpha => format!("{alpha:02x}"),
-        };
-        let color = format_args!("{}{alpha}", self.color);
+        let color = Color(self.color);
         match self.width.map(Length) {
             None => write!(f, " fill=\"{color}\""),
             Some(width) => write!(f, " stroke=\"{color}\" stroke-width=\"{width}\""),

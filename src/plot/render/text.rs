@@ -3,10 +3,10 @@
 use super::UNIT;
 use crate::notebook::columns;
 
-/// The font size of all text, in tenths of a pixel.
+/// The font size of all text, in plotters' units.
 pub(in crate::plot) const FONT: f64 = 11.0 * UNIT as f64;
 
-/// The height of a row of text, in tenths of a pixel.
+/// The height of a row of text, in plotters' units.
 pub(in crate::plot) const ROW: i32 = 15 * UNIT;
 
 /// The mean width of a letter, as a fraction of the font size. Too large an estimate only adds margin.
