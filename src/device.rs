@@ -27,7 +27,7 @@ pub(crate) use kernels::optimizer_step;
 pub(crate) use kernels::testing;
 pub(crate) use kernels::{
     AddBias, Windows, affine, combined, indices_of_maxima, of_patches, of_picked, of_sums, patches,
-    picked, sums,
+    picked, suits_kernels, sums,
 };
 pub use tf32::allow_tf32;
 pub(crate) use tf32::in_tf32;

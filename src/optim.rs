@@ -274,11 +274,7 @@ macro_rules! optimizer {
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.groups.print())
-            }
-        }
+        $crate::notebook::debug_as_shown!($name);
     };
 }
 use optimizer;

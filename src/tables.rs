@@ -37,3 +37,41 @@ macro_rules! setters {
         }
     )*};
 }
+
+/// A struct of settings: `new` with the defaults, and a setter of its name for each field up to the semicolon.
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(#[$new:meta])* new;
+            $($(#[$doc:meta])* set $field:ident: $type:ty = $default:expr,)*
+            $(; $($own:ident: $own_type:ty = $own_default:expr),*)?
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($field: $type,)*
+            $($($own: $own_type,)*)?
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($field: $default,)*
+                    $($($own: $own_default,)*)?
+                }
+            }
+        }
+
+        impl $name {
+            $(#[$new])*
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            setters! {
+                $($(#[$doc])* pub fn $field(self, $field: $type): self.$field = $field;)*
+            }
+        }
+    };
+}

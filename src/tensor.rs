@@ -5,7 +5,6 @@
 
 mod axis;
 mod cache;
-mod collect;
 mod context;
 mod create;
 mod default_device;
@@ -26,10 +25,10 @@ mod value;
 
 pub use axis::{Axes, Axis};
 pub(crate) use cache::{SharedCache, lock};
-pub(crate) use collect::collect_formatted;
 pub(crate) use context::{
-    Across, Metric, Part, across, collect_metrics, fork, precision, record_metric, substitute,
-    with_across, with_precision, with_substitute,
+    Counters, Field, Metric, Part, Scope, SyncStats, across, collect_formatted, collect_metrics,
+    fork, measure, precision, record_metric, substitute, with_across, with_counters,
+    with_precision, with_substitute,
 };
 pub(crate) use create::placed;
 pub use create::{

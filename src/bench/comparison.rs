@@ -4,10 +4,9 @@ use super::benchmark::{Timing, readable_time};
 use super::digits::three_digits;
 use crate::erased::outlined;
 use crate::error::{Result, refuse};
-use crate::notebook::MimeBundle;
+use crate::notebook::{MimeBundle, debug_as_shown};
 use crate::notebook::{Show, Table};
 use crate::plot::{Figure, Scale, Values, plot};
-use std::fmt;
 
 /// Measurements for several sizes: a table, a plot and the values themselves.
 ///
@@ -218,11 +217,7 @@ impl Show for Comparison {
     }
 }
 
-impl fmt::Debug for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Comparison);
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,8 @@ mod operation;
 pub(crate) mod optimizer_step;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod windows;
 
 pub(crate) use add_bias::AddBias;
@@ -21,6 +23,13 @@ pub(crate) use keep::Keep;
 pub(crate) use windows::{
     Windows, indices_of_maxima, of_patches, of_picked, of_sums, patches, picked, sums,
 };
+
+use candle_core::{DType, Device};
+
+/// Returns whether these kernels can compute with a tensor of this type on this device. In tests they do so on the CPU too, in Rust.
+pub(crate) fn suits_kernels(device: &Device, dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64) && (device.is_cuda() || cfg!(test) && device.is_cpu())
+}
 
 #[cfg(any(feature = "cuda", test))]
 const PTX: &str = include_str!("kernels/kernels.ptx");
@@ -88,29 +97,4 @@ unsafe fn launch(
     // SAFETY: the caller's promise.
     unsafe { call.launch(config) }.w()?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_grid_has_a_thread_for_each_element_and_none_is_empty() {
-        for (threads, expected) in [
-            (0, None),
-            (1, Some(1)),
-            (256, Some(1)),
-            (257, Some(2)),
-            (1 << 20, Some(1 << 12)),
-            (256 * i32::MAX as usize, Some(i32::MAX as u32)),
-        ] {
-            assert_eq!(blocks(threads), expected, "{threads}");
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "at most 2^31 - 1 blocks")]
-    fn a_grid_has_a_largest_size() {
-        blocks(256 * i32::MAX as usize + 1);
-    }
 }

@@ -8,7 +8,7 @@
 use crate::nn::Layer;
 use crate::nn::fusible::Kind;
 use crate::nn::summary;
-use crate::ops::{self, Fixed};
+use crate::ops::{self, RunningStats};
 use crate::tensor::{Tensor, is_grad_enabled};
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ pub(super) fn forward(layers: &[Box<dyn Layer>], x: &Tensor) -> Option<(Tensor, 
             mean,
             var,
             eps,
-        }) => Some(Fixed {
+        }) => Some(RunningStats {
             weight: weight.raw(),
             bias: bias.raw(),
             mean: mean.raw(),

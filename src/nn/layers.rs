@@ -40,6 +40,7 @@ mod response_norm;
 mod rms_norm;
 pub(super) mod rnn;
 mod rotary;
+mod scale;
 mod sequential;
 pub(super) mod transformer;
 mod transformer_decoder;

@@ -4,10 +4,9 @@ use crate::error::{Result, attempt, refuse};
 use crate::input;
 use crate::nn::StateEntry;
 use crate::nn::prefix::Prefixes;
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
-use std::fmt;
 
 /// The options of [`load_parameters_with`](crate::nn::ParametersExt::load_parameters_with): what to accept
 /// besides an exact match of names, shapes and types.
@@ -242,11 +241,7 @@ fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
     attempt(|| a.ne(b).sum_all().item() == 0.0)
 }
 
-impl fmt::Debug for LoadReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(LoadReport);
 
 impl Show for LoadReport {
     fn show_text(&self) -> String {

@@ -3,9 +3,8 @@
 use crate::error::{OrRaise, Result, refuse};
 use crate::nn::Parameters;
 use crate::nn::linear_weights::linear_weights;
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use crate::ops::Quantized;
-use std::fmt;
 use std::sync::Arc;
 
 /// Replaces the weights of all linear layers of a model by integers of 8 or 4 bits, for inference on the CPU: the weights
@@ -102,11 +101,7 @@ impl Show for Quantization {
     }
 }
 
-impl fmt::Debug for Quantization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Quantization);
 
 #[cfg(test)]
 mod tests {

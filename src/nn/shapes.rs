@@ -5,12 +5,11 @@ use crate::error::{self, Error, Result, raise, refuse};
 use crate::nn::summary::{Recording, trial};
 use crate::nn::visitor::VisitorMut;
 use crate::nn::{Layer, Parameter, state_of};
-use crate::notebook::{MimeBundle, Show, display};
+use crate::notebook::{MimeBundle, Show, debug_as_shown, display};
 use crate::plot::{Chain, Outcome, Step};
 use crate::tensor::{Candle, generator_state, restore_generator};
 use candle_core::Shape;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// The layers that an input would pass, with the shape of each output; [`check_shapes`] returns it.
 ///
@@ -77,11 +76,7 @@ impl Show for Shapes {
     }
 }
 
-impl fmt::Debug for Shapes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Shapes);
 
 fn checked(model: &dyn Layer, input: &Shape) -> Result<Shapes> {
     let generator = generator_state();

@@ -14,12 +14,11 @@ pub(super) use recorder::{
 use crate::erased::outlined;
 use crate::error::{Result, attempt};
 use crate::nn::{Layer, state, state_of};
-use crate::notebook::{MimeBundle, Show};
+use crate::notebook::{MimeBundle, Show, debug_as_shown};
 use crate::tensor::{Tensor, generator_state, restore_generator};
 use candle_core::Shape;
 use recorder::{begin_pass, measured, record};
 use row::{Cost, LayerTable, Row, layer_table};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// The least and the largest number of measured runs of a model. Between them, it runs until this time has passed.
@@ -130,11 +129,7 @@ fn measure(model: &dyn Layer, input: &Tensor) -> Result<Vec<(Row, Cost)>> {
     result.map(|()| layers)
 }
 
-impl fmt::Debug for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Summary);
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,18 @@ use crate::notebook::{MimeBundle, display};
 use candle_core::{DType, Shape};
 use std::time::Duration;
 
+/// Prints values of these types with `{:?}` as a cell shows them.
+macro_rules! debug_as_shown {
+    ($($type:ty),*) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::notebook::Show::show_text(self))
+            }
+        }
+    )*};
+}
+pub(crate) use debug_as_shown;
+
 /// A value that a cell can show.
 ///
 /// Implement [`show_text`](Show::show_text) for your own type, and it is shown that way on its own, in

@@ -10,7 +10,7 @@ use super::engine::autograd::has_kernel;
 use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result, Shape};
-use fused::{Inputs, Place, Sizes, fused};
+use fused::{HeadStrides, Inputs, Sizes, fused};
 use pairs::check_inputs;
 use std::fmt::Display;
 
@@ -67,7 +67,7 @@ fn without_dropout(caller: &dyn Display, inputs: [&Raw; 3], mask: &AttentionMask
     let (q, k, v) = (q?, k?, v?);
     let (queries, keys) = (q.dim(D::Minus2)?, k.dim(D::Minus2)?);
     let features = q.dim(D::Minus1)?;
-    let place = |steps: usize| Place {
+    let place = |steps: usize| HeadStrides {
         start: 0,
         batch: steps * features,
         head: 0,
@@ -151,12 +151,12 @@ pub(crate) fn attention_of_heads(
     }
     let features = width / heads.count;
     // The rows of `row` features are ordered by example and step, or by step and example.
-    let place = |x: &Raw, start: usize, row: usize| -> Result<Place> {
+    let place = |x: &Raw, start: usize, row: usize| -> Result<HeadStrides> {
         let (of_batch, of_step) = match batch_first {
             true => (x.dim(steps)? * row, row),
             false => (row, x.dim(batch)? * row),
         };
-        Ok(Place {
+        Ok(HeadStrides {
             start,
             batch: of_batch,
             head: features,

@@ -3,13 +3,14 @@
 mod device;
 mod fixed;
 
-pub(crate) use fixed::Fixed;
+pub(crate) use fixed::RunningStats;
 
 use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_parameters, record};
 use super::engine::read::read;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, Element, dispatch_dtype};
+use crate::device::suits_kernels;
 use crate::tensor::Raw;
 use crate::tensor::across;
 use candle_core::{DType, Error, Result, bail};
@@ -111,7 +112,10 @@ fn batch_norm_with_candle(
     let dims = x.dims();
     let values = values_of_channel(x, weight.elem_count());
     let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
-    if device::suits(&x) && (statistics.is_some() || across().is_none()) {
+    if suits_kernels(x.device(), x.dtype())
+        && x.elem_count() > 0
+        && (statistics.is_some() || across().is_none())
+    {
         let (y, mean, var) = device::batch_norm(&x, weight, bias, statistics, eps)?;
         return Ok(BatchNormOutput {
             y: y.reshape(dims)?,
@@ -136,7 +140,8 @@ fn composed(
     let x = x.reshape((x.dim(0)?, channels, ()))?; // (batch, channels, area)
     let (centred, mean, var) = match statistics {
         Some((mean, var)) => {
-            let (mean, var) = (mean.reshape(shape)?, var.reshape(shape)?);
+            let own = |values: &Raw| values.to_dtype(x.dtype())?.reshape(shape);
+            let (mean, var) = (own(mean)?, own(var)?);
             (x.broadcast_sub(&mean)?, mean, var)
         }
         None => {

@@ -11,13 +11,13 @@ mod transpose;
 pub use spec::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;
 
-use super::batch_norm::Fixed;
+use super::batch_norm::RunningStats;
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
-use crate::device::Windows;
+use crate::device::{Windows, suits_kernels};
 use crate::error::OrRaise;
 use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
@@ -94,7 +94,7 @@ pub(crate) fn conv2d_finished(
     weight: &Raw,
     bias: Option<&Raw>,
     (spec, mode): (Conv2dSpec, PaddingMode),
-    norm: Option<Fixed<'_>>,
+    norm: Option<RunningStats<'_>>,
     relu: bool,
 ) -> Option<Raw> {
     let of_norm = norm.map(|norm| norm.tensors());
@@ -121,7 +121,7 @@ pub(crate) fn conv2d_finished(
 }
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
-    if device::suits(x) {
+    if suits_kernels(x.device(), x.dtype()) {
         let (batch, channels, height, width) = x.dims4()?;
         let (size, kernel) = ([height, width], [weight.dim(2)?, weight.dim(3)?]);
         let windows = Windows {

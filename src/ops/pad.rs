@@ -1,6 +1,6 @@
 //! Padding with the values of the input itself.
 
-use super::taps::{Taps, resampled};
+use super::taps::{AxisGather, resampled};
 use super::{Conv2dSpec, cat_as, check};
 use crate::error::{composed, problem, refuse};
 use crate::tensor::{Number, Raw, Tensor};
@@ -166,7 +166,7 @@ fn with_edges(
     let last = x.rank() - 1;
     let edges = |x: &Raw, dim: usize| match added.get(last - dim) {
         Some(added) => edges(caller, x, dim, *added, mode),
-        None => Ok(Taps::same(x.dims()[dim])),
+        None => Ok(AxisGather::same(x.dims()[dim])),
     };
     let (rows, columns) = (edges(x, last - 1)?, edges(x, last)?);
     let mut shape = [&x.dims()[..last - 1], &[rows.len(), columns.len()]].concat();
@@ -178,7 +178,7 @@ fn with_edges(
         let mut shape = x.dims().to_vec();
         let (outer, inner) = (&shape[..last - i], shape[last - i + 1..].iter().product());
         let rows = x.reshape((outer.iter().product::<usize>(), shape[last - i], inner))?;
-        let rows = resampled(&rows, [taps, Taps::same(inner)])?;
+        let rows = resampled(&rows, [taps, AxisGather::same(inner)])?;
         shape[last - i] = rows.dim(1)?;
         x = rows.reshape(shape)?;
     }
@@ -192,11 +192,11 @@ fn edges(
     dim: usize,
     added: [usize; 2],
     mode: PaddingMode,
-) -> Result<Taps> {
+) -> Result<AxisGather> {
     let (size, [before, after]) = (x.dims()[dim], added);
     let (most, padding) = (mode.most(size), before.max(after));
     if padding == 0 {
-        return Ok(Taps::same(size));
+        return Ok(AxisGather::same(size));
     }
     if padding > most {
         return Err(too_much(caller, mode, size, most, padding));
@@ -204,7 +204,7 @@ fn edges(
     check_output(caller, x, dim, added)?;
     let (end, before) = ((size + after) as isize, before as isize);
     let places = (-before..end).map(|position| mode.index(position, size as isize) as u32);
-    Ok(Taps::new(size, places.collect()))
+    Ok(AxisGather::new(size, places.collect()))
 }
 
 fn check_output(caller: &dyn Display, x: &Raw, dim: usize, added: [usize; 2]) -> Result<()> {

@@ -1,34 +1,7 @@
 //! What the operations of a thread do while a model is measured.
 
-use std::cell::RefCell;
+use crate::tensor::with_counters;
 use std::time::Instant;
-
-/// What this thread has done since [`measure`].
-#[derive(Default)]
-pub(crate) struct Counters {
-    /// The multiply-adds of matrix products and convolutions.
-    pub(crate) multiply_adds: u64,
-    /// When the last operation began.
-    pub(crate) began: Option<Instant>,
-    /// When backward passes came to outputs with a [mark](crate::ops::tape::Node::mark), and when they ended, with mark 0.
-    pub(crate) backward: Vec<(u64, Instant)>,
-}
-
-thread_local! {
-    /// This is ambient state, because an operation has no argument for it. `None` while nothing is measured.
-    static COUNTERS: RefCell<Option<Counters>> = const { RefCell::new(None) };
-}
-
-/// Begins to measure, or ends it with `None`; returns what was measured before.
-pub(crate) fn measure(counters: Option<Counters>) -> Option<Counters> {
-    COUNTERS.replace(counters)
-}
-
-/// Calls `change` with what was measured so far; `None` while nothing is measured.
-pub(crate) fn with_counters<T>(change: impl FnOnce(&mut Counters) -> T) -> Option<T> {
-    let change = |counters: &RefCell<Option<Counters>>| counters.borrow_mut().as_mut().map(change);
-    COUNTERS.try_with(change).ok().flatten()
-}
 
 /// Notes that an operation begins.
 pub(super) fn begin() {

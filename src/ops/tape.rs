@@ -214,7 +214,7 @@ impl Walk {
             wanted: node.wanted(),
             inputs: &[0, 1, 2].map(input),
             output: output.as_ref(),
-            pass: Some(self),
+            pass: self,
         };
         match self.with_graph {
             true => backward.recorded(&upstream),

@@ -1,4 +1,5 @@
-//! The rows and columns of matrices at other places: each is one of the input, or the weighted mean of two.
+//! A gather along the rows and the columns of matrices, for padding and resampling: each element of the output is one
+//! of the input, or the weighted mean of two.
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
@@ -21,7 +22,7 @@ const CHUNK: usize = 1 << 14;
 const LEAST_RUN: usize = 4;
 
 /// Where the elements along a dimension of the output come from.
-pub(super) struct Taps {
+pub(super) struct AxisGather {
     /// The size of the dimension in the input.
     size: usize,
     first: Vec<u32>,
@@ -39,7 +40,7 @@ enum Pattern {
     Any,
 }
 
-impl Taps {
+impl AxisGather {
     pub(super) fn new(size: usize, first: Vec<u32>) -> Self {
         let is_double = first.len() == 2 * size && first.iter().zip(0..).all(|(x, i)| *x == i / 2);
         let mut runs: Vec<[usize; 3]> = vec![];
@@ -54,7 +55,7 @@ impl Taps {
             false if runs.len() * LEAST_RUN <= first.len() => Pattern::Runs(runs),
             false => Pattern::Any,
         };
-        Taps {
+        AxisGather {
             size,
             first,
             second: None,
@@ -64,7 +65,7 @@ impl Taps {
 
     /// Returns the taps of weighted means, in which the second elements have these shares.
     pub(super) fn means(size: usize, first: Vec<u32>, second: Vec<u32>, shares: Vec<f64>) -> Self {
-        Taps {
+        AxisGather {
             size,
             first,
             second: Some((second, shares)),
@@ -114,7 +115,7 @@ impl Taps {
 }
 
 /// Returns the matrices in the last two dimensions with the rows and columns of these taps.
-pub(super) fn resampled(x: &Raw, taps: [Taps; 2]) -> Result<Raw> {
+pub(super) fn resampled(x: &Raw, taps: [AxisGather; 2]) -> Result<Raw> {
     let last = x.rank() - 1;
     match x.dtype().is_float() && x.device().is_cpu() && x.elem_count() > 0 {
         true => {
@@ -128,7 +129,7 @@ pub(super) fn resampled(x: &Raw, taps: [Taps; 2]) -> Result<Raw> {
     }
 }
 
-fn forward<T: Element>(x: &Raw, taps: Arc<[Taps; 2]>) -> Result<Raw> {
+fn forward<T: Element>(x: &Raw, taps: Arc<[AxisGather; 2]>) -> Result<Raw> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let [rows, columns] = &*taps;
@@ -143,7 +144,7 @@ fn forward<T: Element>(x: &Raw, taps: Arc<[Taps; 2]>) -> Result<Raw> {
 }
 
 /// Returns the gradient of the input, which has this shape.
-fn adjoint<T: Element>(g: &Raw, taps: Arc<[Taps; 2]>, shape: &[usize]) -> Result<Raw> {
+fn adjoint<T: Element>(g: &Raw, taps: Arc<[AxisGather; 2]>, shape: &[usize]) -> Result<Raw> {
     let input = in_order(g)?;
     let view = CpuView::of(&input)?;
     let x = Resampling::<T>::of(&taps).adjoint(view.as_slice::<T>()?, shape.iter().product());
@@ -155,14 +156,14 @@ fn adjoint<T: Element>(g: &Raw, taps: Arc<[Taps; 2]>, shape: &[usize]) -> Result
 
 /// The taps of rows and columns, with the shares of second elements.
 struct Resampling<'a, T> {
-    rows: &'a Taps,
-    columns: &'a Taps,
+    rows: &'a AxisGather,
+    columns: &'a AxisGather,
     of_rows: Option<(&'a [u32], Vec<T>)>,
     of_columns: Option<(&'a [u32], Vec<T>)>,
 }
 
 impl<'a, T: Element> Resampling<'a, T> {
-    fn of([rows, columns]: &'a [Taps; 2]) -> Self {
+    fn of([rows, columns]: &'a [AxisGather; 2]) -> Self {
         Resampling {
             rows,
             columns,
@@ -391,12 +392,15 @@ mod tests {
                 let mut place = || case.between(0, size - 1);
                 let [first, second] = [places(&mut place), places(&mut place)];
                 move || match kind {
-                    0 => Taps::new(size, (0..2 * size as u32).map(|i| i / 2).collect()),
-                    1 => Taps::new(size, (0..size as u32).chain(0..size as u32).rev().collect()),
-                    2 => Taps::new(size, first.clone()),
+                    0 => AxisGather::new(size, (0..2 * size as u32).map(|i| i / 2).collect()),
+                    1 => AxisGather::new(
+                        size,
+                        (0..size as u32).chain(0..size as u32).rev().collect(),
+                    ),
+                    2 => AxisGather::new(size, first.clone()),
                     _ => {
                         let shares = (0..count).map(|i| (i % 7) as f64 / 7.0).collect();
-                        Taps::means(size, first.clone(), second.clone(), shares)
+                        AxisGather::means(size, first.clone(), second.clone(), shares)
                     }
                 }
             });

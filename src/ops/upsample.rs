@@ -2,7 +2,7 @@
 //! four.
 
 use super::check;
-use super::taps::{Taps, resampled};
+use super::taps::{AxisGather, resampled};
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
@@ -64,9 +64,9 @@ fn taps(
     size: usize,
     scale: Option<f64>,
     interpolation: (Interpolation, bool),
-) -> Taps {
+) -> AxisGather {
     if size == from {
-        return Taps::same(size); // whatever the scale is, as in PyTorch
+        return AxisGather::same(size); // whatever the scale is, as in PyTorch
     }
     let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
     let (Interpolation::Bilinear, align_corners) = interpolation else {
@@ -76,7 +76,7 @@ fn taps(
             true => (i / 2) as u32,
             false => ((i as f32 * step) as usize).min(from - 1) as u32,
         };
-        return Taps::new(from, (0..size).map(nearest).collect());
+        return AxisGather::new(from, (0..size).map(nearest).collect());
     };
     let places = (0..size).map(|i| match align_corners {
         true if size > 1 => i as f64 * (from - 1) as f64 / (size - 1) as f64,
@@ -87,7 +87,7 @@ fn taps(
     let first = places.iter().map(|place| *place as u32).collect();
     let second = |place: &f64| (*place as usize + 1).min(from - 1) as u32;
     let second = places.iter().map(second).collect();
-    Taps::means(
+    AxisGather::means(
         from,
         first,
         second,

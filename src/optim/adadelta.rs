@@ -1,14 +1,8 @@
 //! Adadelta.
 
 use super::optimizer;
-use super::rule::{Rule, Step, Update, decayed, mean};
-use crate::ops::{Formula, Quantity, StepRule};
-
-#[derive(Clone, Copy)]
-pub(super) struct AdadeltaRule {
-    pub(super) rho: f64,
-    pub(super) eps: f64,
-}
+use super::rule::{Step, decayed, mean, rule};
+use crate::ops::{Formula, Quantity};
 
 optimizer!(
     /// Adadelta: the size of a step follows from the sizes of the last steps and gradients, so that the
@@ -25,55 +19,40 @@ optimizer!(
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());
     /// ```
-    Adadelta, AdadeltaRule { rho: 0.9, eps: 1e-6 }, AdadeltaRule, 0.0,
+    Adadelta, AdadeltaRule::DEFAULT, AdadeltaRule, 0.0,
     "rho 0.9, eps 1e-6, no weight decay"
 );
 
-impl Adadelta {
-    setters! {
-        /// Sets the decay rate of the running means of the squared gradient and of the squared change.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = Adadelta::new(vec![], 1.0).rho(0.95);
-        /// assert!(optimizer.show_text().contains("rho=0.95"));
-        /// ```
-        pub fn rho(self, rho: f64): self.groups.first().rule.rho = rho;
+rule!(
+    AdadeltaRule of Adadelta, ["square_avg", "acc_delta"];
 
-        /// Sets the value that is added to both means, so that the first step is not 0.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = Adadelta::new(vec![], 1.0).eps(1e-5);
-        /// assert!(optimizer.show_text().contains("eps=0.00001"));
-        /// ```
-        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
-    }
-}
+    /// Sets the decay rate of the running means of the squared gradient and of the squared change.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adadelta::new(vec![], 1.0).rho(0.95);
+    /// assert!(optimizer.show_text().contains("rho=0.95"));
+    /// ```
+    rho: f64 = 0.9, below 1.0;
 
-impl Rule for AdadeltaRule {
-    fn state_names(&self) -> &'static [&'static str] {
-        &["square_avg", "acc_delta"]
-    }
+    /// Sets the value that is added to both means, so that the first step is not 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adadelta::new(vec![], 1.0).eps(1e-5);
+    /// assert!(optimizer.show_text().contains("eps=0.00001"));
+    /// ```
+    eps: f64 = 1e-6, below f64::INFINITY;
 
-    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
-        vec![("rho", self.rho, 1.0), ("eps", self.eps, f64::INFINITY)]
+    {
+        fn print(&self, lr: f64, decay: &str) -> String {
+            let Self { rho, eps } = self;
+            format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
+        }
     }
-
-    fn print(&self, lr: f64, decay: &str) -> String {
-        let Self { rho, eps } = self;
-        format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
-    }
-
-    fn step(&self, update: Update) -> Box<dyn StepRule> {
-        Box::new(Step {
-            rule: *self,
-            update,
-        })
-    }
-}
+);
 
 impl Formula for Step<AdadeltaRule> {
     #[inline(always)]

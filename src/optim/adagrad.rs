@@ -1,15 +1,8 @@
 //! Adagrad.
 
 use super::optimizer;
-use super::rule::{Rule, Step, Update, decayed};
-use crate::ops::{Formula, Quantity, StepRule};
-
-#[derive(Clone, Copy)]
-pub(super) struct AdagradRule {
-    pub(super) lr_decay: f64,
-    pub(super) initial_accumulator_value: f64,
-    pub(super) eps: f64,
-}
+use super::rule::{Step, Update, decayed, rule};
+use crate::ops::{Formula, Quantity};
 
 optimizer!(
     /// Adagrad: divides each gradient by the root of the sum of its squares so far, so that rare
@@ -26,43 +19,9 @@ optimizer!(
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());
     /// ```
-    Adagrad, AdagradRule { lr_decay: 0.0, initial_accumulator_value: 0.0, eps: 1e-10 }, AdagradRule, 0.0,
+    Adagrad, AdagradRule::DEFAULT, AdagradRule, 0.0,
     "no decay of the learning rate, no weight decay, eps 1e-10"
 );
-
-impl Adagrad {
-    setters! {
-        /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = Adagrad::new(vec![], 0.01).lr_decay(0.1);
-        /// assert!(optimizer.show_text().contains("lr_decay=0.1"));
-        /// ```
-        pub fn lr_decay(self, lr_decay: f64): self.groups.first().rule.lr_decay = lr_decay;
-
-        /// Sets the initial value of the sums of the squared gradients.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = Adagrad::new(vec![], 0.01).initial_accumulator_value(0.1);
-        /// assert!(optimizer.show_text().contains("initial_accumulator_value=0.1"));
-        /// ```
-        pub fn initial_accumulator_value(self, value: f64): self.groups.first().rule.initial_accumulator_value = value;
-
-        /// Sets the value that is added to the denominator, so that it is never 0.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = Adagrad::new(vec![], 0.01).eps(1e-6);
-        /// assert!(optimizer.show_text().contains("eps=0.000001"));
-        /// ```
-        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
-    }
-}
 
 impl AdagradRule {
     /// Returns the learning rate of this step.
@@ -71,46 +30,56 @@ impl AdagradRule {
     }
 }
 
-impl Rule for AdagradRule {
-    fn state_names(&self) -> &'static [&'static str] {
-        &["sum"]
-    }
+rule!(
+    AdagradRule of Adagrad, ["sum"];
 
-    fn initial(&self) -> f64 {
-        self.initial_accumulator_value
-    }
+    /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).lr_decay(0.1);
+    /// assert!(optimizer.show_text().contains("lr_decay=0.1"));
+    /// ```
+    lr_decay: f64 = 0.0, below f64::INFINITY;
 
-    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
-        let any = f64::INFINITY;
-        vec![
-            ("lr_decay", self.lr_decay, any),
-            (
-                "initial_accumulator_value",
-                self.initial_accumulator_value,
-                any,
-            ),
-            ("eps", self.eps, any),
-        ]
-    }
+    /// Sets the initial value of the sums of the squared gradients.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).initial_accumulator_value(0.1);
+    /// assert!(optimizer.show_text().contains("initial_accumulator_value=0.1"));
+    /// ```
+    initial_accumulator_value: f64 = 0.0, below f64::INFINITY;
 
-    fn print(&self, lr: f64, decay: &str) -> String {
-        let Self {
-            lr_decay,
-            initial_accumulator_value: initial,
-            eps,
-        } = self;
-        format!(
-            "lr={lr}, lr_decay={lr_decay}, weight_decay={decay}, initial_accumulator_value={initial}, eps={eps}"
-        )
-    }
+    /// Sets the value that is added to the denominator, so that it is never 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).eps(1e-6);
+    /// assert!(optimizer.show_text().contains("eps=0.000001"));
+    /// ```
+    eps: f64 = 1e-10, below f64::INFINITY;
 
-    fn step(&self, update: Update) -> Box<dyn StepRule> {
-        Box::new(Step {
-            rule: *self,
-            update,
-        })
+    {
+        fn initial(&self) -> f64 {
+            self.initial_accumulator_value
+        }
+
+        fn print(&self, lr: f64, decay: &str) -> String {
+            let Self {
+                lr_decay,
+                initial_accumulator_value: initial,
+                eps,
+            } = self;
+            format!(
+                "lr={lr}, lr_decay={lr_decay}, weight_decay={decay}, initial_accumulator_value={initial}, eps={eps}"
+            )
+        }
     }
-}
+);
 
 impl Formula for Step<AdagradRule> {
     #[inline(always)]

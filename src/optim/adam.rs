@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::rule::{Rule, Step, Update, decayed, mean};
-use crate::ops::{Formula, Quantity, StepRule};
+use crate::ops::{Formula, Quantity};
 
 /// The rule of [`Adam`] and [`AdamW`], which differ in what weight decay acts on.
 #[derive(Clone, Copy)]
@@ -45,13 +45,6 @@ impl Rule for AdamRule {
         let Self { betas, eps, .. } = self;
         let amsgrad = if self.amsgrad { ", amsgrad=true" } else { "" };
         format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}{amsgrad}")
-    }
-
-    fn step(&self, update: Update) -> Box<dyn StepRule> {
-        Box::new(Step {
-            rule: *self,
-            update,
-        })
     }
 }
 

@@ -1,16 +1,8 @@
 //! RMSprop.
 
 use super::optimizer;
-use super::rule::{Rule, Step, Update, decayed, mean};
-use crate::ops::{Formula, Quantity, StepRule};
-
-#[derive(Clone, Copy)]
-pub(super) struct RMSpropRule {
-    pub(super) alpha: f64,
-    pub(super) eps: f64,
-    pub(super) momentum: f64,
-    pub(super) centered: bool,
-}
+use super::rule::{Step, decayed, mean, rule};
+use crate::ops::{Formula, Quantity};
 
 optimizer!(
     /// RMSprop: divides each gradient by the root of the running mean of its square. From Hinton, 2012,
@@ -26,96 +18,76 @@ optimizer!(
     /// optimizer.step(&before.backward());
     /// assert!(loss().item() < before.item());
     /// ```
-    RMSprop, RMSpropRule { alpha: 0.99, eps: 1e-8, momentum: 0.0, centered: false }, RMSpropRule, 0.0,
+    RMSprop, RMSpropRule::DEFAULT, RMSpropRule, 0.0,
     "alpha 0.99, eps 1e-8, no momentum, no weight decay"
 );
 
-impl RMSprop {
-    setters! {
-        /// Sets the decay rate of the running mean of the squared gradient.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = RMSprop::new(vec![], 0.01).alpha(0.9);
-        /// assert!(optimizer.show_text().contains("alpha=0.9"));
-        /// ```
-        pub fn alpha(self, alpha: f64): self.groups.first().rule.alpha = alpha;
+rule!(
+    RMSpropRule of RMSprop, ["square_avg", "momentum_buffer", "grad_avg"];
 
-        /// Sets the value that is added to the denominator, so that it is never 0.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = RMSprop::new(vec![], 0.01).eps(1e-6);
-        /// assert!(optimizer.show_text().contains("eps=0.000001"));
-        /// ```
-        pub fn eps(self, eps: f64): self.groups.first().rule.eps = eps;
+    /// Sets the decay rate of the running mean of the squared gradient.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).alpha(0.9);
+    /// assert!(optimizer.show_text().contains("alpha=0.9"));
+    /// ```
+    alpha: f64 = 0.99, below f64::INFINITY;
 
-        /// Sets the momentum, which works as in [`SGD`](super::SGD), but on the divided gradients.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = RMSprop::new(vec![], 0.01).momentum(0.9);
-        /// assert!(optimizer.show_text().contains("momentum=0.9"));
-        /// ```
-        pub fn momentum(self, momentum: f64): self.groups.first().rule.momentum = momentum;
+    /// Sets the value that is added to the denominator, so that it is never 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).eps(1e-6);
+    /// assert!(optimizer.show_text().contains("eps=0.000001"));
+    /// ```
+    eps: f64 = 1e-8, below f64::INFINITY;
 
-        /// Sets whether to divide by the root of the gradient's variance: the square of its running mean is
-        /// subtracted from the running mean of its square. From Graves, 2013.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = RMSprop::new(vec![], 0.01).centered(true);
-        /// assert!(optimizer.show_text().contains("centered=true"));
-        /// ```
-        pub fn centered(self, centered: bool): self.groups.first().rule.centered = centered;
-    }
-}
+    /// Sets the momentum, which works as in [`SGD`](super::SGD), but on the divided gradients.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).momentum(0.9);
+    /// assert!(optimizer.show_text().contains("momentum=0.9"));
+    /// ```
+    momentum: f64 = 0.0, below f64::INFINITY;
 
-impl Rule for RMSpropRule {
-    fn state_names(&self) -> &'static [&'static str] {
-        &["square_avg", "momentum_buffer", "grad_avg"]
-    }
+    /// Sets whether to divide by the root of the gradient's variance: the square of its running mean is
+    /// subtracted from the running mean of its square. From Graves, 2013.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).centered(true);
+    /// assert!(optimizer.show_text().contains("centered=true"));
+    /// ```
+    centered: bool = false;
 
-    fn needs(&self, name: &str) -> bool {
-        match name {
-            "momentum_buffer" => self.momentum != 0.0,
-            "grad_avg" => self.centered,
-            _ => true,
+    {
+        fn needs(&self, name: &str) -> bool {
+            match name {
+                "momentum_buffer" => self.momentum != 0.0,
+                "grad_avg" => self.centered,
+                _ => true,
+            }
+        }
+
+        fn print(&self, lr: f64, decay: &str) -> String {
+            let Self {
+                alpha,
+                eps,
+                momentum,
+                centered,
+            } = self;
+            format!(
+                "lr={lr}, alpha={alpha}, eps={eps}, weight_decay={decay}, momentum={momentum}, centered={centered}"
+            )
         }
     }
-
-    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
-        let any = f64::INFINITY;
-        vec![
-            ("alpha", self.alpha, any),
-            ("eps", self.eps, any),
-            ("momentum", self.momentum, any),
-        ]
-    }
-
-    fn print(&self, lr: f64, decay: &str) -> String {
-        let Self {
-            alpha,
-            eps,
-            momentum,
-            centered,
-        } = self;
-        format!(
-            "lr={lr}, alpha={alpha}, eps={eps}, weight_decay={decay}, momentum={momentum}, centered={centered}"
-        )
-    }
-
-    fn step(&self, update: Update) -> Box<dyn StepRule> {
-        Box::new(Step {
-            rule: *self,
-            update,
-        })
-    }
-}
+);
 
 impl Formula for Step<RMSpropRule> {
     #[inline(always)]

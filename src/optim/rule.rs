@@ -1,9 +1,9 @@
 //! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
-use crate::ops::{Quantity, StepRule};
+use crate::ops::{Formula, Quantity, StepRule};
 
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
-pub(super) trait Rule: Send + 'static {
+pub(super) trait Rule: Boxed + Send + 'static {
     /// Returns the names of all tensors that a parameter's state can have.
     fn state_names(&self) -> &'static [&'static str];
 
@@ -28,10 +28,63 @@ pub(super) trait Rule: Send + 'static {
 
     /// Formats the settings; `decay` is the weight decay.
     fn print(&self, lr: f64, decay: &str) -> String;
+}
 
-    /// Returns the formula of a step, which is implemented for [`Step`].
+/// A rule whose formula is implemented for [`Step`].
+pub(super) trait Boxed {
+    /// Returns the formula of a step.
     fn step(&self, update: Update) -> Box<dyn StepRule>;
 }
+
+impl<R: Copy> Boxed for R
+where
+    Step<R>: Formula,
+{
+    fn step(&self, update: Update) -> Box<dyn StepRule> {
+        let rule = *self;
+        Box::new(Step { rule, update })
+    }
+}
+
+/// Defines the settings of a rule with their defaults: the struct, a setter of the optimiser for each, and the [`Rule`]
+/// with the names of the state, the limits, and further methods.
+macro_rules! rule {
+    (
+        $(#[$meta:meta])*
+        $rule:ident of $name:ident, $states:expr;
+        $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr $(, below $limit:expr)?;)*
+        { $($method:item)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        pub(super) struct $rule {
+            $(pub(super) $field: $type,)*
+        }
+
+        impl $rule {
+            const DEFAULT: Self = Self { $($field: $default,)* };
+        }
+
+        impl $name {
+            setters! {
+                $($(#[$doc])* pub fn $field(self, $field: $type): self.groups.first().rule.$field = $field;)*
+            }
+        }
+
+        impl $crate::optim::rule::Rule for $rule {
+            fn state_names(&self) -> &'static [&'static str] {
+                &$states
+            }
+
+            fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+                vec![$($((stringify!($field), self.$field, $limit),)?)*]
+            }
+
+            $($method)*
+        }
+    };
+}
+pub(super) use rule;
 
 /// What the settings of a group say about an update.
 #[derive(Clone, Copy)]

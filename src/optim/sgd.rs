@@ -1,16 +1,9 @@
 //! Stochastic gradient descent.
 
-use super::rule::{Rule, Step, Update, decayed};
+use super::rule::{Step, decayed, rule};
 use super::{Optimizer, optimizer};
 use crate::nn::Parameter;
-use crate::ops::{Formula, Quantity, StepRule};
-
-#[derive(Clone, Copy)]
-pub(super) struct SgdRule {
-    pub(super) momentum: f64,
-    pub(super) dampening: f64,
-    pub(super) nesterov: bool,
-}
+use crate::ops::{Formula, Quantity};
 
 optimizer!(
     /// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
@@ -25,45 +18,9 @@ optimizer!(
     /// let optimizer = SGD::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
     /// assert_eq!(optimizer.lr(), 0.1);
     /// ```
-    SGD, SgdRule { momentum: 0.0, dampening: 0.0, nesterov: false }, SgdRule, 0.0,
+    SGD, SgdRule::DEFAULT, SgdRule, 0.0,
     "no momentum, no weight decay"
 );
-
-impl SGD {
-    setters! {
-        /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
-        /// Polyak, 1964.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9);
-        /// assert!(optimizer.show_text().contains("momentum=0.9"));
-        /// ```
-        pub fn momentum(self, momentum: f64): self.groups.first().rule.momentum = momentum;
-
-        /// Sets the dampening: the share of each gradient, after the first, that does not enter the
-        /// momentum.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).dampening(0.1);
-        /// assert!(optimizer.show_text().contains("dampening=0.1"));
-        /// ```
-        pub fn dampening(self, dampening: f64): self.groups.first().rule.dampening = dampening;
-
-        /// Uses Nesterov momentum, which needs a [`momentum`](Self::momentum) and no dampening. From Nesterov, 1983.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).nesterov(true);
-        /// assert!(optimizer.show_text().contains("nesterov=true"));
-        /// ```
-        pub fn nesterov(self, nesterov: bool): self.groups.first().rule.nesterov = nesterov;
-    }
-}
 
 impl SgdRule {
     /// Returns the share of this step's gradient in the momentum.
@@ -75,53 +32,74 @@ impl SgdRule {
     }
 }
 
-impl Rule for SgdRule {
-    fn state_names(&self) -> &'static [&'static str] {
-        &["momentum_buffer"]
-    }
+rule!(
+    SgdRule of SGD, ["momentum_buffer"];
 
-    fn needs(&self, _: &str) -> bool {
-        self.momentum != 0.0
-    }
+    /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
+    /// Polyak, 1964.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9);
+    /// assert!(optimizer.show_text().contains("momentum=0.9"));
+    /// ```
+    momentum: f64 = 0.0, below f64::INFINITY;
 
-    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
-        vec![("momentum", self.momentum, f64::INFINITY)]
-    }
+    /// Sets the dampening: the share of each gradient, after the first, that does not enter the
+    /// momentum.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).dampening(0.1);
+    /// assert!(optimizer.show_text().contains("dampening=0.1"));
+    /// ```
+    dampening: f64 = 0.0;
 
-    fn conflict(&self) -> Option<(&'static str, String, &'static str)> {
-        let (momentum, dampening) = (self.momentum, self.dampening);
-        let fits = !self.nesterov || momentum > 0.0 && dampening == 0.0;
-        (!fits).then(|| {
-            (
-                "momentum above 0 and no dampening for nesterov(true)",
-                format!("momentum {momentum} and dampening {dampening}"),
-                "Set .momentum(0.9), and leave out .dampening(…)",
+    /// Uses Nesterov momentum, which needs a [`momentum`](Self::momentum) and no dampening. From Nesterov, 1983.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = SGD::new(vec![], 0.1).momentum(0.9).nesterov(true);
+    /// assert!(optimizer.show_text().contains("nesterov=true"));
+    /// ```
+    nesterov: bool = false;
+
+    {
+        fn needs(&self, _: &str) -> bool {
+            self.momentum != 0.0
+        }
+
+        fn conflict(&self) -> Option<(&'static str, String, &'static str)> {
+            let (momentum, dampening) = (self.momentum, self.dampening);
+            let fits = !self.nesterov || momentum > 0.0 && dampening == 0.0;
+            (!fits).then(|| {
+                (
+                    "momentum above 0 and no dampening for nesterov(true)",
+                    format!("momentum {momentum} and dampening {dampening}"),
+                    "Set .momentum(0.9), and leave out .dampening(…)",
+                )
+            })
+        }
+
+        fn print(&self, lr: f64, decay: &str) -> String {
+            let Self {
+                momentum,
+                dampening,
+                nesterov,
+            } = self;
+            let dampening = match *dampening {
+                0.0 => String::new(),
+                dampening => format!("dampening={dampening}, "),
+            };
+            format!(
+                "lr={lr}, momentum={momentum}, {dampening}weight_decay={decay}, nesterov={nesterov}"
             )
-        })
+        }
     }
-
-    fn print(&self, lr: f64, decay: &str) -> String {
-        let Self {
-            momentum,
-            dampening,
-            nesterov,
-        } = self;
-        let dampening = match *dampening {
-            0.0 => String::new(),
-            dampening => format!("dampening={dampening}, "),
-        };
-        format!(
-            "lr={lr}, momentum={momentum}, {dampening}weight_decay={decay}, nesterov={nesterov}"
-        )
-    }
-
-    fn step(&self, update: Update) -> Box<dyn StepRule> {
-        Box::new(Step {
-            rule: *self,
-            update,
-        })
-    }
-}
+);
 
 impl Formula for Step<SgdRule> {
     #[inline(always)]

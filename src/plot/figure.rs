@@ -6,15 +6,14 @@ mod series;
 use super::axis::Scale;
 use super::chart::{Chart, SIZE, Series, Style};
 use super::number::Number;
-use super::render::output::{self, Graphic};
+use super::render::output::{Graphic, graphic};
 use super::render::scene::Scene;
 use super::values::Values;
 use crate::erased::{Erased, outlined, texts};
 use crate::error::Result;
-use crate::notebook::{MimeBundle, Show, columns, display};
+use crate::notebook::columns;
 use bins::count;
 use series::series;
-use std::path::Path;
 
 /// A chart with two axes: lines, points or bars. A notebook shows it as the value of a cell.
 ///
@@ -309,53 +308,9 @@ impl Figure {
         self.chart.size = (width.clamp(100, 4000), height.clamp(80, 4000));
         self
     }
-
-    /// Returns the figure as SVG text.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert!(plot(&(0..3), &[&[1, 4, 9]]).svg().starts_with("<svg "));
-    /// ```
-    pub fn svg(&self) -> String {
-        output::svg(self)
-    }
-
-    /// Saves the figure as an SVG file; its name ends in `.svg`.
-    ///
-    /// # Errors
-    /// Returns an error if the data do not fit together, the name ends differently, or the file cannot
-    /// be written.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let error = plot(&(0..3), &[&[1, 2]]).save("growth.svg").unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "plot: x has 3 values, but series 1 has 2\n\
-    ///      Pass one y value for each x value"
-    /// );
-    /// ```
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        output::save(self, path.as_ref())
-    }
-
-    /// Shows the figure now, for figures that are not the value of a cell.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// for power in 1..3 {
-    ///     let figure = plot(&(0..3), &[&[0.0, 1.0, 2_f64.powi(power)]]);
-    ///     figure.show();
-    ///     assert!(figure.show_text().ends_with("(3 points)"));
-    /// }
-    /// ```
-    pub fn show(&self) {
-        display(&self.show_bundle());
-    }
 }
+
+graphic!(Figure, "plot(&(0..3), &[&[1, 4, 9]])");
 
 impl Graphic for Figure {
     fn scene(&self) -> Scene {
@@ -368,16 +323,6 @@ impl Graphic for Figure {
 
     fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
-    }
-}
-
-impl Show for Figure {
-    fn show_text(&self) -> String {
-        output::text(self)
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        output::bundle(self)
     }
 }
 

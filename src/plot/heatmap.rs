@@ -7,14 +7,12 @@ use crate::tensor::Tensor;
 pub use spec::Heatmap;
 
 use super::number::{count_values, short};
-use super::render::output::{self, Graphic};
+use super::render::output::{Graphic, graphic};
 use super::render::scene::Scene;
 use super::values::Values;
 use crate::erased::texts;
 use crate::error::{Result, explain};
-use crate::notebook::{MimeBundle, Show, display};
 use layout::HeatmapLayout;
-use std::path::Path;
 
 /// Draws a matrix, `(rows, columns)`, of any type and on any device. The first row is at the top.
 ///
@@ -182,50 +180,9 @@ impl Heatmap {
         self.annotated = annotate;
         self
     }
-
-    /// Returns the heat map as SVG text.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert!(heatmap(&eye(2)).svg().starts_with("<svg "));
-    /// ```
-    pub fn svg(&self) -> String {
-        output::svg(self)
-    }
-
-    /// Saves the heat map as an SVG file; its name ends in `.svg`.
-    ///
-    /// # Errors
-    /// Returns an error if the tensor is not a matrix, the name ends differently, or the file cannot be
-    /// written.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let error = heatmap(&zeros(3)).save("map.svg").unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string().lines().next(),
-    ///     Some("heatmap: expected a matrix, found a tensor of shape [3]")
-    /// );
-    /// ```
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        output::save(self, path.as_ref())
-    }
-
-    /// Shows the heat map now, if it is not the value of a cell.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(2));
-    /// map.show();
-    /// assert_eq!(map.show_text(), "a heat map of 2 by 2, from 0 to 1");
-    /// ```
-    pub fn show(&self) {
-        display(&self.show_bundle());
-    }
 }
+
+graphic!(Heatmap, "heatmap(&eye(2))");
 
 impl Graphic for Heatmap {
     fn scene(&self) -> Scene {
@@ -253,16 +210,6 @@ impl Graphic for Heatmap {
 
     fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
-    }
-}
-
-impl Show for Heatmap {
-    fn show_text(&self) -> String {
-        output::text(self)
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        output::bundle(self)
     }
 }
 

@@ -1,17 +1,16 @@
 //! Grids of images.
 
 use super::render::UNIT;
-use super::render::output::{self, Graphic};
+use super::render::output::{Graphic, graphic};
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{ROW, shortened};
 use crate::erased::{Erased, outlined, texts};
 use crate::error::{Result, attempt, explain};
 use crate::image::RgbImage;
-use crate::notebook::{MimeBundle, Show, display};
+use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::{DType, Device};
-use std::path::Path;
 
 /// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
@@ -185,51 +184,9 @@ impl ImageGrid {
         /// ```
         pub fn width(self, pixels: u32): self.width = pixels.clamp(8, 1000);
     }
-
-    /// Returns the grid as SVG text.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert!(show_images(&rand((1, 8, 8))).svg().starts_with("<svg "));
-    /// ```
-    pub fn svg(&self) -> String {
-        output::svg(self)
-    }
-
-    /// Saves the grid as an SVG file, or, without titles, as a PNG file with twice as many pixels on
-    /// white. The name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// Returns an error if the tensors are not images, the name ends differently, a PNG would have
-    /// titles, or the file cannot be written.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// # let path = std::env::temp_dir().join(format!("taper_images_{}.png", std::process::id()));
-    /// show_images(&rand((2, 8, 8))).save(&path)?;
-    /// assert!(path.exists());
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        output::save(self, path.as_ref())
-    }
-
-    /// Shows the grid now, if it is not the value of a cell.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let grid = show_images(&rand((3, 8, 8)));
-    /// grid.show();
-    /// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
-    /// ```
-    pub fn show(&self) {
-        display(&self.show_bundle());
-    }
 }
+
+graphic!(ImageGrid, "show_images(&rand((1, 8, 8)))");
 
 impl Graphic for ImageGrid {
     fn scene(&self) -> Scene {
@@ -280,16 +237,6 @@ impl Graphic for ImageGrid {
 
     fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
-    }
-}
-
-impl Show for ImageGrid {
-    fn show_text(&self) -> String {
-        output::text(self)
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        output::bundle(self)
     }
 }
 

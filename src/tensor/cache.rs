@@ -36,7 +36,7 @@ struct Entry {
 }
 
 /// The keys and values of all steps, as a layer needs them.
-pub(crate) struct Remembered {
+pub(crate) struct CachedKv {
     /// Memory for the keys and values: the first `len` steps count.
     pub(crate) buffers: [Raw; 2],
     /// How many steps precede the new ones.
@@ -114,7 +114,7 @@ impl Cache {
         layer: usize,
         dim: usize,
         new: [&Raw; 2],
-    ) -> Result<Remembered> {
+    ) -> Result<CachedKv> {
         let (index, past) = (self.next, self.steps);
         self.next += 1;
         let added = new[0].dim(dim)?;
@@ -145,7 +145,7 @@ impl Cache {
         for (buffer, new) in buffers.iter().zip(new) {
             buffer.slice_set(new.contiguous()?.values(), dim, past)?;
         }
-        Ok(Remembered {
+        Ok(CachedKv {
             buffers: buffers.clone(),
             past,
             len,

@@ -13,17 +13,20 @@
 //! | keys and values of earlier steps | [`KvCache`](crate::nn::KvCache) | attention, positions |
 //! | metrics of the step | the trainer | [`Module::plot`](crate::train::Module::plot) |
 //! | type in which products are computed | [`Trainer::precision`](crate::train::Trainer::precision) | products of matrices |
+//! | tensors that are formatted | programs that print in a notebook | `Debug` of tensors |
+//! | what operations do | measured summaries | operations, backward passes |
 //! | weights in place of a layer's own | [`WeightNorm`](crate::nn::WeightNorm) | parameters |
 //!
 //! A new thread has an empty context. [`fork`] takes along what is true for the whole computation.
 
-use super::Tensor;
 use super::cache::SharedCache;
+use super::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use rand_chacha::ChaCha12Rng;
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The examples of a batch that this process computes, among those of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +41,7 @@ type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
 
 /// The connection to the processes that compute the other parts of a batch.
 #[derive(Clone)]
-pub(crate) struct Across {
+pub(crate) struct SyncStats {
     pub(crate) sum: Arc<Sum>,
     /// The number of this process's examples that count: all, or none if the batch has too few examples
     /// for all processes.
@@ -56,63 +59,60 @@ pub(crate) struct Metric {
     pub(crate) weight: f64,
 }
 
-struct Context {
-    is_recorded: bool,
-    device: Option<Device>,
-    generator: Option<Box<ChaCha12Rng>>,
-    part: Option<Part>,
-    across: Option<Across>,
-    cache: Option<SharedCache>,
-    metrics: Option<Vec<Metric>>,
-    precision: Option<DType>,
-    /// The address of a parameter, and the values in place of its own.
-    substitutes: Vec<(usize, Tensor)>,
+/// What a thread has done since it [measures](measure).
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// The multiply-adds of matrix products and convolutions.
+    pub(crate) multiply_adds: u64,
+    /// When the last operation began.
+    pub(crate) began: Option<Instant>,
+    /// When backward passes came to outputs with a mark, and when they ended, with mark 0.
+    pub(crate) backward: Vec<(u64, Instant)>,
 }
 
-thread_local! {
-    static CONTEXT: RefCell<Context> = const {
-        RefCell::new(Context {
-            is_recorded: true,
-            device: None,
-            generator: None,
-            part: None,
-            across: None,
-            cache: None,
-            metrics: None,
-            precision: None,
-            substitutes: Vec::new(),
-        })
+/// Defines the fields of the context once: the struct and its initial values, and a [`Field`] for each.
+macro_rules! context {
+    ($($(#[$doc:meta])* $field:ident $variant:ident: $type:ty = $initial:expr;)*) => {
+        struct Context {
+            $($(#[$doc])* $field: $type,)*
+        }
+
+        thread_local! {
+            static CONTEXT: RefCell<Context> = const {
+                RefCell::new(Context { $($field: $initial,)* })
+            };
+        }
+
+        /// A field of the context, and a value for it.
+        pub(crate) enum Field {
+            $($variant($type),)*
+        }
+
+        impl Field {
+            /// Exchanges the value with the one in this thread's context.
+            fn exchange(&mut self) {
+                CONTEXT.with_borrow_mut(|context| match self {
+                    $(Field::$variant(value) => swap(value, &mut context.$field),)*
+                });
+            }
+        }
     };
 }
 
-/// A field of the context, and a value for it.
-pub(crate) enum Field {
-    IsRecorded(bool),
-    Device(Option<Device>),
-    Generator(Option<Box<ChaCha12Rng>>),
-    Part(Option<Part>),
-    Across(Option<Across>),
-    Cache(Option<SharedCache>),
-    Metrics(Option<Vec<Metric>>),
-    Precision(Option<DType>),
-    Substitutes(Vec<(usize, Tensor)>),
-}
-
-impl Field {
-    /// Exchanges the value with the one in this thread's context.
-    fn exchange(&mut self) {
-        CONTEXT.with_borrow_mut(|context| match self {
-            Field::IsRecorded(value) => swap(value, &mut context.is_recorded),
-            Field::Device(value) => swap(value, &mut context.device),
-            Field::Generator(value) => swap(value, &mut context.generator),
-            Field::Part(value) => swap(value, &mut context.part),
-            Field::Across(value) => swap(value, &mut context.across),
-            Field::Cache(value) => swap(value, &mut context.cache),
-            Field::Metrics(value) => swap(value, &mut context.metrics),
-            Field::Precision(value) => swap(value, &mut context.precision),
-            Field::Substitutes(value) => swap(value, &mut context.substitutes),
-        });
-    }
+context! {
+    is_recorded IsRecorded: bool = true;
+    device Device: Option<Device> = None;
+    generator Generator: Option<Box<ChaCha12Rng>> = None;
+    part Part: Option<Part> = None;
+    across SyncStats: Option<SyncStats> = None;
+    cache Cache: Option<SharedCache> = None;
+    metrics Metrics: Option<Vec<Metric>> = None;
+    precision Precision: Option<DType> = None;
+    /// The address of a parameter, and the values in place of its own.
+    substitutes Substitutes: Vec<(usize, Tensor)> = Vec::new();
+    /// The tensors that are formatted by `{:?}`, while they are collected.
+    formatted Formatted: Option<Vec<Raw>> = None;
+    counters Counters: Option<Counters> = None;
 }
 
 /// Restores a field of this thread's context when it is dropped, also after a panic.
@@ -140,8 +140,8 @@ impl Drop for Scope {
 
 /// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
 /// batch.
-pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
-    let _scope = Scope::new(Field::Across(across));
+pub(crate) fn with_across<T>(across: Option<SyncStats>, work: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(Field::SyncStats(across));
     work()
 }
 
@@ -177,7 +177,7 @@ pub(super) fn cache() -> Option<SharedCache> {
 }
 
 /// Returns the connection to the ranks that compute the other parts of the batch.
-pub(crate) fn across() -> Option<Across> {
+pub(crate) fn across() -> Option<SyncStats> {
     CONTEXT.with_borrow(|context| context.across.clone())
 }
 
@@ -201,6 +201,30 @@ pub(crate) fn collect_metrics<T>(step: impl FnOnce() -> T) -> (T, Vec<Metric>) {
     let result = step();
     let metrics = CONTEXT.with_borrow_mut(|context| context.metrics.take());
     (result, metrics.unwrap_or_default())
+}
+
+/// Runs a function that formats a value, and returns the tensors that it formats by `{:?}`.
+pub(crate) fn collect_formatted<T>(format: impl FnOnce() -> T) -> (T, Vec<Raw>) {
+    let _scope = Scope::new(Field::Formatted(Some(Vec::new())));
+    let result = format();
+    let formatted = CONTEXT.with_borrow_mut(|context| context.formatted.take());
+    (result, formatted.unwrap_or_default())
+}
+
+/// Adds a tensor that is formatted.
+pub(super) fn formatted(x: &Raw) {
+    CONTEXT.with_borrow_mut(|context| context.formatted.as_mut().map(|all| all.push(x.clone())));
+}
+
+/// Begins to measure, or ends it with `None`.
+pub(crate) fn measure(counters: Option<Counters>) {
+    CONTEXT.with_borrow_mut(|context| context.counters = counters);
+}
+
+/// Calls `change` with what was measured so far; `None` while nothing is measured. `change` must not use the context.
+pub(crate) fn with_counters<T>(change: impl FnOnce(&mut Counters) -> T) -> Option<T> {
+    let counted = CONTEXT.try_with(|context| context.borrow_mut().counters.as_mut().map(change));
+    counted.ok().flatten()
 }
 
 /// Runs `work`, in which the parameter at this address has these values.
@@ -227,7 +251,7 @@ pub(crate) struct Fork {
     is_recorded: bool,
     device: Option<Device>,
     part: Option<Part>,
-    across: Option<Across>,
+    across: Option<SyncStats>,
     precision: Option<DType>,
 }
 
@@ -248,7 +272,7 @@ impl Fork {
         let _recorded = Scope::new(Field::IsRecorded(self.is_recorded));
         let _device = Scope::new(Field::Device(self.device));
         let _part = Scope::new(Field::Part(self.part));
-        let _across = Scope::new(Field::Across(self.across));
+        let _across = Scope::new(Field::SyncStats(self.across));
         let _precision = Scope::new(Field::Precision(self.precision));
         work()
     }

@@ -5,118 +5,157 @@ use crate::error::{OrRaise, raise, refuse};
 use crate::tensor::{Number, Raw, Tensor, check_size, default_device, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape};
 
-/// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
-/// nesting.
-///
-/// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
-/// Other types are kept. Candle's own `Tensor::new` keeps all types.
-///
-/// # Panics
-/// If the rows of a vector of vectors have different lengths.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
-/// assert_eq!(x.dtype(), DType::F32);
-/// let labels = tensor(vec![3, 1, 2]); // (3,)
-/// assert_eq!(labels.dtype(), DType::I64);
-/// ```
-#[inline]
-#[track_caller]
-pub fn tensor(data: impl NdArray) -> Tensor {
-    converted(Raw::new(data, &Device::Cpu))
-}
+functions! {
+    /// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
+    /// nesting.
+    ///
+    /// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
+    /// Other types are kept. Candle's own `Tensor::new` keeps all types.
+    ///
+    /// # Panics
+    /// If the rows of a vector of vectors have different lengths.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]]); // (2, 2)
+    /// assert_eq!(x.dtype(), DType::F32);
+    /// let labels = tensor(vec![3, 1, 2]); // (3,)
+    /// assert_eq!(labels.dtype(), DType::I64);
+    /// ```
+    pub fn tensor(data: impl NdArray) = converted(Raw::new(data, &Device::Cpu));
 
-/// Creates a tensor of `f32` zeros in the given shape.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = zeros((2, 3)); // (2, 3)
-/// assert_eq!(x.to_vec2::<f32>(), [[0.0; 3]; 2]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn zeros(shape: impl Into<Shape>) -> Tensor {
-    filled(shape.into(), 0.into(), DType::F32)
-}
+    /// Creates a tensor of `f32` zeros in the given shape.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = zeros((2, 3)); // (2, 3)
+    /// assert_eq!(x.to_vec2::<f32>(), [[0.0; 3]; 2]);
+    /// ```
+    pub fn zeros(shape: impl Into<Shape>) = filled(shape.into(), 0.into(), DType::F32);
 
-/// Creates a tensor of `f32` ones in the given shape.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = ones(3); // (3,)
-/// assert_eq!(x.to_vec1::<f32>(), [1.0, 1.0, 1.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn ones(shape: impl Into<Shape>) -> Tensor {
-    filled(shape.into(), 1.into(), DType::F32)
-}
+    /// Creates a tensor of `f32` ones in the given shape.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones(3); // (3,)
+    /// assert_eq!(x.to_vec1::<f32>(), [1.0, 1.0, 1.0]);
+    /// ```
+    pub fn ones(shape: impl Into<Shape>) = filled(shape.into(), 1.into(), DType::F32);
 
-/// Creates a tensor with the same `f32` value everywhere.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = full((1, 2), 7.5); // (1, 2)
-/// assert_eq!(x.to_vec2::<f32>(), [[7.5, 7.5]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn full(shape: impl Into<Shape>, value: f64) -> Tensor {
-    filled(shape.into(), value.into(), DType::F32)
-}
+    /// Creates a tensor with the same `f32` value everywhere.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = full((1, 2), 7.5); // (1, 2)
+    /// assert_eq!(x.to_vec2::<f32>(), [[7.5, 7.5]]);
+    /// ```
+    pub fn full(shape: impl Into<Shape>, value: f64) = filled(shape.into(), value.into(), DType::F32);
 
-/// Creates a tensor with the same value everywhere, in a type. The value is converted to it at once: an `i64` keeps all its
-/// digits, and an `f64`, too.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = full_with_dtype(2, 0.1, DType::F64); // (2,)
-/// assert_eq!(x.to_vec1::<f64>(), [0.1, 0.1]);
-/// let x = full_with_dtype(2, i64::MAX, DType::I64); // (2,)
-/// assert_eq!(x.to_vec1::<i64>(), [i64::MAX, i64::MAX]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn full_with_dtype(shape: impl Into<Shape>, value: impl Into<Number>, dtype: DType) -> Tensor {
-    filled(shape.into(), value.into(), dtype)
-}
+    /// Creates a tensor with the same value everywhere, in a type. The value is converted to it at once: an `i64` keeps all its
+    /// digits, and an `f64`, too.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = full_with_dtype(2, 0.1, DType::F64); // (2,)
+    /// assert_eq!(x.to_vec1::<f64>(), [0.1, 0.1]);
+    /// let x = full_with_dtype(2, i64::MAX, DType::I64); // (2,)
+    /// assert_eq!(x.to_vec1::<i64>(), [i64::MAX, i64::MAX]);
+    /// ```
+    pub fn full_with_dtype(shape: impl Into<Shape>, value: impl Into<Number>, dtype: DType)
+     = filled(shape.into(), value.into(), dtype);
 
-/// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
-///
-/// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// assert_eq!(arange(0, 4).to_vec1::<i64>(), [0, 1, 2, 3]);
-/// assert_eq!(arange(0.5, 3.0).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
-/// assert_eq!(arange(1, vec![0; 3].len()).to_vec1::<i64>(), [1, 2]); // any type of integer
-/// ```
-#[inline]
-#[track_caller]
-pub fn arange(start: impl Into<Number>, end: impl Into<Number>) -> Tensor {
-    counted(start.into(), end.into())
+    /// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
+    ///
+    /// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(arange(0, 4).to_vec1::<i64>(), [0, 1, 2, 3]);
+    /// assert_eq!(arange(0.5, 3.0).to_vec1::<f32>(), [0.5, 1.5, 2.5]);
+    /// assert_eq!(arange(1, vec![0; 3].len()).to_vec1::<i64>(), [1, 2]); // any type of integer
+    /// ```
+    pub fn arange(start: impl Into<Number>, end: impl Into<Number>) = counted(start.into(), end.into());
+
+    /// Creates a tensor of one dimension with the values `start`, `start + step`, … before `end`.
+    ///
+    /// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
+    ///
+    /// # Panics
+    /// If `step` is 0 or leads away from `end`, or the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(arange_step(0, 10, 4).to_vec1::<i64>(), [0, 4, 8]);
+    /// assert_eq!(arange_step(1.0, 0.0, -0.5).to_vec1::<f32>(), [1.0, 0.5]);
+    /// ```
+    pub fn arange_step(start: impl Into<Number>, end: impl Into<Number>, step: impl Into<Number>)
+     = placed(stepped([start.into(), end.into(), step.into()], None));
+
+    /// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = linspace(0.0, 1.0, 5); // (5,)
+    /// assert_eq!(x.to_vec1::<f32>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// ```
+    pub fn linspace(start: f64, end: f64, steps: usize) = placed(spaced(start, end, steps, DType::F32));
+
+    /// Creates a tensor of `steps` equally spaced values from `start` to `end`, both included, in a type. They are computed in
+    /// `f64`; for a type of integers, `start` and `end` lose their fraction first, and then each value, as in PyTorch.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = linspace_with_dtype(0.0, 1.0, 11, DType::F64); // (11,)
+    /// assert_eq!(x.i(3).item(), 0.30000000000000004);
+    /// let x = linspace_with_dtype(0.0, 10.0, 4, DType::I64); // (4,)
+    /// assert_eq!(x.to_vec1::<i64>(), [0, 3, 6, 10]);
+    /// ```
+    pub fn linspace_with_dtype(start: f64, end: f64, steps: usize, dtype: DType)
+     = placed(spaced(start, end, steps, dtype));
+
+    /// Creates an identity matrix, as `f32`: `eye(n)` is square, `eye((rows, columns))` has zeros beside or below it.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory, or the shape has more than two dimensions.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = eye(2); // (2, 2)
+    /// assert_eq!(x.to_vec2::<f32>(), [[1.0, 0.0], [0.0, 1.0]]);
+    /// assert_eq!(eye((1, 2)).to_vec2::<f32>(), [[1.0, 0.0]]);
+    /// ```
+    pub fn eye(shape: impl Into<Shape>) => identity(&shape.into());
 }
 
 #[track_caller]
@@ -142,29 +181,6 @@ fn distance(start: f64, end: f64) -> usize {
         "a start and an end", "Pass finite values");
     // The conversion saturates, so that an infinite range is refused as well.
     count as usize
-}
-
-/// Creates a tensor of one dimension with the values `start`, `start + step`, … before `end`.
-///
-/// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
-///
-/// # Panics
-/// If `step` is 0 or leads away from `end`, or the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// assert_eq!(arange_step(0, 10, 4).to_vec1::<i64>(), [0, 4, 8]);
-/// assert_eq!(arange_step(1.0, 0.0, -0.5).to_vec1::<f32>(), [1.0, 0.5]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn arange_step(
-    start: impl Into<Number>,
-    end: impl Into<Number>,
-    step: impl Into<Number>,
-) -> Tensor {
-    placed(stepped([start.into(), end.into(), step.into()], None))
 }
 
 /// Creates a tensor of one dimension with the values `start`, `start + step`, … before `end`, in a type. They are computed
@@ -216,43 +232,6 @@ fn stepped(values: [Number; 3], dtype: Option<DType>) -> Result<Raw> {
     Raw::from_iter(values, &Device::Cpu)?.to_dtype(dtype.unwrap_or(DType::F32))
 }
 
-/// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = linspace(0.0, 1.0, 5); // (5,)
-/// assert_eq!(x.to_vec1::<f32>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn linspace(start: f64, end: f64, steps: usize) -> Tensor {
-    placed(spaced(start, end, steps, DType::F32))
-}
-
-/// Creates a tensor of `steps` equally spaced values from `start` to `end`, both included, in a type. They are computed in
-/// `f64`; for a type of integers, `start` and `end` lose their fraction first, and then each value, as in PyTorch.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = linspace_with_dtype(0.0, 1.0, 11, DType::F64); // (11,)
-/// assert_eq!(x.i(3).item(), 0.30000000000000004);
-/// let x = linspace_with_dtype(0.0, 10.0, 4, DType::I64); // (4,)
-/// assert_eq!(x.to_vec1::<i64>(), [0, 3, 6, 10]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn linspace_with_dtype(start: f64, end: f64, steps: usize, dtype: DType) -> Tensor {
-    placed(spaced(start, end, steps, dtype))
-}
-
 fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> Result<Raw> {
     check_size("linspace", &[steps], size_of::<f64>(), &Device::Cpu)?;
     let of_integers = dtype.is_int();
@@ -268,24 +247,6 @@ fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> Result<Raw> {
     };
     let values = (0..steps).map(value).collect::<Vec<f64>>();
     Raw::from_vec(values, steps, &Device::Cpu)?.to_dtype(dtype)
-}
-
-/// Creates an identity matrix, as `f32`: `eye(n)` is square, `eye((rows, columns))` has zeros beside or below it.
-///
-/// # Panics
-/// If the device does not have enough memory, or the shape has more than two dimensions.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = eye(2); // (2, 2)
-/// assert_eq!(x.to_vec2::<f32>(), [[1.0, 0.0], [0.0, 1.0]]);
-/// assert_eq!(eye((1, 2)).to_vec2::<f32>(), [[1.0, 0.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn eye(shape: impl Into<Shape>) -> Tensor {
-    identity(&shape.into()).or_raise().into()
 }
 
 fn identity(shape: &Shape) -> Result<Raw> {

@@ -37,39 +37,48 @@ pub fn manual_seed(seed: u64) {
     *generator() = ChaCha12Rng::seed_from_u64(seed);
 }
 
-/// Draws uniform `f32` values from `[0, 1)`.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = rand((2, 3)); // (2, 3)
-/// assert!(x.flatten_all().to_vec1::<f32>().iter().all(|x| (0.0..1.0).contains(x)));
-/// ```
-#[inline]
-#[track_caller]
-pub fn rand(shape: impl Into<Shape>) -> Tensor {
-    drawn(Rule::Unit, shape.into()).or_raise().into()
-}
+functions! {
+    /// Draws uniform `f32` values from `[0, 1)`.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = rand((2, 3)); // (2, 3)
+    /// assert!(x.flatten_all().to_vec1::<f32>().iter().all(|x| (0.0..1.0).contains(x)));
+    /// ```
+    pub fn rand(shape: impl Into<Shape>) => drawn(Rule::Unit, shape.into());
 
-/// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// manual_seed(1);
-/// let x = randn((100, 100)); // (100, 100)
-/// assert!(x.mean_all().item().abs() < 0.05);
-/// ```
-#[inline]
-#[track_caller]
-pub fn randn(shape: impl Into<Shape>) -> Tensor {
-    drawn(Rule::StandardNormal, shape.into()).or_raise().into()
+    /// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// manual_seed(1);
+    /// let x = randn((100, 100)); // (100, 100)
+    /// assert!(x.mean_all().item().abs() < 0.05);
+    /// ```
+    pub fn randn(shape: impl Into<Shape>) => drawn(Rule::StandardNormal, shape.into());
+
+    /// Returns the integers `0` to `n - 1` in random order, as `i64`; for shuffling with
+    /// `index_select`.
+    ///
+    /// # Panics
+    /// If the device does not have enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let order = randperm(5); // (5,)
+    /// let rows = eye(5).index_select(&order, 0); // (5, 5)
+    /// assert_eq!(rows.sum_all().item(), 5.0);
+    /// ```
+    pub fn randperm(n: usize) = random_order(n);
 }
 
 /// Draws `f32` values from the normal distribution with this mean and standard deviation.
@@ -133,25 +142,6 @@ pub fn randint(
     drawn(Rule::Integer { low, high }, shape.into())
         .or_raise()
         .into()
-}
-
-/// Returns the integers `0` to `n - 1` in random order, as `i64`; for shuffling with
-/// `index_select`.
-///
-/// # Panics
-/// If the device does not have enough memory.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let order = randperm(5); // (5,)
-/// let rows = eye(5).index_select(&order, 0); // (5, 5)
-/// assert_eq!(rows.sum_all().item(), 5.0);
-/// ```
-#[inline]
-#[track_caller]
-pub fn randperm(n: usize) -> Tensor {
-    random_order(n)
 }
 
 #[track_caller]

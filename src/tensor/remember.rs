@@ -4,7 +4,7 @@
 //! called with the new steps alone needs no argument for it: its attention layers add what they have computed before,
 //! and its layers with positions count from there.
 
-use super::cache::{Cache, Remembered, SharedCache, lock};
+use super::cache::{Cache, CachedKv, SharedCache, lock};
 use super::context::{self, Field, Scope};
 use super::raw::Raw;
 use candle_core::Result;
@@ -31,7 +31,7 @@ pub(crate) fn refuse_cache(layer: &dyn Fn() -> String) {
 }
 
 /// Appends the keys and values of a layer to the cache, as [`Cache::remember`] does. `None` without a cache.
-pub(crate) fn remember(layer: usize, dim: usize, new: [&Raw; 2]) -> Result<Option<Remembered>> {
+pub(crate) fn remember(layer: usize, dim: usize, new: [&Raw; 2]) -> Result<Option<CachedKv>> {
     with(|cache| cache.remember(layer, dim, new)).transpose()
 }
 

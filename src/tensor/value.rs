@@ -1,6 +1,6 @@
 //! The type [`Tensor`].
 
-use super::collect::formatted;
+use super::context::formatted;
 use super::raw::{Candle, Raw};
 use std::fmt::{self, Debug, Display, Formatter};
 use std::mem::ManuallyDrop;

@@ -4,10 +4,9 @@ mod columns;
 
 use super::Metrics;
 use crate::erased::outlined;
-use crate::notebook::{Show, Table};
+use crate::notebook::{Show, Table, debug_as_shown};
 use crate::plot::ProgressBoard;
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// The metrics of a training, shown as a table with a row for each epoch.
 ///
@@ -205,11 +204,7 @@ impl Show for Epoch {
     }
 }
 
-impl fmt::Debug for History {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(History);
 
 #[cfg(test)]
 mod tests {

@@ -9,12 +9,11 @@ use crate::distributed::Communicator;
 use crate::erased::Erased;
 use crate::error::{Result, attempt, refuse};
 use crate::nn::Parameters;
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use crate::optim::{LrSchedule, Schedule};
 use crate::plot::ProgressBoard;
 use crate::tensor::with_precision;
 use candle_core::{DType, Device};
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -425,8 +424,4 @@ impl Show for Trainer {
     }
 }
 
-impl fmt::Debug for Trainer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Trainer);

@@ -18,56 +18,40 @@ const COUNT: usize = 1797;
 const BRIGHTEST: f32 = 240.0;
 const NUM_VAL: usize = 360;
 
-/// 1,797 handwritten digits, 8 by 8 pixels: small enough to come with Taper, so nothing is downloaded.
-///
-/// Inputs are `(batch, 1, 8, 8)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32` from 0
-/// to 9. 1,437 digits are for training and 360 for validation, chosen at random, the same ones on
-/// every run.
-///
-/// Source: the test images of *Optical Recognition of Handwritten Digits* by E. Alpaydin and
-/// C. Kaynak (1998), UCI Machine Learning Repository, <https://doi.org/10.24432/C50P49>, licence
-/// CC BY 4.0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let data = Digits::new().batch_size(128);
-/// for batch in &data.train_dataloader()? {
-///     let Batch { x, y } = batch?; // (128, 1, 8, 8) and (128,)
-///     assert_eq!(x.dims()[1..], [1, 8, 8]);
-///     assert_eq!(y.dtype(), DType::U32);
-/// }
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Digits {
-    batch_size: usize,
-    split_seed: u64,
-}
-
-impl Default for Digits {
-    fn default() -> Self {
-        Digits {
-            batch_size: 64,
-            split_seed: 0,
-        }
-    }
-}
-
-impl Digits {
-    /// Creates the data set, with batches of 64.
+settings! {
+    /// 1,797 handwritten digits, 8 by 8 pixels: small enough to come with Taper, so nothing is downloaded.
+    ///
+    /// Inputs are `(batch, 1, 8, 8)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32` from 0
+    /// to 9. 1,437 digits are for training and 360 for validation, chosen at random, the same ones on
+    /// every run.
+    ///
+    /// Source: the test images of *Optical Recognition of Handwritten Digits* by E. Alpaydin and
+    /// C. Kaynak (1998), UCI Machine Learning Repository, <https://doi.org/10.24432/C50P49>, licence
+    /// CC BY 4.0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(Digits::new().train_dataloader()?.num_batches(), 23);
+    /// let data = Digits::new().batch_size(128);
+    /// for batch in &data.train_dataloader()? {
+    ///     let Batch { x, y } = batch?; // (128, 1, 8, 8) and (128,)
+    ///     assert_eq!(x.dims()[1..], [1, 8, 8]);
+    ///     assert_eq!(y.dtype(), DType::U32);
+    /// }
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new() -> Self {
-        Self::default()
-    }
+    #[derive(Clone, Debug)]
+    pub struct Digits {
+        /// Creates the data set, with batches of 64.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Digits::new().train_dataloader()?.num_batches(), 23);
+        /// # Ok::<(), Error>(())
+        /// ```
+        new;
 
-    setters! {
         /// Sets the number of digits in a batch.
         ///
         /// ```
@@ -77,7 +61,7 @@ impl Digits {
         /// assert_eq!(data.val_dataloader()?.expect("there is one").num_batches(), 1);
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn batch_size(self, digits: usize): self.batch_size = digits;
+        set batch_size: usize = 64,
 
         /// Sets the seed that chooses the digits for validation, 0 by default.
         ///
@@ -88,9 +72,11 @@ impl Digits {
         /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>(), other.get(&[0, 1, 2])?.y.to_vec1::<u32>());
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn split_seed(self, seed: u64): self.split_seed = seed;
+        set split_seed: u64 = 0,
     }
+}
 
+impl Digits {
     /// Returns all 1,797 digits in the order of the source.
     ///
     /// # Errors

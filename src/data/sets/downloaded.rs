@@ -12,47 +12,32 @@ use std::path::Path;
 /// image, the number of training images, the classes.
 macro_rules! downloaded {
     ($(#[$doc:meta])* $set:ident = $name:literal, $shape:expr, $count:literal, $classes:expr) => {
-        $(#[$doc])*
-        ///
-        #[doc = concat!("It is downloaded once, in a terminal: `cargo taper data get ", $name, "`.")]
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
-        /// match data.train() {
-        #[doc = concat!("    Ok(train) => assert_eq!(train.len(), ", stringify!($count), "),")]
-        ///     Err(error) => println!("{error}"), // the command that downloads it
-        /// }
-        /// ```
-        #[derive(Clone, Debug)]
-        pub struct $set {
-            batch_size: usize,
-        }
-
-        impl Default for $set {
-            fn default() -> Self {
-                $set { batch_size: 64 }
-            }
-        }
-
-        impl $set {
-            /// The names of the classes 0 to 9.
-            pub const CLASSES: [&str; 10] = $classes;
-
-            /// Creates the data set, with batches of 64. Nothing is read yet.
+        settings! {
+            $(#[$doc])*
+            ///
+            #[doc = concat!("It is downloaded once, in a terminal: `cargo taper data get ", $name, "`.")]
             ///
             /// ```
             /// use taper::prelude::*;
             ///
-            #[doc = concat!("let data = ", stringify!($set), "::new();")]
-            /// assert!(format!("{data:?}").contains("batch_size: 64"));
+            #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
+            /// match data.train() {
+            #[doc = concat!("    Ok(train) => assert_eq!(train.len(), ", stringify!($count), "),")]
+            ///     Err(error) => println!("{error}"), // the command that downloads it
+            /// }
             /// ```
-            pub fn new() -> Self {
-                Self::default()
-            }
+            #[derive(Clone, Debug)]
+            pub struct $set {
+                /// Creates the data set, with batches of 64. Nothing is read yet.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let data = ", stringify!($set), "::new();")]
+                /// assert!(format!("{data:?}").contains("batch_size: 64"));
+                /// ```
+                new;
 
-            setters! {
                 /// Sets the number of images in a batch.
                 ///
                 /// ```
@@ -61,8 +46,13 @@ macro_rules! downloaded {
                 #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
                 /// assert!(format!("{data:?}").contains("batch_size: 256"));
                 /// ```
-                pub fn batch_size(self, images: usize): self.batch_size = images;
+                set batch_size: usize = 64,
             }
+        }
+
+        impl $set {
+            /// The names of the classes 0 to 9.
+            pub const CLASSES: [&str; 10] = $classes;
 
             /// Returns the images for training.
             ///

@@ -6,7 +6,7 @@ use crate::data::{Batch, Dataset};
 use crate::erased::{Erased, outlined};
 use crate::error::{Result, problem, refuse};
 use crate::image::RgbImage;
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use crate::tensor::Tensor;
 use candle_core::Device;
 use rayon::prelude::*;
@@ -257,11 +257,7 @@ impl Dataset for ImageFolder {
     }
 }
 
-impl fmt::Debug for ImageFolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(ImageFolder);
 
 impl Show for ImageFolder {
     fn show_text(&self) -> String {

@@ -18,64 +18,110 @@ use std::path::PathBuf;
 const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
 const STD: [f64; 3] = [0.229, 0.224, 0.225];
 
-/// Images of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
-/// Taper, and read back from their files like photographs.
-///
-/// Each image is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim; a
-/// healthy one may have highlights. The colour, shape, position and light of all leaves vary. The
-/// folder is created once, among Taper's [data sets](crate::data), and a seed fixes every image.
-///
-/// As a [`DataModule`] it returns batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
-/// `u32`: 0 for diseased, 1 for healthy.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// # let folder = std::env::temp_dir().join(format!("taper_leaves_{}", std::process::id()));
-/// let data = Leaves::new().num_train(4).num_val(1).num_test(1).folder(&folder);
-/// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
-/// assert_eq!(batch.x.dims(), [4, 3, 128, 128]);
-/// assert_eq!(data.test()?.classes(), ["diseased", "healthy"]);
-/// # std::fs::remove_dir_all(folder)?;
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Leaves {
-    folder: Option<PathBuf>,
-    num_train: usize,
-    num_val: usize,
-    num_test: usize,
-    seed: u64,
-    batch_size: usize,
-}
-
-impl Default for Leaves {
-    fn default() -> Self {
-        Leaves {
-            folder: None,
-            num_train: 80,
-            num_val: 20,
-            num_test: 20,
-            seed: 0,
-            batch_size: 4,
-        }
-    }
-}
-
-impl Leaves {
-    /// Creates a data set with 80 images of each class for training, 20 for validation and 20 for
-    /// testing, in batches of 4.
+settings! {
+    /// Images of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
+    /// Taper, and read back from their files like photographs.
+    ///
+    /// Each image is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim; a
+    /// healthy one may have highlights. The colour, shape, position and light of all leaves vary. The
+    /// folder is created once, among Taper's [data sets](crate::data), and a seed fixes every image.
+    ///
+    /// As a [`DataModule`] it returns batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
+    /// `u32`: 0 for diseased, 1 for healthy.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = Leaves::new().batch_size(16);
-    /// assert!(format!("{data:?}").contains("num_train: 80"));
+    /// # let folder = std::env::temp_dir().join(format!("taper_leaves_{}", std::process::id()));
+    /// let data = Leaves::new().num_train(4).num_val(1).num_test(1).folder(&folder);
+    /// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
+    /// assert_eq!(batch.x.dims(), [4, 3, 128, 128]);
+    /// assert_eq!(data.test()?.classes(), ["diseased", "healthy"]);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Error>(())
     /// ```
-    pub fn new() -> Self {
-        Self::default()
-    }
+    #[derive(Clone, Debug)]
+    pub struct Leaves {
+        /// Creates a data set with 80 images of each class for training, 20 for validation and 20 for
+        /// testing, in batches of 4.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().batch_size(16);
+        /// assert!(format!("{data:?}").contains("num_train: 80"));
+        /// ```
+        new;
 
+        /// Sets the number of training images of each class.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_train_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(3).num_val(1).num_test(1).folder(&folder);
+        /// assert_eq!(data.train()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        set num_train: usize = 80,
+
+        /// Sets the number of validation images of each class.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_val_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(3).num_test(1).folder(&folder);
+        /// assert_eq!(data.val()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        set num_val: usize = 20,
+
+        /// Sets the number of test images of each class.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_test_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(3).folder(&folder);
+        /// assert_eq!(data.test()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        set num_test: usize = 20,
+
+        /// Sets the seed that fixes the images, 0 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_seed_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).seed(1).folder(&folder);
+        /// assert_eq!(data.train()?.len(), 2);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        set seed: u64 = 0,
+
+        /// Sets the number of images in a batch.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_batch_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).batch_size(2).folder(&folder);
+        /// assert_eq!(data.train_dataloader()?.num_batches(), 1);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        set batch_size: usize = 4,
+        ; folder: Option<PathBuf> = None
+    }
+}
+
+impl Leaves {
     setters! {
         /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
         /// must be empty or contain exactly these images.
@@ -90,71 +136,6 @@ impl Leaves {
         /// # Ok::<(), Error>(())
         /// ```
         pub fn folder(self, path: impl Into<PathBuf>): self.folder = Some(path.into());
-
-        /// Sets the number of training images of each class.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_train_{}", std::process::id()));
-        /// let data = Leaves::new().num_train(3).num_val(1).num_test(1).folder(&folder);
-        /// assert_eq!(data.train()?.len(), 6); // 3 of each kind
-        /// # std::fs::remove_dir_all(folder)?;
-        /// # Ok::<(), Error>(())
-        /// ```
-        pub fn num_train(self, images: usize): self.num_train = images;
-
-        /// Sets the number of validation images of each class.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_val_{}", std::process::id()));
-        /// let data = Leaves::new().num_train(1).num_val(3).num_test(1).folder(&folder);
-        /// assert_eq!(data.val()?.len(), 6); // 3 of each kind
-        /// # std::fs::remove_dir_all(folder)?;
-        /// # Ok::<(), Error>(())
-        /// ```
-        pub fn num_val(self, images: usize): self.num_val = images;
-
-        /// Sets the number of test images of each class.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_test_{}", std::process::id()));
-        /// let data = Leaves::new().num_train(1).num_val(1).num_test(3).folder(&folder);
-        /// assert_eq!(data.test()?.len(), 6); // 3 of each kind
-        /// # std::fs::remove_dir_all(folder)?;
-        /// # Ok::<(), Error>(())
-        /// ```
-        pub fn num_test(self, images: usize): self.num_test = images;
-
-        /// Sets the seed that fixes the images, 0 by default.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_seed_{}", std::process::id()));
-        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).seed(1).folder(&folder);
-        /// assert_eq!(data.train()?.len(), 2);
-        /// # std::fs::remove_dir_all(folder)?;
-        /// # Ok::<(), Error>(())
-        /// ```
-        pub fn seed(self, seed: u64): self.seed = seed;
-
-        /// Sets the number of images in a batch.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_batch_{}", std::process::id()));
-        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).batch_size(2).folder(&folder);
-        /// assert_eq!(data.train_dataloader()?.num_batches(), 1);
-        /// # std::fs::remove_dir_all(folder)?;
-        /// # Ok::<(), Error>(())
-        /// ```
-        pub fn batch_size(self, images: usize): self.batch_size = images;
     }
 
     /// Returns the folder that contains `train`, `validation` and `test`; draws the images if they are

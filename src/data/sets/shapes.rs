@@ -11,61 +11,36 @@ use std::f32::consts::PI;
 
 const SIDE: usize = 32;
 
-/// Ten kinds of shapes and textures in images of 32 by 32 pixels, drawn by Taper: a replacement for
-/// CIFAR-10 that needs no download.
-///
-/// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, targets `(batch,)`, `u32`, which
-/// [`Shapes::CLASSES`] names. Place, size, angle and colours vary, the background is uneven, and
-/// there is noise, so that colours or single pixels do not reveal the class. A seed fixes every
-/// image.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let data = Shapes::new().num_train(64).num_val(10);
-/// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
-/// assert_eq!(batch.x.dims(), [64, 3, 32, 32]);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Shapes {
-    num_train: usize,
-    num_val: usize,
-    batch_size: usize,
-    seed: u64,
-}
-
-impl Default for Shapes {
-    fn default() -> Self {
-        Shapes {
-            num_train: 5000,
-            num_val: 1000,
-            batch_size: 64,
-            seed: 0,
-        }
-    }
-}
-
-impl Shapes {
-    /// The names of the classes 0 to 9.
-    pub const CLASSES: [&str; 10] = [
-        "disc", "ring", "square", "frame", "triangle", "plus", "star", "stripes", "checks", "dots",
-    ];
-
-    /// Creates a data set with 5,000 images for training and 1,000 for validation, in batches of
-    /// 64.
+settings! {
+    /// Ten kinds of shapes and textures in images of 32 by 32 pixels, drawn by Taper: a replacement for
+    /// CIFAR-10 that needs no download.
+    ///
+    /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, targets `(batch,)`, `u32`, which
+    /// [`Shapes::CLASSES`] names. Place, size, angle and colours vary, the background is uneven, and
+    /// there is noise, so that colours or single pixels do not reveal the class. A seed fixes every
+    /// image.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = Shapes::new();
-    /// assert_eq!(Shapes::CLASSES[4], "triangle");
+    /// let data = Shapes::new().num_train(64).num_val(10);
+    /// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
+    /// assert_eq!(batch.x.dims(), [64, 3, 32, 32]);
+    /// # Ok::<(), Error>(())
     /// ```
-    pub fn new() -> Self {
-        Self::default()
-    }
+    #[derive(Clone, Debug)]
+    pub struct Shapes {
+        /// Creates a data set with 5,000 images for training and 1,000 for validation, in batches of
+        /// 64.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Shapes::new();
+        /// assert_eq!(Shapes::CLASSES[4], "triangle");
+        /// ```
+        new;
 
-    setters! {
         /// Sets the number of training images.
         ///
         /// ```
@@ -74,7 +49,7 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_train(20).train()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn num_train(self, images: usize): self.num_train = images;
+        set num_train: usize = 5000,
 
         /// Sets the number of validation images.
         ///
@@ -84,7 +59,7 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_val(20).val()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn num_val(self, images: usize): self.num_val = images;
+        set num_val: usize = 1000,
 
         /// Sets the number of images in a batch.
         ///
@@ -95,7 +70,7 @@ impl Shapes {
         /// assert_eq!(data.train_dataloader()?.num_batches(), 4);
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn batch_size(self, images: usize): self.batch_size = images;
+        set batch_size: usize = 64,
 
         /// Sets the seed that fixes the images, 0 by default.
         ///
@@ -106,8 +81,15 @@ impl Shapes {
         /// assert_ne!(first(0)?.x.to_vec::<f32>(), first(1)?.x.to_vec::<f32>());
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn seed(self, seed: u64): self.seed = seed;
+        set seed: u64 = 0,
     }
+}
+
+impl Shapes {
+    /// The names of the classes 0 to 9.
+    pub const CLASSES: [&str; 10] = [
+        "disc", "ring", "square", "frame", "triangle", "plus", "star", "stripes", "checks", "dots",
+    ];
 
     /// Draws the training images.
     ///

@@ -18,52 +18,40 @@ const VAL: (&[u8], &str) = (
 
 const SIDE: usize = 28;
 
-/// 6,000 handwritten digits of MNIST, 28 by 28 pixels: they come with Taper, so nothing is downloaded.
-///
-/// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32` from 0
-/// to 9. 5,000 images are for training, 500 of each digit from MNIST's training set, and 1,000 for
-/// validation, 100 of each digit from its test set, which other people wrote. Of ten images, each shows another
-/// digit, in a random order. [`Mnist`](super::Mnist), which is downloaded, has all 70,000.
-///
-/// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998), licence
-/// CC BY-SA 3.0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let data = SmallMnist::new().batch_size(100);
-/// for batch in &data.train_dataloader()? {
-///     let Batch { x, y } = batch?; // (100, 1, 28, 28) and (100,)
-///     assert_eq!(x.dims(), [100, 1, 28, 28]);
-///     assert_eq!(y.dtype(), DType::U32);
-/// }
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct SmallMnist {
-    batch_size: usize,
-}
-
-impl Default for SmallMnist {
-    fn default() -> Self {
-        SmallMnist { batch_size: 64 }
-    }
-}
-
-impl SmallMnist {
-    /// Creates the data set, with batches of 64.
+settings! {
+    /// 6,000 handwritten digits of MNIST, 28 by 28 pixels: they come with Taper, so nothing is downloaded.
+    ///
+    /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32` from 0
+    /// to 9. 5,000 images are for training, 500 of each digit from MNIST's training set, and 1,000 for
+    /// validation, 100 of each digit from its test set, which other people wrote. Of ten images, each shows another
+    /// digit, in a random order. [`Mnist`](super::Mnist), which is downloaded, has all 70,000.
+    ///
+    /// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998), licence
+    /// CC BY-SA 3.0.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(SmallMnist::new().train_dataloader()?.num_batches(), 79);
+    /// let data = SmallMnist::new().batch_size(100);
+    /// for batch in &data.train_dataloader()? {
+    ///     let Batch { x, y } = batch?; // (100, 1, 28, 28) and (100,)
+    ///     assert_eq!(x.dims(), [100, 1, 28, 28]);
+    ///     assert_eq!(y.dtype(), DType::U32);
+    /// }
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new() -> Self {
-        Self::default()
-    }
+    #[derive(Clone, Debug)]
+    pub struct SmallMnist {
+        /// Creates the data set, with batches of 64.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(SmallMnist::new().train_dataloader()?.num_batches(), 79);
+        /// # Ok::<(), Error>(())
+        /// ```
+        new;
 
-    setters! {
         /// Sets the number of images in a batch.
         ///
         /// ```
@@ -73,9 +61,11 @@ impl SmallMnist {
         /// assert_eq!(data.val_dataloader()?.expect("there is one").num_batches(), 4);
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn batch_size(self, images: usize): self.batch_size = images;
+        set batch_size: usize = 64,
     }
+}
 
+impl SmallMnist {
     /// Returns the 5,000 images for training.
     ///
     /// # Errors

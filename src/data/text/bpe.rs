@@ -3,7 +3,7 @@
 use super::unknown::unknown;
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result, problem, refuse};
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -322,11 +322,7 @@ impl Show for BpeTokenizer {
     }
 }
 
-impl fmt::Debug for BpeTokenizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(BpeTokenizer);
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,26 @@
 //! The bias of each channel, added in place.
 
+#[cfg(any(feature = "cuda", test))]
 use super::operation::range;
-use candle_core::{CpuStorage, InplaceOp2, Layout, Result, WithDType, bail};
+#[cfg(any(feature = "cuda", not(test)))]
+use candle_core::bail;
+use candle_core::{CpuStorage, InplaceOp2, Layout, Result};
 
 /// Adds the bias `(channels,)` to images of this many pixels, `(batch, channels, pixels)`.
-pub(crate) struct AddBias(pub(crate) usize);
+pub(crate) struct AddBias(
+    #[cfg_attr(
+        not(any(feature = "cuda", test)),
+        expect(dead_code, reason = "the CPU refuses without it")
+    )]
+    pub(crate) usize,
+);
 
 impl InplaceOp2 for AddBias {
     fn name(&self) -> &'static str {
         "bias"
     }
 
+    #[cfg(test)]
     fn cpu_fwd(
         &self,
         y: &mut CpuStorage,
@@ -18,19 +28,12 @@ impl InplaceOp2 for AddBias {
         bias: &CpuStorage,
         layout: &Layout,
     ) -> Result<()> {
-        fn add<T: WithDType>(y: &mut [T], pixels: usize, bias: &[T]) {
-            for (plane, bias) in y.chunks_mut(pixels).zip(bias.iter().cycle()) {
-                plane.iter_mut().for_each(|y| *y += *bias);
-            }
-        }
+        super::tests::add_bias(self.0, y, bias, range(layout)?)
+    }
 
-        let range = range(layout)?;
-        match (y, bias) {
-            (CpuStorage::F32(y), CpuStorage::F32(bias)) => add(y, self.0, &bias[range]),
-            (CpuStorage::F64(y), CpuStorage::F64(bias)) => add(y, self.0, &bias[range]),
-            _ => bail!("expected images and a bias of f32 or f64"),
-        }
-        Ok(())
+    #[cfg(not(test))]
+    fn cpu_fwd(&self, _: &mut CpuStorage, _: &Layout, _: &CpuStorage, _: &Layout) -> Result<()> {
+        bail!("bias: expected tensors on a GPU")
     }
 
     #[cfg(feature = "cuda")]
@@ -59,34 +62,5 @@ impl InplaceOp2 for AddBias {
             (Slice::F64(y), Slice::F64(_)) => add("bias_f64", y.len(), y.device_ptr_mut(&stream).0),
             _ => bail!("expected images and a bias of f32 or f64"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Argument::{U32, U64};
-    use super::super::testing::{Memory, run};
-    use super::*;
-    use candle_core::Shape;
-
-    #[test]
-    fn the_kernel_adds_the_bias_of_the_channel() {
-        let y: Vec<f32> = (0..2 * 3 * 5).map(|i| i as f32).collect();
-        let bias = [100.0f32, 200.0, 300.0];
-        let mut expected = CpuStorage::F32(y.clone());
-        let of_bias = Layout::contiguous(Shape::from(3));
-        let (of_y, bias_storage) = (Layout::contiguous(30), CpuStorage::F32(bias.into()));
-        AddBias(5)
-            .cpu_fwd(&mut expected, &of_y, &bias_storage, &of_bias)
-            .unwrap();
-        let mut memory = Memory::default();
-        let (to, from) = (memory.with(&y), memory.with(&bias));
-        let arguments = [U64(to), U64(from), U64(30), U32(5), U32(3)];
-        run("bias_f32", 30, &arguments, &mut memory);
-        assert_eq!(
-            memory.written::<f32>(to),
-            expected.as_slice::<f32>().unwrap()
-        );
-        assert_eq!(memory.written::<f32>(to)[5..8], [205.0, 206.0, 207.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! An operation that a kernel computes on a GPU, and a function on the CPU, where it is tested.
+//! An operation that a kernel computes on a GPU. The tests compute it on the CPU too.
 
 use super::Argument;
 use candle_core::{
@@ -12,7 +12,7 @@ use candle_core::{CudaStorage, cuda_backend::CudaStorageSlice as Slice};
     not(feature = "cuda"),
     expect(dead_code, reason = "only a GPU needs all fields")
 )]
-pub(super) struct Launch<'a> {
+pub(super) struct Launch {
     /// The kernel's name without the type of the first input.
     pub(super) kernel: &'static str,
     pub(super) shape: Shape,
@@ -21,13 +21,13 @@ pub(super) struct Launch<'a> {
     pub(super) threads: usize,
     /// The kernel's arguments after the addresses of the result and of the inputs.
     pub(super) sizes: Vec<Argument>,
-    pub(super) on_cpu: &'a dyn Fn(&[Input<'_>]) -> Result<CpuStorage>,
 }
 
 /// A tensor in the CPU's memory.
 pub(super) type Input<'a> = (&'a CpuStorage, &'a Layout);
 
 /// Returns where the elements of a tensor begin and end in its memory.
+#[cfg(any(feature = "cuda", test))]
 pub(super) fn range(layout: &Layout) -> Result<std::ops::Range<usize>> {
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(start..end),
@@ -35,27 +35,15 @@ pub(super) fn range(layout: &Layout) -> Result<std::ops::Range<usize>> {
     }
 }
 
-/// Calls a generic function on slices, with the type of the first input.
-macro_rules! of_type {
-    ($first:expr, $type:ident => $result:expr) => {
-        match $first.dtype() {
-            candle_core::DType::F32 => {
-                type $type = f32;
-                Ok(candle_core::CpuStorage::F32($result))
-            }
-            candle_core::DType::F64 => {
-                type $type = f64;
-                Ok(candle_core::CpuStorage::F64($result))
-            }
-            other => candle_core::bail!("expected f32 or f64, found {other:?}"),
-        }
-    };
-}
-pub(super) use of_type;
+impl Launch {
+    #[cfg(test)]
+    fn cpu(&self, inputs: &[Input<'_>]) -> Result<(CpuStorage, Shape)> {
+        Ok((super::tests::on_cpu(self, inputs)?, self.shape.clone()))
+    }
 
-impl Launch<'_> {
-    pub(super) fn cpu(&self, inputs: &[Input<'_>]) -> Result<(CpuStorage, Shape)> {
-        Ok(((self.on_cpu)(inputs)?, self.shape.clone()))
+    #[cfg(not(test))]
+    fn cpu(&self, _: &[Input<'_>]) -> Result<(CpuStorage, Shape)> {
+        bail!("{}: expected tensors on a GPU", self.kernel)
     }
 
     #[cfg(feature = "cuda")]
@@ -109,7 +97,7 @@ pub(super) fn address(storage: &CudaStorage, layout: &Layout) -> Result<u64> {
     })
 }
 
-impl CustomOp1 for Launch<'_> {
+impl CustomOp1 for Launch {
     fn name(&self) -> &'static str {
         self.kernel
     }
@@ -124,7 +112,7 @@ impl CustomOp1 for Launch<'_> {
     }
 }
 
-impl CustomOp2 for Launch<'_> {
+impl CustomOp2 for Launch {
     fn name(&self) -> &'static str {
         self.kernel
     }
@@ -151,7 +139,7 @@ impl CustomOp2 for Launch<'_> {
     }
 }
 
-impl CustomOp3 for Launch<'_> {
+impl CustomOp3 for Launch {
     fn name(&self) -> &'static str {
         self.kernel
     }

@@ -1,9 +1,8 @@
 //! Windows that move over the planes of images: the patches of a convolution, and pooling.
 
 use super::Argument;
-use super::operation::{Input, Launch, of_type, range};
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, DType, Layout, Result, Shape, Tensor, WithDType, bail};
+use super::operation::Launch;
+use candle_core::{DType, Layout, Result, Shape, Tensor};
 
 /// The windows that a convolution or pooling moves over each of `planes` planes. Behind the border there are zeros; for
 /// maxima, nothing.
@@ -29,18 +28,6 @@ impl Windows {
 
     pub(crate) fn places(&self) -> usize {
         self.kernel[0] * self.kernel[1]
-    }
-
-    /// Returns the pixel at a place of the window of an output; `None` behind the border.
-    fn pixel(&self, output: usize, place: usize) -> Option<usize> {
-        let output = [output / self.output[1], output % self.output[1]];
-        let place = [place / self.kernel[1], place % self.kernel[1]];
-        let at = |i: usize| {
-            let at = output[i] * self.stride[i] + place[i] * self.dilation[i];
-            at.checked_sub(self.padding[i])
-                .filter(|at| *at < self.size[i])
-        };
-        Some(at(0)? * self.size[1] + at(1)?)
     }
 
     /// Returns the kernels' arguments after the addresses.
@@ -100,60 +87,20 @@ impl Kernel {
         }
     }
 
-    /// Computes it on the CPU, for the tests.
-    fn on_cpu<T: WithDType>(self, windows: &Windows, from: &[T], indices: &[u32]) -> Vec<T> {
-        let (pixels, outputs, places) = (windows.pixels(), windows.outputs(), windows.places());
-        let mut to = vec![T::zero(); windows.planes * self.elements(windows)];
-        for plane in 0..windows.planes {
-            let (image, output) = (plane * pixels, plane * outputs);
-            for (place, i) in (0..places).flat_map(|place| (0..outputs).map(move |i| (place, i))) {
-                let column = (plane * places + place) * outputs + i;
-                let Some(pixel) = windows.pixel(i, place) else {
-                    continue;
-                };
-                match self {
-                    Self::Patches => to[column] = from[image + pixel],
-                    Self::OfPatches => to[image + pixel] += from[column],
-                    Self::Sums => to[output + i] += from[image + pixel],
-                    Self::OfSums => to[image + pixel] += from[output + i],
-                    Self::Pick if indices[output + i] as usize == pixel => {
-                        to[output + i] = from[image + pixel];
-                    }
-                    Self::OfPick if indices[output + i] as usize == pixel => {
-                        to[image + pixel] += from[output + i];
-                    }
-                    Self::Pick | Self::OfPick => {}
-                }
-            }
-        }
-        to
-    }
-}
-
-impl Kernel {
     /// Computes a tensor of this shape from the images or values, and from indices for [`Pick`](Self::Pick).
     fn launch<R>(
         self,
         windows: &Windows,
         dtype: DType,
         shape: impl Into<Shape>,
-        run: impl FnOnce(&Launch<'_>) -> Result<R>,
+        run: impl FnOnce(&Launch) -> Result<R>,
     ) -> Result<R> {
-        let on_cpu = |inputs: &[Input<'_>]| {
-            let (from, layout) = inputs[0];
-            let indices = match inputs.get(1) {
-                Some((indices, layout)) => &indices.as_slice::<u32>()?[range(layout)?],
-                None => &[],
-            };
-            of_type!(from, T => self.on_cpu(windows, &from.as_slice::<T>()?[range(layout)?], indices))
-        };
         run(&Launch {
             kernel: self.name(),
             shape: shape.into(),
             dtype,
             threads: self.threads(windows),
             sizes: windows.arguments().collect(),
-            on_cpu: &on_cpu,
         })
     }
 }
@@ -172,7 +119,7 @@ pub(crate) fn patches(windows: &Windows, x: &Tensor) -> Result<Tensor> {
 /// Returns the sums of the values of the [`patches`] for each pixel, which is their gradient.
 pub(crate) fn of_patches(windows: &Windows, columns: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let columns = columns.contiguous()?;
-    let run = |launch: &Launch<'_>| columns.apply_op1_no_bwd(launch);
+    let run = |launch: &Launch| columns.apply_op1_no_bwd(launch);
     Kernel::OfPatches.launch(windows, columns.dtype(), shape, run)
 }
 
@@ -187,14 +134,14 @@ impl Windows {
 /// Returns the sums of windows.
 pub(crate) fn sums(windows: &Windows, x: &Tensor) -> Result<Tensor> {
     let x = x.contiguous()?;
-    let run = |launch: &Launch<'_>| x.apply_op1_no_bwd(launch);
+    let run = |launch: &Launch| x.apply_op1_no_bwd(launch);
     Kernel::Sums.launch(windows, x.dtype(), windows.output_shape(x.layout()), run)
 }
 
 /// Returns the sums of the windows' values for each pixel of images of this shape: the adjoint of [`sums`].
 pub(crate) fn of_sums(windows: &Windows, values: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let values = values.contiguous()?;
-    let run = |launch: &Launch<'_>| values.apply_op1_no_bwd(launch);
+    let run = |launch: &Launch| values.apply_op1_no_bwd(launch);
     Kernel::OfSums.launch(windows, values.dtype(), shape, run)
 }
 
@@ -208,41 +155,13 @@ pub(crate) fn indices_of_maxima(windows: &Windows, x: &Tensor) -> Result<Tensor>
         dtype: DType::U32,
         threads: windows.planes * windows.outputs(),
         sizes: windows.arguments().collect(),
-        on_cpu: &|inputs| {
-            let (from, layout) = inputs[0];
-            let range = range(layout)?;
-            Ok(CpuStorage::U32(match from {
-                CpuStorage::F32(from) => max_indices(windows, &from[range]),
-                CpuStorage::F64(from) => max_indices(windows, &from[range]),
-                other => bail!("expected f32 or f64, found {:?}", other.dtype()),
-            }))
-        },
     })
-}
-
-/// Returns the index in its plane of each window's maximum; the largest `u32` for a window without pixels.
-fn max_indices<T: WithDType>(windows: &Windows, from: &[T]) -> Vec<u32> {
-    let index = |i: usize| {
-        let image = &from[i / windows.outputs() * windows.pixels()..][..windows.pixels()];
-        let pixels =
-            (0..windows.places()).filter_map(|place| windows.pixel(i % windows.outputs(), place));
-        let larger = |best: usize, pixel: usize| {
-            let (old, new) = (image[best], image[pixel]);
-            if new > old || new.to_f64().is_nan() {
-                pixel
-            } else {
-                best
-            }
-        };
-        pixels.reduce(larger).map_or(u32::MAX, |pixel| pixel as u32)
-    };
-    (0..windows.planes * windows.outputs()).map(index).collect()
 }
 
 /// Returns the elements with these indices, one for each window.
 pub(crate) fn picked(windows: &Windows, x: &Tensor, indices: &Tensor) -> Result<Tensor> {
     let x = x.contiguous()?;
-    let run = |launch: &Launch<'_>| x.apply_op2_no_bwd(indices, launch);
+    let run = |launch: &Launch| x.apply_op2_no_bwd(indices, launch);
     Kernel::Pick.launch(windows, x.dtype(), indices.dims(), run)
 }
 
@@ -254,9 +173,9 @@ pub(crate) fn of_picked(
     shape: &[usize],
 ) -> Result<Tensor> {
     let values = values.contiguous()?;
-    let run = |launch: &Launch<'_>| values.apply_op2_no_bwd(indices, launch);
+    let run = |launch: &Launch| values.apply_op2_no_bwd(indices, launch);
     Kernel::OfPick.launch(windows, values.dtype(), shape, run)
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

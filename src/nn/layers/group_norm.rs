@@ -2,11 +2,9 @@
 
 use crate::error::raise;
 use crate::nn::layer::boxed_here;
-use crate::nn::layers::layer_norm::value_or;
-use crate::nn::summary::output_of;
-use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::ops;
-use crate::tensor::{Tensor, ones, zeros};
+use crate::nn::layers::scale::Scale;
+use crate::nn::{Layer, Parameters, check};
+use crate::tensor::Tensor;
 
 /// Group normalisation: the channels of each example are split into groups, and each group gets mean 0
 /// and variance 1, then each channel a learned scale and shift. It does not depend on the batch.
@@ -28,12 +26,12 @@ use crate::tensor::{Tensor, ones, zeros};
     self.num_groups,
     self.num_channels,
     eps = self.eps,
-    affine = self.weight.is_none().then_some(false),
-    bias = (self.weight.is_some() && self.bias.is_none()).then_some(false)
+    affine = self.scale.weight.is_none().then_some(false),
+    bias = self.scale.no_bias()
 )]
 pub struct GroupNorm {
-    weight: Option<Parameter>,
-    bias: Option<Parameter>,
+    #[parameters(flatten)]
+    scale: Scale,
     num_groups: usize,
     num_channels: usize,
     eps: f64,
@@ -59,8 +57,7 @@ impl GroupNorm {
             "GroupNorm: {num_groups} groups cannot share {num_channels} channels";
             "Choose a number of groups that divides the channels");
         Self {
-            weight: Some(Parameter::new(&ones(num_channels))),
-            bias: Some(Parameter::new(&zeros(num_channels))),
+            scale: Scale::new(num_channels, true, true),
             num_groups,
             num_channels,
             eps: 1e-5,
@@ -76,34 +73,24 @@ impl GroupNorm {
         /// assert_eq!(GroupNorm::new(1, 2).eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
         /// ```
         pub fn eps(self, eps: f64): self.eps = eps;
-    }
 
-    /// Sets whether the channels have a learned scale and shift, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(GroupNorm::new(4, 8).affine(false).num_parameters(), 0);
-    /// ```
-    pub fn affine(mut self, affine: bool) -> Self {
-        if affine != self.weight.is_some() {
-            self.weight = affine.then(|| Parameter::new(&ones(self.num_channels)));
-        }
-        self.bias(affine)
-    }
+        /// Sets whether the channels have a learned scale and shift, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(GroupNorm::new(4, 8).affine(false).num_parameters(), 0);
+        /// ```
+        pub fn affine(self, affine: bool): self.scale.set(affine, affine);
 
-    /// Sets whether the channels have a learned shift, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(GroupNorm::new(4, 8).bias(false).num_parameters(), 8);
-    /// ```
-    pub fn bias(mut self, bias: bool) -> Self {
-        if bias != self.bias.is_some() {
-            self.bias = bias.then(|| Parameter::new(&zeros(self.num_channels)));
-        }
-        self
+        /// Sets whether the channels have a learned shift, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(GroupNorm::new(4, 8).bias(false).num_parameters(), 8);
+        /// ```
+        pub fn bias(self, bias: bool): self.scale.set_bias(bias);
     }
 }
 
@@ -111,12 +98,7 @@ impl Layer for GroupNorm {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let weight = value_or(&self.weight, 1.0, self.num_channels, input);
-        let bias = value_or(&self.bias, 0.0, self.num_channels, input);
-        let (x, weight, bias) = (input.raw(), weight.raw(), bias.raw());
-        let name = check::name(self);
-        let y = ops::group_norm_as(&name, x, self.num_groups, weight, bias, self.eps);
-        output_of(self, y)
+        self.scale.of_groups(self, input, self.num_groups, self.eps)
     }
 }
 
@@ -125,6 +107,7 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::nn::tests::message_of;
+    use crate::tensor::zeros;
 
     #[test]
     fn wrong_inputs_are_explained() {

@@ -2,10 +2,9 @@
 
 use crate::error::raise;
 use crate::nn::layer::boxed_here;
-use crate::nn::summary::output_of;
-use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::ops;
-use crate::tensor::{Raw, Tensor, ones, zeros};
+use crate::nn::layers::scale::Scale;
+use crate::nn::{Layer, Parameters, check};
+use crate::tensor::Tensor;
 
 /// Implements a normalisation of inputs with this many dimensions, of which the first may be missing.
 macro_rules! instance_norm {
@@ -18,12 +17,12 @@ macro_rules! instance_norm {
         #[describe(
             self.num_features,
             eps = self.eps,
-            affine = self.weight.is_some(),
-            bias = (self.weight.is_some() && self.bias.is_none()).then_some(false)
+            affine = self.scale.weight.is_some(),
+            bias = self.scale.no_bias()
         )]
         pub struct $name {
-            weight: Option<Parameter>,
-            bias: Option<Parameter>,
+            #[parameters(flatten)]
+            scale: Scale,
             num_features: usize,
             eps: f64,
         }
@@ -43,8 +42,7 @@ macro_rules! instance_norm {
             pub fn new(num_features: usize) -> Self {
                 check::positive(stringify!($name), &[("num_features", num_features)]);
                 Self {
-                    weight: None,
-                    bias: None,
+                    scale: Scale::new(num_features, false, false),
                     num_features,
                     eps: 1e-5,
                 }
@@ -59,8 +57,7 @@ macro_rules! instance_norm {
             /// ```
             #[track_caller]
             pub fn affine(mut self, affine: bool) -> Self {
-                self.weight = affine.then(|| Parameter::new(&ones(self.num_features)));
-                self.bias = affine.then(|| Parameter::new(&zeros(self.num_features)));
+                self.scale.set(affine, affine);
                 self
             }
 
@@ -74,8 +71,7 @@ macro_rules! instance_norm {
             /// ```
             #[track_caller]
             pub fn bias(mut self, bias: bool) -> Self {
-                let added = bias && self.weight.is_some();
-                self.bias = added.then(|| Parameter::new(&zeros(self.num_features)));
+                self.scale.set_bias(bias && self.scale.weight.is_some());
                 self
             }
 
@@ -106,9 +102,11 @@ macro_rules! instance_norm {
                 if is_single {
                     return self.forward(&input.unsqueeze(0)).squeeze(0);
                 }
-                let values = |x: &Option<Parameter>| x.as_ref().map(Parameter::tensor);
-                let parameters = [values(&self.weight), values(&self.bias)];
-                normalized(self, input, self.num_features, parameters, self.eps)
+                if input.elem_count() > 0 && input.elem_count() == input.dims()[0] * self.num_features {
+                    let expected = "It needs more than one element in each channel: the variance of one is 0";
+                    raise(check::refused(self, input, expected))
+                }
+                self.scale.of_groups(self, input, self.num_features, self.eps)
             }
         }
     };
@@ -145,32 +143,11 @@ instance_norm!(
     InstanceNorm2d, 4, "images (batch, channels, height, width)"
 );
 
-/// Normalises groups of one channel each. Without parameters, the scale is 1 and the shift 0.
-fn normalized(
-    layer: &dyn Parameters,
-    x: &Tensor,
-    channels: usize,
-    parameters: [Option<Tensor>; 2],
-    eps: f64,
-) -> Tensor {
-    if x.elem_count() > 0 && x.elem_count() == x.dims()[0] * channels {
-        let expected = "It needs more than one element in each channel: the variance of one is 0";
-        raise(check::refused(layer, x, expected))
-    }
-    let constant = |value: f64| Raw::full(value, channels, x.device())?.to_dtype(x.dtype());
-    let y = || {
-        let [weight, bias] = parameters.map(|x| x.map(Raw::from));
-        let weight = weight.map_or_else(|| constant(1.0), Ok)?;
-        let bias = bias.map_or_else(|| constant(0.0), Ok)?;
-        ops::group_norm_as(&check::name(layer), x.raw(), channels, &weight, &bias, eps)
-    };
-    output_of(layer, y())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::nn::tests::message_of;
+    use crate::tensor::zeros;
 
     #[test]
     fn wrong_inputs_are_explained() {

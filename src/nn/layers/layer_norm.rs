@@ -2,10 +2,11 @@
 
 use crate::error::{OrRaise, raise};
 use crate::nn::layer::boxed_here;
+use crate::nn::layers::scale::Scale;
 use crate::nn::summary::{output_of, record_output};
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Layer, Parameters, check};
 use crate::ops;
-use crate::tensor::{Raw, Tensor, ones, zeros};
+use crate::tensor::{Raw, Tensor};
 use candle_core::{Result, Shape};
 
 /// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, or the last few, then a
@@ -23,14 +24,13 @@ use candle_core::{Result, Shape};
 /// ```
 #[derive(Parameters)]
 #[describe(
-    (self.shape.rank() == 1).then(|| self.shape.elem_count()),
-    (self.shape.rank() > 1).then(|| self.shape.clone()),
-    elementwise_affine = self.weight.is_none().then_some(false)
+    (self.scale.shape.rank() == 1).then(|| self.scale.shape.elem_count()),
+    (self.scale.shape.rank() > 1).then(|| self.scale.shape.clone()),
+    elementwise_affine = self.scale.weight.is_none().then_some(false)
 )]
 pub struct LayerNorm {
-    weight: Option<Parameter>,
-    bias: Option<Parameter>,
-    shape: Shape,
+    #[parameters(flatten)]
+    scale: Scale,
     eps: f64,
 }
 
@@ -56,9 +56,7 @@ impl LayerNorm {
     fn of_shape(shape: Shape) -> Self {
         check_features("LayerNorm", &shape);
         Self {
-            weight: Some(Parameter::new(&ones(shape.clone()))),
-            bias: Some(Parameter::new(&zeros(shape.clone()))),
-            shape,
+            scale: Scale::new(shape, true, true),
             eps: 1e-5,
         }
     }
@@ -84,15 +82,8 @@ impl LayerNorm {
         pub fn bias(self, bias: bool): self.set_bias(bias);
     }
 
-    /// Removes the bias, or adds one of zeros.
     pub(super) fn set_bias(&mut self, bias: bool) {
-        if bias != self.bias.is_some() {
-            let zeros = || match &self.weight {
-                Some(weight) => weight.tensor().zeros_like(),
-                None => zeros(self.shape.clone()),
-            };
-            self.bias = bias.then(|| Parameter::new(&zeros()));
-        }
+        self.scale.set_bias(bias);
     }
 
     /// Sets whether the features have a learned scale and shift, as by default.
@@ -103,10 +94,8 @@ impl LayerNorm {
     /// assert_eq!(LayerNorm::new(8).elementwise_affine(false).num_parameters(), 0);
     /// ```
     pub fn elementwise_affine(mut self, affine: bool) -> Self {
-        if affine != self.weight.is_some() {
-            self.weight = affine.then(|| Parameter::new(&ones(self.shape.clone())));
-        }
-        self.bias(affine)
+        self.scale.set(affine, affine);
+        self
     }
 }
 
@@ -115,21 +104,6 @@ impl LayerNorm {
 pub(super) fn check_features(layer: &str, shape: &Shape) {
     let least = shape.dims().iter().copied().min();
     check::positive(layer, &[("features", least.unwrap_or(0))]);
-}
-
-/// Returns the values of a parameter, or constants where a layer has none.
-pub(super) fn value_or(
-    parameter: &Option<Parameter>,
-    value: f64,
-    features: usize,
-    x: &Tensor,
-) -> Tensor {
-    let constant = || Raw::full(value, features, x.device())?.to_dtype(x.dtype());
-    match parameter {
-        Some(parameter) if parameter.shape().rank() == 1 => parameter.tensor(),
-        Some(parameter) => parameter.tensor().flatten_all(),
-        None => constant().or_raise().into(),
-    }
 }
 
 /// Normalises the last dimensions, which have this shape, as the rows of a matrix.
@@ -155,11 +129,9 @@ impl Layer for LayerNorm {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
-        let features = self.shape.elem_count();
-        let weight = value_or(&self.weight, 1.0, features, input);
-        let bias = value_or(&self.bias, 0.0, features, input);
+        let [weight, bias] = self.scale.tensors(input);
         let (weight, bias) = (weight.raw(), bias.raw());
-        normalized(self, input, &self.shape, |x| {
+        normalized(self, input, &self.scale.shape, |x| {
             ops::layer_norm_as(&check::name(self), x, weight, bias, self.eps)
         })
     }
@@ -170,6 +142,7 @@ mod tests {
     use super::*;
     use crate::error::attempt;
     use crate::nn::tests::message_of;
+    use crate::tensor::zeros;
 
     #[test]
     fn a_wrong_input_is_explained() {

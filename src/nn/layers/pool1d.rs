@@ -1,11 +1,13 @@
 //! Pooling of sequences, which are images of one row.
 
 use super::adaptive_max_pool::maxima;
+use super::convolution::{row_extent, row_margin};
+use super::pool::{Pool, pooling};
 use crate::error::{OrRaise, raise};
 use crate::layer;
 use crate::nn::summary::record_output;
 use crate::nn::{Parameters, check};
-use crate::ops::{self, Pool2dSpec};
+use crate::ops::{self, Pair, Pool2dSpec};
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 
@@ -44,40 +46,15 @@ fn least_length(layer: &dyn Parameters, spec: Pool2dSpec) -> usize {
     (extent - 2 * spec.padding.width).max(1)
 }
 
-macro_rules! pooling {
-    ($(#[$doc:meta])* $name:ident, $pool:path) => {
-        layer! {
-            $(#[$doc])*
-            #[derive(Clone, Copy)]
-            #[describe(
-                kernel_size = self.spec.kernel.width,
-                stride = self.spec.stride.width,
-                padding = self.spec.padding.width
-            )]
-            pub struct $name(kernel: usize) {
-                #[parameters(skip)]
-                spec: Pool2dSpec = Pool2dSpec::new((1, kernel)),
-            }
-            fn forward(&self, input: &Tensor) -> Tensor {
-                let least = least_length(self, self.spec);
-                as_rows(self, input, least, |x| $pool(&check::name(self), x.raw(), self.spec))
-            }
-        }
+fn of_rows(layer: &dyn Parameters, x: &Tensor, spec: Pool2dSpec, pool: Pool) -> Tensor {
+    let least = least_length(layer, spec);
+    as_rows(layer, x, least, |x| {
+        pool(&check::name(layer), x.raw(), spec)
+    })
+}
 
-        impl $name {
-            setters! {
-                /// Sets the stride, by which the kernel moves from one output to the next.
-                pub fn stride(self, stride: usize): self.spec = self.spec.stride((1, stride));
-
-                /// Sets the padding on each side; at most half of the kernel.
-                pub fn padding(self, padding: usize): self.spec = self.spec.padding((0, padding));
-
-                /// Sets whether the length of the output is rounded up, so that a patch may reach over the end of the
-                /// sequence; `false` by default.
-                pub fn ceil_mode(self, ceil_mode: bool): self.spec = self.spec.ceil_mode(ceil_mode);
-            }
-        }
-    };
+fn length(pair: Pair) -> usize {
+    pair.width
 }
 
 pooling!(
@@ -95,8 +72,7 @@ pooling!(
     /// let y = MaxPool1d::new(2).forward(&x); // (1, 1, 2)
     /// assert_eq!(y.to_vec::<f32>(), [3.0, 2.0]);
     /// ```
-    MaxPool1d,
-    ops::max_pool2d_as
+    MaxPool1d(usize, row_extent, row_margin, length), of_rows, ops::max_pool2d_as
 );
 
 pooling!(
@@ -109,8 +85,7 @@ pooling!(
     /// let y = AvgPool1d::new(2).forward(&x); // (1, 1, 2)
     /// assert_eq!(y.to_vec::<f32>(), [2.0, 1.0]);
     /// ```
-    AvgPool1d,
-    ops::avg_pool2d_as
+    AvgPool1d(usize, row_extent, row_margin, length), of_rows, ops::avg_pool2d_as
 );
 
 impl MaxPool1d {

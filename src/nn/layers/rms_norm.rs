@@ -1,10 +1,11 @@
 //! Normalisation by the root mean square.
 
-use super::layer_norm::{check_features, normalized, value_or};
+use super::layer_norm::{check_features, normalized};
+use super::scale::{Scale, value_or};
 use crate::nn::layer::boxed_here;
-use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::nn::{Layer, Parameters, check};
 use crate::ops;
-use crate::tensor::{Tensor, ones};
+use crate::tensor::Tensor;
 use candle_core::{DType, Shape};
 
 /// Divides each example by its root mean square over the last dimension, or the last few, then multiplies each feature by
@@ -22,14 +23,14 @@ use candle_core::{DType, Shape};
 /// ```
 #[derive(Parameters)]
 #[describe(
-    (self.shape.rank() == 1).then(|| self.shape.elem_count()),
-    (self.shape.rank() > 1).then(|| self.shape.clone()),
+    (self.scale.shape.rank() == 1).then(|| self.scale.shape.elem_count()),
+    (self.scale.shape.rank() > 1).then(|| self.scale.shape.clone()),
     eps = self.eps,
-    elementwise_affine = self.weight.is_none().then_some(false)
+    elementwise_affine = self.scale.weight.is_none().then_some(false)
 )]
 pub struct RMSNorm {
-    weight: Option<Parameter>,
-    shape: Shape,
+    #[parameters(flatten)]
+    scale: Scale,
     eps: Option<f64>,
 }
 
@@ -53,9 +54,8 @@ impl RMSNorm {
     #[track_caller]
     fn of_shape(shape: Shape) -> Self {
         check_features("RMSNorm", &shape);
-        let weight = Some(Parameter::new(&ones(shape.clone())));
-        let eps = None;
-        Self { weight, shape, eps }
+        let scale = Scale::new(shape, true, false);
+        Self { scale, eps: None }
     }
 
     setters! {
@@ -78,9 +78,7 @@ impl RMSNorm {
     /// assert_eq!(RMSNorm::new(8).elementwise_affine(false).num_parameters(), 0);
     /// ```
     pub fn elementwise_affine(mut self, affine: bool) -> Self {
-        if affine != self.weight.is_some() {
-            self.weight = affine.then(|| Parameter::new(&ones(self.shape.clone())));
-        }
+        self.scale.set(affine, false);
         self
     }
 }
@@ -93,8 +91,9 @@ impl Layer for RMSNorm {
             DType::F64 => f64::EPSILON,
             _ => f32::EPSILON.into(),
         });
-        let weight = value_or(&self.weight, 1.0, self.shape.elem_count(), input);
-        normalized(self, input, &self.shape, |x| {
+        let features = self.scale.shape.elem_count();
+        let weight = value_or(&self.scale.weight, 1.0, features, input);
+        normalized(self, input, &self.scale.shape, |x| {
             ops::rms_norm_as(&check::name(self), x, weight.raw(), eps)
         })
     }

@@ -2,10 +2,9 @@
 
 use super::{Parameter, State};
 use crate::nn::spec::Spec;
-use crate::notebook::Show;
+use crate::notebook::{Show, debug_as_shown};
 use crate::tensor::Raw;
 use candle_core::{DType, Device, Shape};
-use std::fmt;
 use std::sync::Arc;
 
 impl Parameter {
@@ -109,11 +108,7 @@ impl Parameter {
     }
 }
 
-impl fmt::Debug for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(Parameter);
 
 impl Show for Parameter {
     fn show_text(&self) -> String {

@@ -8,7 +8,7 @@
 use super::row::{Cost, Row};
 use crate::nn::{Parameter, Parameters, state_of};
 use crate::ops::profile;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, with_counters};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,7 @@ impl Clock {
     fn charge(&mut self, index: usize) {
         let now = Instant::now();
         let memory = self.memory_in_use();
-        let counted = profile::with_counters(|it| (it.began, it.multiply_adds));
+        let counted = with_counters(|it| (it.began, it.multiply_adds));
         let (began, multiply_adds) = counted.unwrap_or_default();
         let is_open = self.open == Some(index);
         if is_open {
@@ -113,7 +113,7 @@ impl Clock {
 
     /// Begins the next layer.
     fn go_on(&mut self) {
-        let counted = profile::with_counters(|it| it.multiply_adds);
+        let counted = with_counters(|it| it.multiply_adds);
         self.multiply_adds = counted.unwrap_or_default();
         self.memory = self.memory_in_use();
         self.since = Some(Instant::now());
@@ -138,7 +138,7 @@ impl Clock {
 
     /// Adds the times of the backward passes since the last report.
     fn end_backward(&mut self) {
-        let backward = profile::with_counters(|it| std::mem::take(&mut it.backward));
+        let backward = with_counters(|it| std::mem::take(&mut it.backward));
         let backward = backward.unwrap_or_default();
         for (&(mark, began), (_, ended)) in backward.iter().zip(backward.iter().skip(1)) {
             let index = mark.wrapping_sub(self.number) as usize;

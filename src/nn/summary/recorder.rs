@@ -12,9 +12,8 @@ use crate::error::{self, OrRaise, Result, attempt};
 use crate::nn::{Layer, Parameter, Parameters, state_of};
 use crate::notebook::{at_end_of_cell, display, is_profiled};
 use crate::ops::all_finite;
-use crate::ops::profile::{self, Counters};
 use crate::plot::Chain;
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{self, Counters, Field, Raw, Tensor, measure};
 use candle_core::{DType, Device, Shape};
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -191,15 +190,8 @@ pub(in crate::nn) fn is_watching() -> bool {
 
 /// Runs `work`. Returns its result, the layers that were called, and what they took.
 pub(super) fn measured<T>(work: impl FnOnce() -> T) -> (T, Vec<(Row, Cost)>) {
-    /// Restores the counters of an outer measurement when it is dropped, also after a panic.
-    struct Restore(Option<Counters>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            profile::measure(self.0.take());
-        }
-    }
     let clock = Scope::new(Some(Clock::new()), |recorder| &mut recorder.clock);
-    let _counters = Restore(profile::measure(Some(Counters::default())));
+    let _counters = tensor::Scope::new(Field::Counters(Some(Counters::default())));
     let result = work();
     (result, clock.take().map_or(vec![], Clock::end))
 }
@@ -210,13 +202,13 @@ fn is_measured() -> bool {
     if is_measured || !is_profiled() {
         return is_measured;
     }
-    profile::measure(Some(Counters::default()));
+    measure(Some(Counters::default()));
     with(|recorder| recorder.clock = Some(Clock::new()));
     at_end_of_cell(|| {
         let clock = with(|recorder| recorder.clock.take());
         let (rows, costs): (Vec<Row>, Vec<Cost>) =
             clock.map_or(vec![], Clock::end).into_iter().unzip();
-        profile::measure(None);
+        measure(None);
         display(&layer_table(&rows, &costs, None).bundle());
     });
     true

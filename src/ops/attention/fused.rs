@@ -5,7 +5,7 @@
 //! read and written where they are: no projection is split or transposed in memory. With grouped queries, several heads
 //! of queries share a head of keys and values.
 
-use super::mask::{AttentionMask, Reach};
+use super::mask::{AttentionMask, CausalWindow};
 use super::pairs::attention;
 use crate::ops::engine::autograd::{Backward, Downstream, Held, IndexedCopy, Upstream, record};
 use crate::ops::engine::{CpuView, Element, dispatch_dtype};
@@ -37,20 +37,20 @@ pub(super) struct Sizes {
     pub(super) queries: usize,
     pub(super) keys: usize,
     pub(super) features: usize,
-    pub(super) reach: Reach,
+    pub(super) reach: CausalWindow,
 }
 
 /// The memory layout of the heads: the index of the first feature, and the distances from one example, head and step
 /// to the next.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct HeadStrides {
     pub(super) start: usize,
     pub(super) batch: usize,
     pub(super) head: usize,
     pub(super) step: usize,
 }
 
-impl Place {
+impl HeadStrides {
     fn of(&self, example: usize, head: usize, step: usize) -> usize {
         self.start + example * self.batch + head * self.head + step * self.step
     }
@@ -96,7 +96,7 @@ impl Place {
 /// Queries, keys and values: in three contiguous tensors, or in one.
 pub(super) struct Inputs<'a> {
     pub(super) tensors: &'a [&'a Raw],
-    pub(super) places: [Place; 3],
+    pub(super) places: [HeadStrides; 3],
 }
 
 /// Returns the attention in a tensor of this shape, whose heads have the layout `output`. Returns `None` if keys that are
@@ -105,7 +105,7 @@ pub(super) fn fused(
     inputs: Inputs,
     sizes: Sizes,
     shape: Shape,
-    output: Place,
+    output: HeadStrides,
 ) -> Result<Option<Raw>> {
     let pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
     profile::count(2 * pairs * sizes.features);
@@ -117,7 +117,7 @@ fn forward<T: Element>(
     inputs: Inputs,
     sizes: Sizes,
     shape: Shape,
-    output: Place,
+    output: HeadStrides,
 ) -> Result<Option<Raw>> {
     let tensors: Vec<Raw> = inputs.tensors.iter().map(|x| x.detach()).collect();
     let views = tensors
@@ -212,7 +212,7 @@ impl Sizes {
     /// Computes the products of some queries with some keys.
     fn scores<T: Element>(
         &self,
-        places: &[Place; 3],
+        places: &[HeadStrides; 3],
         [q, k]: [&[T]; 2],
         head: [usize; 2],
         [queries, keys]: [&Range<usize>; 2],
@@ -268,8 +268,8 @@ multiversion! {
 
 struct Back<T> {
     tensors: Vec<Raw>,
-    places: [Place; 3],
-    output: Place,
+    places: [HeadStrides; 3],
+    output: HeadStrides,
     sizes: Sizes,
     /// The logarithm of the sum of the exponentials, for each head and query.
     logarithms: Vec<T>,

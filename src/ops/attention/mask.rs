@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Which keys a query attends to because of its position.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct CausalWindow {
     /// Whether a query attends to no key behind its own.
     pub(super) causal: bool,
     /// How many keys precede the key of the first query.
@@ -18,7 +18,7 @@ pub(super) struct Reach {
     pub(super) window: Option<usize>,
 }
 
-impl Reach {
+impl CausalWindow {
     /// Returns the keys that a query attends to.
     pub(super) fn of(&self, query: usize, keys: usize) -> Range<usize> {
         if !self.causal {
@@ -68,7 +68,7 @@ impl Reach {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMask {
-    pub(super) reach: Reach,
+    pub(super) reach: CausalWindow,
     /// Summands of the scores: `(…, queries, keys)`.
     pub(super) scores: Option<Raw>,
     /// Summands of the scores, the same for all queries: `(batch, keys)`.
@@ -101,9 +101,9 @@ impl AttentionMask {
     /// ```
     pub fn causal() -> Self {
         Self {
-            reach: Reach {
+            reach: CausalWindow {
                 causal: true,
-                ..Reach::default()
+                ..CausalWindow::default()
             },
             ..Self::default()
         }
@@ -257,7 +257,7 @@ impl AttentionMask {
             _ => Ok(mask.clone()),
         };
         Ok(Self {
-            reach: Reach::default(),
+            reach: CausalWindow::default(),
             scores: scores.as_ref().map(wider).transpose()?,
             keys: self.keys.as_ref().map(wider).transpose()?,
         })

@@ -6,12 +6,7 @@
 use crate::device::{affine, combined};
 use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
-use candle_core::{DType, Result};
-
-/// Returns whether [`batch_norm`] can compute with `x`.
-pub(super) fn suits(x: &Raw) -> bool {
-    matches!(x.dtype(), DType::F32 | DType::F64) && x.elem_count() > 0 && !x.device().is_metal()
-}
+use candle_core::Result;
 
 /// Returns the normalised `x` `(batch, channels, area)`, and the mean and variance `(channels,)`: the given ones, or
 /// those of `x`.

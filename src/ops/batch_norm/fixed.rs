@@ -7,7 +7,7 @@ use candle_core::Result;
 
 /// The parameters and the statistics, each `(channels,)`.
 #[derive(Clone, Copy)]
-pub(crate) struct Fixed<'a> {
+pub(crate) struct RunningStats<'a> {
     pub(crate) weight: &'a Raw,
     pub(crate) bias: &'a Raw,
     pub(crate) mean: &'a Raw,
@@ -15,7 +15,7 @@ pub(crate) struct Fixed<'a> {
     pub(crate) eps: f64,
 }
 
-impl<'a> Fixed<'a> {
+impl<'a> RunningStats<'a> {
     pub(in crate::ops) fn tensors(&self) -> [&'a Raw; 4] {
         [self.weight, self.bias, self.mean, self.var]
     }

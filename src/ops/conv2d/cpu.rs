@@ -1,14 +1,15 @@
 //! The convolution and its transpose on the CPU, forward and backward. The forward pass of one is the
 //! backward pass of the other.
 
-use crate::ops::batch_norm::Fixed;
-use crate::ops::engine::autograd::{Backward, Downstream, Form, Third, Upstream, record};
+use crate::ops::batch_norm::RunningStats;
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
+use crate::ops::engine::read::read;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, Element};
+use crate::ops::tape;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use taper_compute::conv2d::{Epilogue, Geometry, convolve, transposed, weight_gradient};
 use taper_compute::sums::{sum, sum_all};
 
@@ -47,7 +48,7 @@ pub(super) fn forward<T: Element>(
 pub(super) fn finished<T: Element>(
     inputs: &[&Raw],
     geometry: Geometry,
-    norm: Option<Fixed<'_>>,
+    norm: Option<RunningStats<'_>>,
     relu: bool,
 ) -> Result<Raw> {
     let inputs = { inputs.iter() }.map(|input| in_order(input));
@@ -144,57 +145,38 @@ impl<T: Element> Backward for Back<T> {
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
         let (x, weight, g) = (upstream.input(0)?, upstream.input(1)?, upstream.gradient);
-        let form: Arc<dyn Form> = Arc::new(Convolution::<T> {
-            geometry: self.geometry,
-            is_transposed: self.is_transposed,
-            shapes: [x, weight].map(|x| x.dims().to_vec()),
-            element: PhantomData,
-        });
+        let (geometry, is_transposed) = (self.geometry, self.is_transposed);
+        let (input, output) = if is_transposed { (g, x) } else { (x, g) };
         let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
-        let of_x = x_wanted.then(|| Third::record(&form, 0, [weight, g]));
-        let of_weight = weight_wanted.then(|| Third::record(&form, 1, [x, g]));
+        let of_x = x_wanted.then(|| forward::<T>(&[g, weight], geometry, !is_transposed));
+        let of_weight =
+            weight_wanted.then(|| of_weight::<T>(input, output, geometry, weight.dims()));
         let of_bias = bias_wanted.then(|| upstream.g().sum((0, 2, 3)).into());
         Ok([of_x.transpose()?, of_weight.transpose()?, of_bias])
     }
 }
 
-/// A convolution without a bias, which is linear in the input and in the weight.
-struct Convolution<T> {
+/// Returns the gradient for the weight, of this shape. As the convolution is, it is linear in its input and in the
+/// gradient of its output, so its own gradients are the convolution and the transposed one.
+fn of_weight<T: Element>(
+    input: &Raw,
+    output: &Raw,
     geometry: Geometry,
-    is_transposed: bool,
-    /// The shapes of the input and of the weight.
-    shapes: [Vec<usize>; 2],
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Form for Convolution<T> {
-    fn derivative(&self, by: usize, [x, weight, g]: [&Raw; 3]) -> Result<Raw> {
-        if by == 2 {
-            return forward::<T>(
-                &[&x.detach(), &weight.detach()],
-                self.geometry,
-                self.is_transposed,
-            );
-        }
-        // Only the shape of the argument itself is used.
-        let none = |shape: &[usize]| Raw::zeros(shape, g.dtype(), g.device());
-        let back = Back::<T> {
-            x: if by == 0 {
-                none(&self.shapes[0])?
-            } else {
-                in_order(x)?
-            },
-            weight: if by == 1 {
-                none(&self.shapes[1])?
-            } else {
-                in_order(weight)?
-            },
-            geometry: self.geometry,
-            is_transposed: self.is_transposed,
-            element: PhantomData,
-        };
-        let gradients = back.backward(&Upstream::of(&in_order(g)?, [by == 0, by == 1, false]))?;
-        let gradient = gradients.into_iter().nth(by).flatten();
-        gradient.ok_or_else(|| candle_core::Error::Msg("conv2d: no gradient".into()))
-    }
+    shape: &[usize],
+) -> Result<Raw> {
+    let (values, _) = read([input, output], |[x, g]: [&[T]; 2]| {
+        weight_gradient(&geometry, x, g)
+    })?;
+    let values = Raw::from_vec(values, shape, input.device())?;
+    let rule = move |upstream: &Upstream<'_>| {
+        upstream.each(|i| {
+            let other = upstream.input(1 - i)?;
+            forward::<T>(&[other, upstream.gradient], geometry, i == 0)
+        })
+    };
+    Ok(tape::composed(
+        values.values().clone(),
+        &[input, output],
+        rule,
+    ))
 }

@@ -8,12 +8,7 @@
 use crate::device::{self, AddBias, Product, Windows, by_cudnn, in_tf32, of_patches, patches};
 use crate::ops::tape::{self, Backward, Downstream, Upstream};
 use crate::tensor::{Candle, Raw};
-use candle_core::{DType, Result};
-
-/// Returns whether [`convolve`] can compute the convolution of `x`.
-pub(super) fn suits(x: &Raw) -> bool {
-    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal()
-}
+use candle_core::Result;
 
 /// Returns the convolution of `x` `(batch, channels, height, width)` with `weight` and `bias`. The windows are those of
 /// all channels of all images.

@@ -1,11 +1,9 @@
 //! Kernels on the tape.
 
 mod indexed;
-mod linear;
 mod support;
 
 pub(in crate::ops) use indexed::IndexedCopy;
-pub(in crate::ops) use linear::{Form, Third};
 pub(crate) use support::{can_move, has_kernel};
 
 pub(in crate::ops) use crate::ops::tape::{

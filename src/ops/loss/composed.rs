@@ -13,37 +13,19 @@ macro_rules! composed_loss {
         $(#[$forward_doc:meta])*
         forward($($input:ident),*)
     ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug)]
-        pub struct $name {
-            reduction: $crate::ops::loss::Reduction,
-            $($field: $type,)*
-            $($own: $own_type,)?
-        }
+        settings! {
+            $(#[$doc])*
+            #[derive(Clone, Debug)]
+            pub struct $name {
+                /// Creates the loss with the default settings: the mean over the batch.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let loss = ", stringify!($name), "::new();")]
+                /// ```
+                new;
 
-        impl Default for $name {
-            fn default() -> Self {
-                Self {
-                    reduction: Default::default(),
-                    $($field: $default,)*
-                    $($own: Default::default(),)?
-                }
-            }
-        }
-
-        impl $name {
-            /// Creates the loss with the default settings: the mean over the batch.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let loss = ", stringify!($name), "::new();")]
-            /// ```
-            pub fn new() -> Self {
-                Self::default()
-            }
-
-            setters! {
                 /// Sets how the losses of the examples become the loss of the batch.
                 ///
                 /// ```
@@ -51,11 +33,14 @@ macro_rules! composed_loss {
                 ///
                 #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::Sum);")]
                 /// ```
-                pub fn reduction(self, reduction: $crate::ops::loss::Reduction): self.reduction = reduction;
+                set reduction: $crate::ops::loss::Reduction = Default::default(),
 
-                $($(#[$field_doc])* pub fn $field(self, $field: $type): self.$field = $field;)*
+                $($(#[$field_doc])* set $field: $type = $default,)*
+                $(; $own: $own_type = Default::default())?
             }
+        }
 
+        impl $name {
             $(#[$forward_doc])*
             #[inline]
             #[track_caller]

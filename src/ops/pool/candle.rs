@@ -7,16 +7,16 @@
 //! would be uploaded in every step.
 
 use super::plane::Pool2dSpec;
-use crate::device::{Windows, indices_of_maxima, of_picked, of_sums, picked, sums};
+use crate::device::{Windows, indices_of_maxima, of_picked, of_sums, picked, suits_kernels, sums};
 use crate::ops::pair::Pair;
 use crate::ops::tape::first_order;
 use crate::tensor::Raw;
-use candle_core::{DType, Result};
+use candle_core::Result;
 
 /// Returns the maxima. Of equal elements, the first gets the gradient; NaN counts as larger than all
 /// other values.
 pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
-    if suits_windows(x) {
+    if suits_kernels(x.device(), x.dtype()) {
         let windows = windows(x, spec)?;
         let indices = indices_of_maxima(&windows, x)?;
         let y = picked(&windows, x, &indices)?;
@@ -33,7 +33,7 @@ pub(super) fn max_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
 }
 
 pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
-    if suits_windows(x) {
+    if suits_kernels(x.device(), x.dtype()) {
         let windows = windows(x, spec)?;
         let shape = x.dims().to_vec();
         let y = (sums(&windows, x)? / spec.kernel.product() as f64)?;
@@ -43,11 +43,6 @@ pub(super) fn avg_pool2d(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
     }
     let views = views(x, spec, 0.0)?;
     reduce(&views, |sum, x| sum + x)? / views.len() as f64
-}
-
-/// Returns whether Taper's kernels for GPUs can compute with the images. They write an index as `u32`.
-fn suits_windows(x: &Raw) -> bool {
-    matches!(x.dtype(), DType::F32 | DType::F64) && !x.device().is_metal()
 }
 
 fn windows(x: &Raw, spec: Pool2dSpec) -> Result<Windows> {

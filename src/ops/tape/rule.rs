@@ -100,23 +100,10 @@ pub(crate) struct Upstream<'a> {
     pub(crate) inputs: &'a [Option<Raw>; 3],
     /// The output, if the operation [needs](Backward::needs_output) it.
     pub(super) output: Option<&'a Raw>,
-    pub(super) pass: Option<&'a dyn Pass>,
+    pub(super) pass: &'a dyn Pass,
 }
 
-static NOTHING: [Option<Raw>; 3] = [None, None, None];
-
 impl<'a> Upstream<'a> {
-    /// Returns the arguments for a rule that needs neither inputs nor the output.
-    pub(crate) fn of(gradient: &'a Raw, wanted: [bool; 3]) -> Self {
-        Upstream {
-            gradient,
-            wanted,
-            inputs: &NOTHING,
-            output: None,
-            pass: None,
-        }
-    }
-
     /// Returns the gradient of the output, to compute with.
     pub(crate) fn g(&self) -> &'a Tensor {
         Tensor::from_raw_ref(self.gradient)
@@ -156,20 +143,13 @@ impl<'a> Upstream<'a> {
 
     /// Adds the gradient of a variable that is not an input.
     pub(crate) fn add_to_leaf(&self, key: Key, gradient: Raw) -> Result<()> {
-        self.pass()?.add_to_leaf(key, gradient)
+        self.pass.add_to_leaf(key, gradient)
     }
 
     /// Returns the gradients of an operation that `compute` computes from its inputs, by operations that have second
     /// derivatives. It must not use other tensors that have gradients. The operation must
     /// [keep](Backward::keeps) its inputs.
     pub(crate) fn of_composed(&self, compute: &Compute<'_>) -> Result<Downstream> {
-        self.pass()?.of_composed(self, compute)
-    }
-
-    fn pass(&self) -> Result<&'a dyn Pass> {
-        match self.pass {
-            Some(pass) => Ok(pass),
-            None => bail!("expected a backward pass"),
-        }
+        self.pass.of_composed(self, compute)
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::notebook::Show;
 use crate::plot::testing::texts;
 use crate::tensor::{tensor, zeros};
 use roxmltree::Document;

@@ -20,6 +20,68 @@ pub(in crate::plot) trait Graphic {
     fn problem(&self) -> Option<&str>;
 }
 
+/// Adds what every figure has: SVG text, a file, and being shown. `$example` creates one.
+macro_rules! graphic {
+    ($name:ident, $example:literal) => {
+        impl $name {
+            /// Returns the figure as SVG text.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert!(", $example, ".svg().starts_with(\"<svg \"));")]
+            /// ```
+            pub fn svg(&self) -> String {
+                $crate::plot::render::output::svg(self)
+            }
+
+            /// Saves the figure as an SVG file, whose name ends in `.svg`. A figure of images without titles
+            /// may also be a `.png` file, with twice as many pixels on white.
+            ///
+            /// # Errors
+            /// Returns an error if the figure could not be created from the data, the name ends differently,
+            /// or the file cannot be written.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// # let id = std::process::id();
+            #[doc = concat!("# let path = std::env::temp_dir().join(format!(\"taper_", stringify!($name), "_{id}.svg\"));")]
+            #[doc = concat!($example, ".save(&path)?;")]
+            /// assert!(path.exists());
+            /// # std::fs::remove_file(path)?;
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn save(&self, path: impl AsRef<std::path::Path>) -> $crate::Result<()> {
+                $crate::plot::render::output::save(self, path.as_ref())
+            }
+
+            /// Shows the figure now, if it is not the value of a cell.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!($example, ".show();")]
+            /// ```
+            pub fn show(&self) {
+                $crate::notebook::display(&$crate::notebook::Show::show_bundle(self));
+            }
+        }
+
+        impl $crate::notebook::Show for $name {
+            fn show_text(&self) -> String {
+                $crate::plot::render::output::text(self)
+            }
+
+            fn show_bundle(&self) -> $crate::notebook::MimeBundle {
+                $crate::plot::render::output::bundle(self)
+            }
+        }
+    };
+}
+
+pub(in crate::plot) use graphic;
+
 /// Returns the description, or the problem.
 pub(in crate::plot) fn text(graphic: &dyn Graphic) -> String {
     match graphic.problem() {

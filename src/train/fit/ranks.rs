@@ -6,8 +6,8 @@ use crate::error::{self, Error, Problem, Result, refuse};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
 use crate::optim::variables;
 use crate::tensor::{
-    Across, GradStore, Tensor, generator_state, no_grad, restore_generator, with_device, with_seed,
-    zeros,
+    GradStore, SyncStats, Tensor, generator_state, no_grad, restore_generator, with_device,
+    with_seed, zeros,
 };
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
@@ -44,9 +44,9 @@ impl Ranks {
     }
 
     /// Returns the connection with which layers compute over the parts of a batch on all ranks.
-    pub(super) fn across(&self, share: Share) -> Across {
+    pub(super) fn across(&self, share: Share) -> SyncStats {
         let communicator = self.communicator.clone();
-        Across {
+        SyncStats {
             sum: Arc::new(move |values| Ok(communicator.all_reduce(values)?)),
             own: share.own,
             len: share.part.len,

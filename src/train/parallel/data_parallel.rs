@@ -8,7 +8,7 @@ use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
 use crate::ops;
 use crate::optim::variables;
 use crate::tensor::{
-    Across, GradStore, Metric, Part, Tensor, draw_seed, fork, with_across, with_part, with_seed,
+    GradStore, Metric, Part, SyncStats, Tensor, draw_seed, fork, with_across, with_part, with_seed,
 };
 use crate::train::Module;
 use crate::train::model::{AnyModel, Steps, device_of, steps};
@@ -233,7 +233,7 @@ pub(in crate::train) fn replicate(
 #[derive(Clone)]
 pub(in crate::train) struct OfRank {
     pub(in crate::train) part: Part,
-    pub(in crate::train) across: Option<Across>,
+    pub(in crate::train) across: Option<SyncStats>,
 }
 
 impl OfRank {

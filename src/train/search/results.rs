@@ -3,10 +3,9 @@
 use super::Trial;
 use crate::erased::Erased;
 use crate::error::{self, Result, problem};
-use crate::notebook::{MimeBundle, Show, Table};
+use crate::notebook::{MimeBundle, Show, Table, debug_as_shown};
 use crate::plot::{Figure, Scale, bar, scatter, short};
 use crate::train::history::number;
-use std::fmt;
 
 /// The trials of a [`Search`](super::Search), the best first: a table, and figures.
 ///
@@ -180,8 +179,4 @@ impl Show for SearchResults {
     }
 }
 
-impl fmt::Debug for SearchResults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show_text())
-    }
-}
+debug_as_shown!(SearchResults);

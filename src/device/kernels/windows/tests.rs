@@ -1,6 +1,109 @@
 use super::*;
 use crate::device::kernels::testing::{Memory, Value, run};
 use crate::tensor::{randint, with_seed};
+use candle_core::WithDType;
+
+impl Windows {
+    /// Returns the windows that these arguments of a kernel describe.
+    pub(in crate::device::kernels) fn of_arguments(sizes: &[usize]) -> Self {
+        let pair = |i: usize| [sizes[1 + 2 * i], sizes[2 + 2 * i]];
+        Windows {
+            planes: sizes[0],
+            size: pair(0),
+            kernel: pair(1),
+            output: pair(2),
+            stride: pair(3),
+            dilation: pair(4),
+            padding: pair(5),
+        }
+    }
+
+    /// Returns the pixel at a place of the window of an output; `None` behind the border.
+    fn pixel(&self, output: usize, place: usize) -> Option<usize> {
+        let output = [output / self.output[1], output % self.output[1]];
+        let place = [place / self.kernel[1], place % self.kernel[1]];
+        let at = |i: usize| {
+            let at = output[i] * self.stride[i] + place[i] * self.dilation[i];
+            at.checked_sub(self.padding[i])
+                .filter(|at| *at < self.size[i])
+        };
+        Some(at(0)? * self.size[1] + at(1)?)
+    }
+}
+
+const ALL: [Kernel; 6] = [
+    Kernel::Patches,
+    Kernel::OfPatches,
+    Kernel::Sums,
+    Kernel::OfSums,
+    Kernel::Pick,
+    Kernel::OfPick,
+];
+
+/// Computes what the kernel of this name does.
+pub(in crate::device::kernels) fn on_cpu<T: WithDType>(
+    name: &str,
+    windows: &Windows,
+    from: &[T],
+    indices: &[u32],
+) -> Vec<T> {
+    let mut all = ALL.into_iter();
+    let kernel = all.find(|kernel| kernel.name() == name);
+    kernel.expect("a kernel").on_cpu(windows, from, indices)
+}
+
+impl Kernel {
+    /// Computes it on the CPU, for the tests.
+    fn on_cpu<T: WithDType>(self, windows: &Windows, from: &[T], indices: &[u32]) -> Vec<T> {
+        let (pixels, outputs, places) = (windows.pixels(), windows.outputs(), windows.places());
+        let mut to = vec![T::zero(); windows.planes * self.elements(windows)];
+        for plane in 0..windows.planes {
+            let (image, output) = (plane * pixels, plane * outputs);
+            for (place, i) in (0..places).flat_map(|place| (0..outputs).map(move |i| (place, i))) {
+                let column = (plane * places + place) * outputs + i;
+                let Some(pixel) = windows.pixel(i, place) else {
+                    continue;
+                };
+                match self {
+                    Self::Patches => to[column] = from[image + pixel],
+                    Self::OfPatches => to[image + pixel] += from[column],
+                    Self::Sums => to[output + i] += from[image + pixel],
+                    Self::OfSums => to[image + pixel] += from[output + i],
+                    Self::Pick if indices[output + i] as usize == pixel => {
+                        to[output + i] = from[image + pixel];
+                    }
+                    Self::OfPick if indices[output + i] as usize == pixel => {
+                        to[image + pixel] += from[output + i];
+                    }
+                    Self::Pick | Self::OfPick => {}
+                }
+            }
+        }
+        to
+    }
+}
+
+/// Returns the index in its plane of each window's maximum; the largest `u32` for a window without pixels.
+pub(in crate::device::kernels) fn max_indices<T: WithDType>(
+    windows: &Windows,
+    from: &[T],
+) -> Vec<u32> {
+    let index = |i: usize| {
+        let image = &from[i / windows.outputs() * windows.pixels()..][..windows.pixels()];
+        let pixels =
+            (0..windows.places()).filter_map(|place| windows.pixel(i % windows.outputs(), place));
+        let larger = |best: usize, pixel: usize| {
+            let (old, new) = (image[best], image[pixel]);
+            if new > old || new.to_f64().is_nan() {
+                pixel
+            } else {
+                best
+            }
+        };
+        pixels.reduce(larger).map_or(u32::MAX, |pixel| pixel as u32)
+    };
+    (0..windows.planes * windows.outputs()).map(index).collect()
+}
 
 fn draw(least: usize, most: usize) -> usize {
     randint(least as i64, most as i64 + 1, ()).item() as usize
@@ -78,14 +181,7 @@ fn compare<T: Value + WithDType>(is_double: bool) {
     assert_eq!(found, indices, "{windows:?}");
     // In pooling, each window has a pixel.
     let pools = !indices.contains(&u32::MAX);
-    for kernel in [
-        Kernel::Patches,
-        Kernel::OfPatches,
-        Kernel::Sums,
-        Kernel::OfSums,
-        Kernel::Pick,
-        Kernel::OfPick,
-    ] {
+    for kernel in ALL {
         let picks = matches!(kernel, Kernel::Pick | Kernel::OfPick);
         if picks && !pools {
             continue;

@@ -2,7 +2,7 @@
 
 use crate::error::OrRaise;
 use crate::nn::fusible::{Fusible, Kind};
-use crate::nn::layers::layer_norm::value_or;
+use crate::nn::layers::scale::value_or;
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, record_output};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, check};
