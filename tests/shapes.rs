@@ -60,7 +60,8 @@ const NETWORKS: [Networks; 21] = [
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 16] = [
+const INPUTS: [(&str, &str); 17] = [
+    ("Flatten, Linear::new(784,", "(5, 1, 28, 28)"),
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
     ("Conv2d::new(1, 16,", "(5, 1, 8, 8)"),

@@ -5,7 +5,7 @@ use jupyter_protocol::JupyterKernelspec;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use taper_host::{cache, checkout};
+use taper_host::{cache, checkout, process};
 
 /// The name of the kernel in notebooks.
 pub(crate) const NAME: &str = "taper";
@@ -77,10 +77,10 @@ pub(crate) fn installed(data_folder: &Path) -> Option<PathBuf> {
 /// Copies this program into the cache, unless it is there already, and returns the copy. There is one copy,
 /// replaced by a rename: running kernels keep the old file, and every kernelspec starts the newest.
 fn copy_of_this_program() -> Result<PathBuf> {
-    let program = std::env::current_exe()?;
+    let program = process::program()?;
     let folder = cache::folder()?.join("bin");
     let copy = folder.join("taper");
-    if program == copy || is_same(&program, &copy) {
+    if is_same(&program, &copy) {
         return Ok(copy);
     }
     cache::make(&folder)?;
