@@ -29,6 +29,8 @@ pub(super) struct Pool {
 }
 
 struct Shared {
+    /// How many computations share the cores now, and need those on which these threads would stay awake.
+    shares: AtomicUsize,
     /// The number of jobs so far, by which the threads notice a new one.
     jobs: AtomicUsize,
     state: AtomicUsize,
@@ -40,6 +42,7 @@ impl Pool {
     /// Starts `count` threads, or as many as the system allows.
     pub(super) fn new(count: usize) -> Self {
         let shared = Arc::new(Shared {
+            shares: AtomicUsize::new(0),
             jobs: AtomicUsize::new(0),
             state: AtomicUsize::new(0),
             job: AtomicPtr::default(),
@@ -60,6 +63,15 @@ impl Pool {
     /// Returns the number of threads, with the calling thread. Its index is the last one.
     pub(super) fn threads(&self) -> usize {
         self.threads.len() + 1
+    }
+
+    /// Lets the threads sleep at once after a job, until [`unshare`](Self::unshare) was called as often.
+    pub(super) fn share(&self) {
+        self.shared.shares.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn unshare(&self) {
+        self.shared.shares.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Calls `job` on the calling thread, and on each other thread that comes before it returns. At most `most`
@@ -97,7 +109,7 @@ impl Shared {
                     (seen, looks) = (jobs, 0);
                     self.take_part(index);
                 }
-                _ if looks < LOOKS => {
+                _ if looks < LOOKS && self.shares.load(Ordering::Relaxed) == 0 => {
                     looks += 1;
                     std::hint::spin_loop();
                 }
@@ -155,6 +167,24 @@ mod tests {
             let calls = calls.map(AtomicUsize::into_inner);
             assert_eq!(calls[3], 1);
         }
+    }
+
+    #[test]
+    fn threads_that_sleep_at_once_come_to_every_job() {
+        let pool = Pool::new(1);
+        pool.share();
+        for _ in 0..100 {
+            let called = AtomicUsize::new(0);
+            pool.run(1, &|index| match index {
+                0 => _ = called.fetch_add(1, Ordering::Relaxed),
+                _ => {
+                    while called.load(Ordering::Relaxed) == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+        pool.unshare();
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub fn share_threads<R>(computations: usize, work: impl FnOnce() -> R) -> R {
 
     impl Drop for End {
         fn drop(&mut self) {
+            POOL.unshare();
             if let Some(pool) = SHARE.replace(self.0.take()) {
                 let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
                 idle.push(pool);
@@ -48,6 +49,7 @@ pub fn share_threads<R>(computations: usize, work: impl FnOnce() -> R) -> R {
         Some(pool) => pool.threads(),
         None => POOL.threads().min(rayon::current_num_threads()),
     };
+    POOL.share();
     let _end = End(SHARE.replace(Some(pool_of((all / computations).max(1)))));
     work()
 }
