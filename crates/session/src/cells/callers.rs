@@ -21,13 +21,13 @@ pub(super) fn set_folder_of(cell: &Path) {
 
 /// Returns whether the code of a cell calls, perhaps through Rust's library.
 pub(super) fn is_cell() -> bool {
-    let creator = objects().into_iter().find(|it| !it.is_rust());
+    let creator = objects().find(|it| !it.is_rust());
     creator.is_some_and(|creator| creator.is_cell())
 }
 
 /// Returns whether Rust's library or the code of a cell calls. Another library may take an error for its own.
 pub(super) fn is_rust() -> bool {
-    let caller = objects().into_iter().next();
+    let caller = objects().next();
     caller.is_some_and(|caller| caller.is_rust() || caller.is_cell())
 }
 
@@ -37,18 +37,19 @@ struct Object {
     file: &'static Path,
 }
 
-/// Returns the libraries of the callers, the innermost first, without this program.
-fn objects() -> Vec<Object> {
+/// Returns the libraries of the callers, the innermost first, without this program. Each is looked up when it is asked for:
+/// `dladdr` searches all symbols of a library, which takes tens of microseconds in `taper`'s.
+fn objects() -> impl Iterator<Item = Object> {
     let mut callers = [std::ptr::null_mut(); CALLERS];
     // SAFETY: there is room for this many addresses.
     let count = unsafe { libc::backtrace(callers.as_mut_ptr(), CALLERS as c_int) };
-    let ours = Object::of(objects as *const c_void);
+    let ours = Object::of(is_cell as *const c_void);
     let ours = ours.map(|ours| ours.start);
-    let callers = callers[..usize::try_from(count).unwrap_or(0)].iter();
-    let objects = callers.filter_map(|address| Object::of(*address));
-    objects
-        .skip_while(|object| Some(object.start) == ours)
-        .collect()
+    let callers = callers
+        .into_iter()
+        .take(usize::try_from(count).unwrap_or(0));
+    let objects = callers.filter_map(|address| Object::of(address));
+    objects.skip_while(move |object| Some(object.start) == ours)
 }
 
 impl Object {
