@@ -68,7 +68,7 @@ class Conformance(KernelTests):
                 self.assertTrue(proposed, found)
 
     def propose(self, sample: dict, found: list[list[str]]) -> bool:
-        """Asks once, notes the proposals, and returns whether they are those of the sample."""
+        """Asks once, notes the proposals, and returns whether they equal the sample's."""
         asked = self.kc.complete(sample["text"])
         reply = self.kc.get_shell_msg(timeout=300)
         validate_message(reply, "complete_reply", asked)

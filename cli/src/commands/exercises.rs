@@ -66,19 +66,16 @@ fn chapters(folder: &Path) -> Result<Vec<Chapter>> {
 fn chapter(text: &str) -> Result<Chapter> {
     let notebook: Value = serde_json::from_str(text)?;
     let cells = notebook["cells"].as_array().context("it has no cells")?;
-    let of = |kind: &'static str| {
-        let cells = cells.iter().filter(move |cell| cell["cell_type"] == kind);
-        let text: String = cells.map(|cell| joined(&cell["source"]) + "\n").collect();
-        text.lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-            .into_iter()
+    let of = |kind: &str| -> String {
+        let cells = cells.iter().filter(|cell| cell["cell_type"] == kind);
+        cells.map(|cell| joined(&cell["source"]) + "\n").collect()
     };
-    let mut headings = of("markdown").filter_map(|line| line.strip_prefix("# ").map(str::to_owned));
-    let name = |line: String| Some(line.strip_prefix("check(\"")?.split_once('"')?.0.to_owned());
+    let (prose, code) = (of("markdown"), of("code"));
+    let mut headings = prose.lines().filter_map(|line| line.strip_prefix("# "));
+    let name = |line: &str| Some(line.strip_prefix("check(\"")?.split_once('"')?.0.to_owned());
     Ok(Chapter {
-        title: headings.next().unwrap_or_default(),
-        exercises: of("code").filter_map(name).collect(),
+        title: headings.next().unwrap_or_default().to_owned(),
+        exercises: code.lines().filter_map(name).collect(),
     })
 }
 

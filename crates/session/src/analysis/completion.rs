@@ -14,7 +14,7 @@ const OWN: [&str; 2] = ["taper_cell", "taper_cell()"];
 
 /// Cells that let rust-analyzer find out what first completions need: a name, a macro, a method. The last one
 /// is prepared first.
-pub(super) const FIRST: [&str; 3] = ["s", "vec![1.0].s", "Tensor::zeros(2).s"];
+pub(super) const FIRST: [&str; 3] = ["s", "vec![1.0].s", "zeros(2).s"];
 
 /// Returns the completions at the byte `cursor` of the cell; `None` if the server does not answer.
 pub(super) fn at(server: &mut Server, source: &Source, cursor: usize) -> Option<Completions> {
