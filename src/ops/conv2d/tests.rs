@@ -100,19 +100,19 @@ fn many_channels_agree_with_candle() {
 /// One pixel is infinite. The gradient of a weight is infinite where the weight meets that pixel.
 #[test]
 fn a_pixel_changes_only_the_weights_that_meet_it() {
-    // With few and with many channels, which two methods compute.
-    for (ins, outs) in [(1, 1), (4, 16)] {
-        let mut values = vec![1f32; ins * 16];
+    // With few channels, with many, and with enough of narrow images: each has its own method.
+    for (ins, outs, batch) in [(1, 1, 1), (4, 16, 1), (8, 32, 8)] {
+        let mut values = vec![1f32; batch * ins * 16];
         values[0] = f32::INFINITY;
-        let x = Tensor::from_vec(values, (1, ins, 4, 4));
+        let x = Tensor::from_vec(values, (batch, ins, 4, 4));
         let weight = variable(&ones((outs, ins, 3, 3)));
-        let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (1, outs, 2, 2)
+        let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (batch, outs, 2, 2)
         let gradient = y.sum_all().backward().of(&weight).to_vec::<f32>();
         for (i, got) in gradient.iter().enumerate() {
             let want = if i % (9 * ins) == 0 {
                 f32::INFINITY
             } else {
-                4.0
+                4.0 * batch as f32
             };
             assert_eq!(*got, want, "{ins} channels, weight {i}");
         }

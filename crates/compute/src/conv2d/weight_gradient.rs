@@ -12,7 +12,7 @@ use super::geometry::Geometry;
 use super::patches::Patches;
 use crate::simd::{Float, multiversion};
 use crate::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
-use crate::threads::{map_chunks, map_tasks};
+use crate::threads::map_tasks;
 use crate::write;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
@@ -29,24 +29,18 @@ const PIECE: usize = 1 << 13;
 
 /// Returns the gradients of the weights and of the bias.
 pub fn weight_gradient<T: Float>(geometry: &Geometry, x: &[T], gradient: &[T]) -> (Vec<T>, Vec<T>) {
-    if !(all_finite(x) && all_finite(gradient)) {
-        return direct(geometry, x, gradient);
+    let fast = if Patches::<T>::suit(geometry) {
+        Patches::weight_gradient(geometry, x, gradient)
+    } else if MatrixProduct::suits::<T>(geometry) {
+        sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient)
+    } else {
+        sum_parts(&Correlation::new(geometry), geometry, x, gradient)
+    };
+    // An element that is not finite makes each sum so that it is in: looking at the sums takes less than at all elements.
+    match finite(&fast.0) && finite(&fast.1) {
+        true => fast,
+        false => direct(geometry, x, gradient),
     }
-    if Patches::<T>::suit(geometry) {
-        return Patches::weight_gradient(geometry, x, gradient);
-    }
-    match MatrixProduct::suits::<T>(geometry) {
-        true => sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient),
-        false => sum_parts(&Correlation::new(geometry), geometry, x, gradient),
-    }
-}
-
-/// The values of one task.
-const TASK: usize = 1 << 16;
-
-fn all_finite<T: Float>(values: &[T]) -> bool {
-    let parts = map_chunks(values, TASK, finite);
-    parts.into_iter().all(|finite| finite)
 }
 
 multiversion! {
@@ -57,7 +51,7 @@ multiversion! {
     }
 }
 
-/// Returns the gradients by their definition, for elements that are not all finite. The methods multiply the zeros
+/// Returns the gradients by their definition, for sums that are not all finite. The methods multiply the zeros
 /// between the rows with pixels that a weight never meets: an infinite one would turn the sum into NaN.
 fn direct<T: Float>(geometry: &Geometry, x: &[T], gradient: &[T]) -> (Vec<T>, Vec<T>) {
     let (from, to, [rows, columns]) = (geometry.from, geometry.to, geometry.kernel);
