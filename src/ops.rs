@@ -99,7 +99,7 @@ pub(crate) use autograd::retain_grad;
 pub use autograd::{
     backward, backward_graph, checkpoint, custom_grad, grad, grad_graph, per_example_grad,
 };
-pub(crate) use batch_norm::{BatchNormOutput, RunningStats, batch_norm};
+pub(crate) use batch_norm::{BatchNormOutput, RunningStats, batch_norm, batch_norm_relu};
 pub use cat::cat;
 pub(crate) use cat::cat_as;
 pub use contiguous::contiguous;

@@ -2,8 +2,9 @@
 //!
 //! The rule: a [`Conv2d`](crate::nn::Conv2d) takes with it a batch normalisation in evaluation mode, a
 //! [`ReLU`](crate::nn::ReLU), or the one and then the other, if they follow it in the chain. It holds on the CPU, where no
-//! gradients are recorded, and where nothing watches the layers, as a summary does. The output has the same bits as when
-//! each layer runs alone. The environment variable `TAPER_FUSE=0` switches it off.
+//! gradients are recorded. In training, a batch normalisation takes a ReLU with it, also one after the chain that it ends.
+//! Nothing may watch the layers, as a summary does. The output has the same bits as when each layer runs alone. The
+//! environment variable `TAPER_FUSE=0` switches it off.
 
 use crate::nn::Layer;
 use crate::nn::fusible::Kind;
@@ -18,10 +19,16 @@ static IS_ON: LazyLock<bool> =
 /// Computes the first layers of a chain in one pass; returns their output and their number, or `None` if the first has to be
 /// computed on its own.
 pub(super) fn forward(layers: &[Box<dyn Layer>], x: &Tensor) -> Option<(Tensor, usize)> {
-    if is_grad_enabled() || layers.len() < 2 || !*IS_ON || summary::needs_each_layer() {
+    if layers.len() < 2 || !*IS_ON || summary::needs_each_layer() {
         return None;
     }
     let part = |i: usize| layers.get(i).and_then(|layer| layer.fusible().0);
+    if matches!(part(1), Some(Kind::Relu)) && matches!(part(0), Some(Kind::NormOfBatch)) {
+        return Some((layers[0].forward_relu(x)?, 2));
+    }
+    if is_grad_enabled() {
+        return None;
+    }
     let Some(Kind::Convolution {
         weight,
         bias,
@@ -72,8 +79,11 @@ pub(super) fn forward(layers: &[Box<dyn Layer>], x: &Tensor) -> Option<(Tensor, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{BatchNorm2d, Conv2d, LazyConv2d, Parameters, ParametersExt, ReLU, Sequential};
+    use crate::nn::{
+        BatchNorm2d, Conv2d, LazyConv2d, Parameter, Parameters, ParametersExt, ReLU, Sequential,
+    };
     use crate::ops::PaddingMode;
+    use crate::seq;
     use crate::tensor::{manual_seed, no_grad, randn, zeros};
 
     type Chain = Vec<Box<dyn Layer>>;
@@ -143,6 +153,26 @@ mod tests {
         }
     }
 
+    /// A chain of its own ends with the normalisation.
+    #[test]
+    fn in_training_a_norm_and_its_relu_have_the_bits_of_both() {
+        manual_seed(1);
+        for shape in [&[4, 3, 9, 9][..], &[33, 5, 2, 2], &[64, 40, 1, 1]] {
+            let (x, channels) = (Parameter::new(&randn(shape)).tensor(), shape[1]);
+            let inner = seq![Conv2d::new(channels, 6, 1), BatchNorm2d::new(6)];
+            let chain: Chain = vec![Box::new(inner), Box::new(ReLU)];
+            let pass = |run: &dyn Fn() -> Tensor| {
+                let y = run();
+                let of_x = (&y * &y).mean(..).backward().of(&x);
+                let bits =
+                    |y: &Tensor| Vec::from_iter(y.to_vec::<f32>().iter().map(|y| y.to_bits()));
+                (bits(&y), bits(&of_x))
+            };
+            let together = pass(&|| forward(&chain, &x).expect("layers that go together").0);
+            assert_eq!(together, pass(&|| one_by_one(&chain, &x)));
+        }
+    }
+
     #[test]
     fn nan_and_negative_zero_are_kept() {
         let chain: Chain = vec![Box::new(Conv2d::new(1, 1, 1)), Box::new(ReLU)];
@@ -157,6 +187,10 @@ mod tests {
         let (chain, x) = (followed(Conv2d::new(1, 32, 3)), randn((1, 1, 5, 5)));
         let count = || forward(&chain, &x).map(|(_, count)| count);
         assert_eq!(no_grad(count), None, "training");
+        assert_eq!(
+            forward(&chain[1..], &x.broadcast_as((1, 32, 5, 5))).map(|(_, count)| count),
+            Some(2)
+        );
         chain.set_training(false);
         assert_eq!(count(), None, "gradients");
         assert_eq!(no_grad(count), Some(3));

@@ -23,6 +23,9 @@ pub(super) enum Kind {
         var: Tensor,
         eps: f64,
     },
+    /// A batch normalisation of each batch by itself, or a chain that ends with one: it has
+    /// [`forward_relu`](crate::nn::Layer::forward_relu).
+    NormOfBatch,
     Relu,
 }
 

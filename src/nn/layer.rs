@@ -76,6 +76,12 @@ pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + S
     fn fusible(&self) -> Fusible {
         Fusible::default()
     }
+
+    /// Computes the layer and the ReLU after it in one pass, if the layer is [fusible](Self::fusible) so.
+    #[doc(hidden)]
+    fn forward_relu(&self, _: &X) -> Option<Y> {
+        None
+    }
 }
 
 impl Layer for Box<dyn Layer> {
@@ -85,6 +91,10 @@ impl Layer for Box<dyn Layer> {
 
     fn fusible(&self) -> Fusible {
         (**self).fusible()
+    }
+
+    fn forward_relu(&self, input: &Tensor) -> Option<Tensor> {
+        (**self).forward_relu(input)
     }
 }
 

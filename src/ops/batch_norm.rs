@@ -11,8 +11,7 @@ use super::engine::read::read;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::device::suits_kernels;
-use crate::tensor::Raw;
-use crate::tensor::across;
+use crate::tensor::{Raw, Tensor, across};
 use candle_core::{DType, Error, Result, bail};
 use std::fmt::Display;
 use taper_compute::batch_norm::Layout;
@@ -42,6 +41,26 @@ pub(crate) fn batch_norm(
     statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
+    followed(caller, [x, weight, bias], statistics, eps, false)
+}
+
+/// Computes [`batch_norm`] of a training batch and the ReLU of it: with the same bits, in one pass through memory less
+/// forward, and without one of its own backward.
+pub(crate) fn batch_norm_relu(
+    caller: &dyn Display,
+    inputs: [&Raw; 3],
+    eps: f64,
+) -> Result<BatchNormOutput> {
+    followed(caller, inputs, None, eps, true)
+}
+
+fn followed(
+    caller: &dyn Display,
+    [x, weight, bias]: [&Raw; 3],
+    statistics: Option<(&Raw, &Raw)>,
+    eps: f64,
+    with_relu: bool,
+) -> Result<BatchNormOutput> {
     let channels = weight.elem_count();
     let values = values_of_channel(x, channels);
     if x.dims().get(1) != Some(&channels) {
@@ -65,13 +84,21 @@ pub(crate) fn batch_norm(
         }
         _ => {}
     }
-    if check::is_half(x) {
-        return in_single(caller, x, weight, bias, statistics, eps);
+    if suits_kernel(x, weight, bias, statistics) {
+        return dispatch_dtype!(x, forward(x, weight, bias, statistics, eps, with_relu));
     }
-    if !suits_kernel(x, weight, bias, statistics) {
-        return batch_norm_with_candle(x, weight, bias, statistics, eps);
+    let mut output = match check::is_half(x) {
+        true => in_single(caller, x, weight, bias, statistics, eps)?,
+        false => batch_norm_with_candle(x, weight, bias, statistics, eps)?,
+    };
+    if with_relu {
+        output.y = relu(&output.y)?;
     }
-    dispatch_dtype!(x, forward(x, weight, bias, statistics, eps))
+    Ok(output)
+}
+
+fn relu(y: &Raw) -> Result<Raw> {
+    Ok(super::relu(&Tensor::from(y)).into())
 }
 
 /// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
@@ -189,6 +216,7 @@ fn forward<T: Element>(
     bias: &Raw,
     statistics: Option<(&Raw, &Raw)>,
     eps: f64,
+    with_relu: bool,
 ) -> Result<BatchNormOutput> {
     let input = in_order(x)?;
     let (batch, channels) = (x.dim(0)?, x.dim(1)?);
@@ -208,10 +236,16 @@ fn forward<T: Element>(
     };
     let scale = scale_of(&var, eps);
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
-    let y = layout.scaled(values, |channel| {
-        let factor = weights[channel] * scale[channel];
-        let [near, rest] = mean[channel];
-        [near, factor, biases[channel] - rest * factor]
+    // The last two values of `scaled`.
+    let factors: Vec<[T; 2]> = (0..channels)
+        .map(|channel| {
+            let factor = weights[channel] * scale[channel];
+            [factor, biases[channel] - mean[channel][1] * factor]
+        })
+        .collect();
+    let y = layout.scaled(values, with_relu, |channel| {
+        let [factor, offset] = factors[channel];
+        [mean[channel][0], factor, offset]
     });
     drop(view);
     let tensor = |values: Vec<T>| Raw::from_vec(values, layout.channels, x.device());
@@ -221,8 +255,9 @@ fn forward<T: Element>(
         x: input.detach(),
         layout,
         batch_statistics: statistics.is_none(),
+        with_relu,
         eps,
-        weights,
+        factors,
         mean,
         scale,
     })?;
@@ -245,8 +280,10 @@ struct Back<T> {
     layout: Layout,
     /// Whether the statistics are those of `x`, so that gradients flow through them.
     batch_statistics: bool,
+    with_relu: bool,
     eps: f64,
-    weights: Vec<T>,
+    /// The factor and the offset of each channel's deviation from the first value of its mean.
+    factors: Vec<[T; 2]>,
     /// The mean of each channel, as the sum of two values.
     mean: Vec<[T; 2]>,
     /// The reciprocal of the standard deviation.
@@ -258,21 +295,23 @@ impl<T: Element> Backward for Back<T> {
         let layout = self.layout;
         let count = T::of((layout.batch * layout.area) as f64);
         let of_x = |g: &[T], x: &[T], sums: &[[T; 2]]| match self.batch_statistics {
-            false => layout.scaled(g, |channel| {
-                let factor = self.weights[channel] * self.scale[channel];
+            false => layout.scaled(g, false, |channel| {
+                let [factor, _] = self.factors[channel];
                 [T::ZERO, factor, T::ZERO]
             }),
-            true => layout.combined(g, x, |channel| {
+            true => layout.combined(g, x, self.with_relu, |channel| {
                 let (scale, [sum, product]) = (self.scale[channel], sums[channel]);
-                let factor = self.weights[channel] * scale;
+                let [factor, shift] = self.factors[channel];
                 let [near, rest] = self.mean[channel];
                 let slope = -factor * scale * scale * product / count;
-                [near, factor, slope, -factor * sum / count - slope * rest]
+                let offset = -factor * sum / count - slope * rest;
+                [near, factor, slope, offset, shift]
             }),
         };
         let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
         let (of_x, sums) = read([upstream.gradient, &self.x], |[g, x]| {
-            let sums = layout.gradient_sums(g, x, &self.mean);
+            let factors = self.with_relu.then_some(&self.factors[..]);
+            let sums = layout.gradient_sums(g, x, &self.mean, factors);
             (x_wanted.then(|| of_x(g, x, &sums)), sums)
         })?;
         let scaled = |([_, product], scale): (&[T; 2], &T)| *product * *scale;
@@ -309,7 +348,8 @@ impl<T: Element> Backward for Back<T> {
             }
         };
         let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
-        Ok(composed([x, weight, bias], statistics, self.eps)?.y)
+        let y = composed([x, weight, bias], statistics, self.eps)?.y;
+        if self.with_relu { relu(&y) } else { Ok(y) }
     }
 }
 

@@ -148,7 +148,7 @@ fn forward<T: Element>(inputs: [&Raw; 3], sizes: Sizes, eps: f64) -> Result<Raw>
                 let factor = weights[channel] * scale;
                 let offset = biases[channel] - mean[1] * factor;
                 let out = planes.next(sizes.area);
-                planes.push(scale_and_shift(x, mean[0], factor, offset, out));
+                planes.push(scale_and_shift(x, [mean[0], factor, offset], false, out));
             }
             (planes.finish(), Statistics { mean, scale })
         })
@@ -203,7 +203,7 @@ impl<T: Element> Back<T> {
             scale,
         } = self.statistics[group];
         let of_plane = |(g, x)| {
-            let [sum, product] = gradient_sums(g, x, near);
+            let [sum, product] = gradient_sums(g, x, near, None);
             [(product - rest * sum) * scale, sum]
         };
         self.planes(group, g, x).map(of_plane).collect()
@@ -232,7 +232,13 @@ impl<T: Element> Back<T> {
         let mut parts = Parts::new(out);
         for ((g, x), weight) in self.planes(group, g, x).zip(weights) {
             let out = parts.next(g.len());
-            parts.push(combine(g, x, near, [*weight * scale, slope, offset], out));
+            parts.push(combine(
+                g,
+                x,
+                [near, *weight * scale, slope, offset, T::ZERO],
+                false,
+                out,
+            ));
         }
         parts.finish()
     }

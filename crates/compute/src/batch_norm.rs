@@ -3,6 +3,24 @@
 mod columns;
 mod planes;
 
+/// The normalisation of an element, with the same bits in each kernel.
+#[inline(always)]
+pub(crate) fn scaled<T: Float>(x: T, [near, factor, offset]: [T; 3]) -> T {
+    (x - near) * factor + offset
+}
+
+/// As the kernel of ReLU, which keeps NaN.
+#[inline(always)]
+pub(crate) fn relu<T: Float>(x: T) -> T {
+    if x <= T::ZERO { T::ZERO } else { x }
+}
+
+/// Returns the gradient before a ReLU from that behind it, and from the ReLU's input.
+#[inline(always)]
+fn before_relu<T: Float>(g: T, y: T) -> T {
+    if y <= T::ZERO { T::ZERO } else { g }
+}
+
 pub use planes::{LEAST_AREA, combine, gradient_sums, scale_and_shift, statistics_of};
 
 use crate::simd::Float;
@@ -53,15 +71,23 @@ impl Layout {
     }
 
     /// Returns for each channel the sum of the gradient, and the sum of its product with the deviation from the mean.
-    pub fn gradient_sums<T: Float>(&self, g: &[T], x: &[T], mean: &[[T; 2]]) -> Vec<[T; 2]> {
+    /// Where a ReLU follows, `factors` are the last two values of [`scaled`](Self::scaled), and the gradient is the ReLU's.
+    pub fn gradient_sums<T: Float>(
+        &self,
+        g: &[T],
+        x: &[T],
+        mean: &[[T; 2]],
+        factors: Option<&[[T; 2]]>,
+    ) -> Vec<[T; 2]> {
         if let Some(columns) = self.columns() {
-            return columns.gradient_sums(g, x, mean);
+            return columns.gradient_sums(g, x, mean, factors);
         }
         map_tasks(self.channels, |channel| {
             let [near, rest] = mean[channel];
+            let factors = factors.map(|factors| factors[channel]);
             let (mut sums, mut products) = (Pairwise::new(), Pairwise::new());
             for (g, x) in self.planes(g, channel).zip(self.planes(x, channel)) {
-                let [sum, product] = gradient_sums(g, x, near);
+                let [sum, product] = gradient_sums(g, x, near, factors);
                 sums.add(sum);
                 products.add(product);
             }
@@ -69,31 +95,41 @@ impl Layout {
         })
     }
 
-    /// Returns `(x - near) · factor + offset` with the three values of each channel.
-    pub fn scaled<T: Float>(&self, x: &[T], of_channel: impl Fn(usize) -> [T; 3] + Sync) -> Vec<T> {
+    /// Returns `(x - near) · factor + offset` with the three values of each channel, or the ReLU of it.
+    pub fn scaled<T: Float>(
+        &self,
+        x: &[T],
+        with_relu: bool,
+        of_channel: impl Fn(usize) -> [T; 3] + Sync,
+    ) -> Vec<T> {
         if let Some(columns) = self.columns() {
-            return columns.scaled(x, of_channel);
+            return columns.scaled(x, with_relu, of_channel);
         }
         self.map(x.len(), |channel, range, out| {
-            let [near, factor, offset] = of_channel(channel);
-            scale_and_shift(&x[range], near, factor, offset, out)
+            scale_and_shift(&x[range], of_channel(channel), with_relu, out)
         })
     }
 
     /// Returns `g · factor + (x - near) · slope + offset` with the values `near`, `factor`, `slope` and `offset` of each
-    /// channel.
+    /// channel. Where a ReLU follows `(x - near) · factor + shift`, `g` is the ReLU's gradient, and `shift` the fifth value.
     pub fn combined<T: Float>(
         &self,
         g: &[T],
         x: &[T],
-        of_channel: impl Fn(usize) -> [T; 4] + Sync,
+        with_relu: bool,
+        of_channel: impl Fn(usize) -> [T; 5] + Sync,
     ) -> Vec<T> {
         if let Some(columns) = self.columns() {
-            return columns.combined(g, x, of_channel);
+            return columns.combined(g, x, with_relu, of_channel);
         }
         self.map(x.len(), |channel, range, out| {
-            let [near, factors @ ..] = of_channel(channel);
-            combine(&g[range.clone()], &x[range], near, factors, out)
+            combine(
+                &g[range.clone()],
+                &x[range],
+                of_channel(channel),
+                with_relu,
+                out,
+            )
         })
     }
 

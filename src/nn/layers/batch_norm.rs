@@ -116,6 +116,17 @@ macro_rules! batch_norm {
                 pub fn track_running_stats(self, track: bool): self.norm.set_tracking(track);
             }
 
+            /// Refuses an input of another shape; draws the parameters that wait for the first one.
+            #[track_caller]
+            fn prepare(&self, input: &Tensor) {
+                if !matches!(input.dims(), $accepts) {
+                    raise(check::refused(self, input, $wanted))
+                }
+                if !self.norm.is_initialized() {
+                    self.init(input.dim(1), input.device());
+                }
+            }
+
             #[track_caller]
             fn init(&self, features: usize, device: &Device) {
                 check::positive(stringify!($name), &[($unit, features)]);
@@ -127,17 +138,17 @@ macro_rules! batch_norm {
             $crate::nn::layer::boxed_here!();
 
             fn forward(&self, input: &Tensor) -> Tensor {
-                if !matches!(input.dims(), $accepts) {
-                    raise(check::refused(self, input, $wanted))
-                }
-                if !self.norm.is_initialized() {
-                    self.init(input.dim(1), input.device());
-                }
+                self.prepare(input);
                 self.norm.forward(self, input)
             }
 
             fn fusible(&self) -> Fusible {
                 self.norm.fusible()
+            }
+
+            fn forward_relu(&self, input: &Tensor) -> Option<Tensor> {
+                self.prepare(input);
+                Some(self.norm.forward_relu(self, input))
             }
         }
     };

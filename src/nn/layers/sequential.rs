@@ -1,6 +1,7 @@
 //! Layers one after the other.
 
 use crate::nn::fused;
+use crate::nn::fusible::{Fusible, Kind};
 use crate::nn::layer::boxed_here;
 use crate::nn::summary::Running;
 use crate::nn::summary::watched;
@@ -102,20 +103,37 @@ impl Sequential {
     }
 }
 
+/// Computes the layers one after the other.
+fn through(running: &Running, layers: &[Box<dyn Layer>], input: &Tensor) -> Tensor {
+    let (mut value, mut rest) = (input.clone(), layers);
+    while let [layer, ..] = rest {
+        let (output, count) =
+            fused::forward(rest, &value).unwrap_or_else(|| (watched(&**layer, &value), 1));
+        value = output;
+        (0..count).for_each(|_| running.passed(&value));
+        rest = &rest[count..];
+    }
+    value
+}
+
 impl Layer for Sequential {
     boxed_here!();
 
     fn forward(&self, input: &Tensor) -> Tensor {
         let running = Running::begin(&self.layers, input);
-        let (mut value, mut rest) = (input.clone(), &self.layers[..]);
-        while let [layer, ..] = rest {
-            let (output, count) =
-                fused::forward(rest, &value).unwrap_or_else(|| (watched(&**layer, &value), 1));
-            value = output;
-            (0..count).for_each(|_| running.passed(&value));
-            rest = &rest[count..];
-        }
-        value
+        through(&running, &self.layers, input)
+    }
+
+    fn fusible(&self) -> Fusible {
+        let last = self.layers.last().map(|last| last.fusible());
+        last.filter(|last| matches!(last.0, Some(Kind::NormOfBatch)))
+            .unwrap_or_default()
+    }
+
+    fn forward_relu(&self, input: &Tensor) -> Option<Tensor> {
+        let (last, first) = self.layers.split_last()?;
+        let running = Running::begin(&self.layers, input);
+        last.forward_relu(&through(&running, first, input))
     }
 }
 

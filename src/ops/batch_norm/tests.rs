@@ -73,3 +73,28 @@ fn the_kernel_agrees_with_candle() {
         Some((inputs, Box::new(kernel), Box::new(candle)))
     });
 }
+
+/// The ReLU's own kernel masks the same elements, because the bits before it are the same.
+#[test]
+fn with_a_relu_it_agrees_with_both_one_by_one() {
+    compare("batch_norm_relu", 40, |case| {
+        let most = [(6, 9, 20, 20), (600, 9, 1, 7), (90, 300, 1, 1)];
+        let (batch, channels, height, width) = case.one_of(&most);
+        let channels = case.between(1, channels);
+        let (batch, height, width) = (
+            case.between(2, batch),
+            case.between(1, height),
+            case.between(1, width),
+        );
+        let inputs = vec![
+            case.input(randn((batch, channels, height, width))),
+            case.input(randn(channels)),
+            case.input(randn(channels)),
+        ];
+        let together =
+            |x: &[Raw]| Ok(batch_norm_relu(&"batch_norm", [&x[0], &x[1], &x[2]], 1e-5)?.y);
+        let one_by_one =
+            |x: &[Raw]| relu(&batch_norm(&"batch_norm", &x[0], &x[1], &x[2], None, 1e-5)?.y);
+        Some((inputs, Box::new(together), Box::new(one_by_one)))
+    });
+}

@@ -1,6 +1,7 @@
 //! The kernels for a batch whose channels have few adjacent elements, such as vectors: a matrix, of which each column
 //! belongs to a channel.
 
+use super::{before_relu, relu, scaled};
 use crate::reduce::sums_along;
 use crate::simd::{Float, multiversion};
 use crate::sums::{ROWS, add_pairwise, matrix_sums, sum_all};
@@ -42,7 +43,7 @@ impl Columns {
         let count = T::of((self.batch * self.area) as f64);
         let mut near = self.of_channels(&sums_along(x, &[self.rows, self.count], &[0]));
         near.iter_mut().for_each(|near| *near /= count);
-        let sums = self.sums(None, x, |channel| near[channel]);
+        let sums = self.sums(None, x, |channel| near[channel], None);
         let of_channel = |(near, [rest, squares]): (&T, &[T; 2])| {
             let rest = *rest / count;
             ([*near, rest], *squares / count - rest * rest)
@@ -50,18 +51,29 @@ impl Columns {
         near.iter().zip(&sums).map(of_channel).unzip()
     }
 
-    pub(super) fn gradient_sums<T: Float>(&self, g: &[T], x: &[T], mean: &[[T; 2]]) -> Vec<[T; 2]> {
-        let mut sums = self.sums(Some(g), x, |channel| mean[channel][0]);
+    pub(super) fn gradient_sums<T: Float>(
+        &self,
+        g: &[T],
+        x: &[T],
+        mean: &[[T; 2]],
+        factors: Option<&[[T; 2]]>,
+    ) -> Vec<[T; 2]> {
+        let mut sums = self.sums(Some(g), x, |channel| mean[channel][0], factors);
         for ([sum, product], [_, rest]) in sums.iter_mut().zip(mean) {
             *product -= *rest * *sum;
         }
         sums
     }
 
-    pub(super) fn scaled<T: Float>(&self, x: &[T], of_channel: impl Fn(usize) -> [T; 3]) -> Vec<T> {
+    pub(super) fn scaled<T: Float>(
+        &self,
+        x: &[T],
+        with_relu: bool,
+        of_channel: impl Fn(usize) -> [T; 3],
+    ) -> Vec<T> {
         let settings = self.spread(of_channel);
         write::by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
-            scale_rows(&x[first..], &settings, out)
+            scale_rows(&x[first..], &settings, with_relu, out)
         })
     }
 
@@ -69,11 +81,12 @@ impl Columns {
         &self,
         g: &[T],
         x: &[T],
-        of_channel: impl Fn(usize) -> [T; 4],
+        with_relu: bool,
+        of_channel: impl Fn(usize) -> [T; 5],
     ) -> Vec<T> {
         let settings = self.spread(of_channel);
         write::by_chunks(x.len(), whole_rows(CHUNK, self.count), |first, out| {
-            combine_rows(&g[first..], &x[first..], &settings, out)
+            combine_rows(&g[first..], &x[first..], &settings, with_relu, out)
         })
     }
 
@@ -108,11 +121,20 @@ impl Columns {
     }
 
     /// Returns for each channel the sum of `g`, and of its product with the deviation of `x` from `near`; without `g`, the
-    /// sum of the deviations and of their squares.
-    fn sums<T: Float>(&self, g: Option<&[T]>, x: &[T], near: impl Fn(usize) -> T) -> Vec<[T; 2]> {
+    /// sum of the deviations and of their squares. Factors and offsets are those of a ReLU's input.
+    fn sums<T: Float>(
+        &self,
+        g: Option<&[T]>,
+        x: &[T],
+        near: impl Fn(usize) -> T,
+        factors: Option<&[[T; 2]]>,
+    ) -> Vec<[T; 2]> {
         let [near] = self.spread(|channel| [near(channel)]);
+        let factors = factors.map(|factors| self.spread(|channel| factors[channel]));
         let of_block = |_, rows: Range<usize>, columns: Range<usize>| {
             let near = &near[columns.clone()];
+            let factors = { factors.as_ref() }
+                .map(|[factors, offsets]| [&factors[columns.clone()], &offsets[columns.clone()]]);
             let of_rows = rows.clone().step_by(ROWS).map(|row| {
                 let last = rows.end.min(row + ROWS) - 1;
                 let range = row * self.count + columns.start..last * self.count + columns.end;
@@ -122,6 +144,7 @@ impl Columns {
                     &x[range.clone()],
                     self.count,
                     near,
+                    factors,
                     &mut sums,
                 );
                 sums
@@ -143,10 +166,17 @@ impl Columns {
 }
 
 multiversion! {
-    fn add_rows<T: Float>(g: Option<&[T]>, x: &[T], columns: usize, near: &[T], sums: &mut [T]) {
-        match g {
-            Some(g) => add_terms(g, x, columns, near, sums, |g, x| [g, g * x]),
-            None => add_terms(x, x, columns, near, sums, |_, x| [x, x * x]),
+    fn add_rows<T: Float>(g: Option<&[T]>, x: &[T], columns: usize, near: &[T], factors: Option<[&[T]; 2]>, sums: &mut [T]) {
+        match (g, factors) {
+            (Some(g), None) => add_terms(g, x, columns, near, sums, |_, g, x| [g, g * x]),
+            (Some(g), Some([factors, offsets])) => {
+                let (factors, offsets) = (&factors[..near.len()], &offsets[..near.len()]);
+                add_terms(g, x, columns, near, sums, |i, g, x| {
+                    let g = before_relu(g, x * factors[i] + offsets[i]);
+                    [g, g * x]
+                });
+            }
+            (None, _) => add_terms(x, x, columns, near, sums, |_, _, x| [x, x * x]),
         }
     }
 }
@@ -160,7 +190,7 @@ fn add_terms<T: Float>(
     columns: usize,
     near: &[T],
     sums: &mut [T],
-    terms: impl Fn(T, T) -> [T; 2],
+    terms: impl Fn(usize, T, T) -> [T; 2],
 ) {
     let width = near.len();
     let (first, second) = sums.split_at_mut(width);
@@ -180,10 +210,10 @@ fn add_terms<T: Float>(
             &x[(top + 3) * columns..][..width],
         );
         for i in 0..width {
-            let [a, b] = terms(g0[i], x0[i] - near[i]);
-            let [c, d] = terms(g1[i], x1[i] - near[i]);
-            let [e, f] = terms(g2[i], x2[i] - near[i]);
-            let [g, h] = terms(g3[i], x3[i] - near[i]);
+            let [a, b] = terms(i, g0[i], x0[i] - near[i]);
+            let [c, d] = terms(i, g1[i], x1[i] - near[i]);
+            let [e, f] = terms(i, g2[i], x2[i] - near[i]);
+            let [g, h] = terms(i, g3[i], x3[i] - near[i]);
             first[i] += (a + c) + (e + g);
             second[i] += (b + d) + (f + h);
         }
@@ -191,7 +221,7 @@ fn add_terms<T: Float>(
     for at in rows / 4 * 4..rows {
         let (g, x) = (&g[at * columns..][..width], &x[at * columns..][..width]);
         for i in 0..width {
-            let [a, b] = terms(g[i], x[i] - near[i]);
+            let [a, b] = terms(i, g[i], x[i] - near[i]);
             first[i] += a;
             second[i] += b;
         }
@@ -199,15 +229,19 @@ fn add_terms<T: Float>(
 }
 
 multiversion! {
-    /// Writes `(x - near) · factor + offset` for each row.
-    fn scale_rows<'a, T: Float>(x: &[T], settings: &[Vec<T>; 3], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    /// Writes `(x - near) · factor + offset` for each row, or the ReLU of it.
+    fn scale_rows<'a, T: Float>(x: &[T], settings: &[Vec<T>; 3], with_relu: bool, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
         let [near, factors, offsets] = settings;
         let columns = near.len();
         let (factors, offsets) = (&factors[..columns], &offsets[..columns]);
         let (x, mut rows) = (x[..out.len()].chunks_exact(columns), Parts::new(out));
         for x in x {
             let out = rows.next(columns);
-            rows.push(write::by_index(out, |i| (x[i] - near[i]) * factors[i] + offsets[i]));
+            let y = |i: usize| scaled(x[i], [near[i], factors[i], offsets[i]]);
+            rows.push(match with_relu {
+                false => write::by_index(out, y),
+                true => write::by_index(out, |i| relu(y(i))),
+            });
         }
         rows.finish()
     }
@@ -215,15 +249,19 @@ multiversion! {
 
 multiversion! {
     /// Writes `g · factor + (x - near) · slope + offset` for each row.
-    fn combine_rows<'a, T: Float>(g: &[T], x: &[T], settings: &[Vec<T>; 4], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        let [near, factors, slopes, offsets] = settings;
+    fn combine_rows<'a, T: Float>(g: &[T], x: &[T], settings: &[Vec<T>; 5], with_relu: bool, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let [near, factors, slopes, offsets, shifts] = settings;
         let columns = near.len();
-        let (factors, slopes, offsets) = (&factors[..columns], &slopes[..columns], &offsets[..columns]);
+        let (factors, slopes, offsets, shifts) = (&factors[..columns], &slopes[..columns], &offsets[..columns], &shifts[..columns]);
         let inputs = g[..out.len()].chunks_exact(columns).zip(x.chunks_exact(columns));
         let mut rows = Parts::new(out);
         for (g, x) in inputs {
             let out = rows.next(columns);
-            rows.push(write::by_index(out, |i| g[i] * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i])));
+            let combined = |g: T, i: usize| g * factors[i] + ((x[i] - near[i]) * slopes[i] + offsets[i]);
+            rows.push(match with_relu {
+                false => write::by_index(out, |i| combined(g[i], i)),
+                true => write::by_index(out, |i| combined(before_relu(g[i], scaled(x[i], [near[i], factors[i], shifts[i]])), i)),
+            });
         }
         rows.finish()
     }

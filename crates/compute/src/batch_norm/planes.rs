@@ -1,5 +1,6 @@
 //! The kernels for planes: the adjacent elements of a channel of an example.
 
+use super::{before_relu, relu, scaled};
 use crate::simd::{Float, multiversion};
 use crate::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use crate::write;
@@ -43,24 +44,39 @@ multiversion! {
 }
 
 multiversion! {
-    /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`.
-    pub fn gradient_sums<T: Float>(gradient: &[T], x: &[T], near: T) -> [T; 2] {
-        sum_pairs(gradient, x, |g, x| [g, g * (x - near)])
+    /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`. With factor and offset,
+    /// the gradient is that of a ReLU of the normalised elements.
+    pub fn gradient_sums<T: Float>(gradient: &[T], x: &[T], near: T, factors: Option<[T; 2]>) -> [T; 2] {
+        match factors {
+            None => sum_pairs(gradient, x, |g, x| [g, g * (x - near)]),
+            Some([factor, offset]) => sum_pairs(gradient, x, |g, x| {
+                let g = before_relu(g, scaled(x, [near, factor, offset]));
+                [g, g * (x - near)]
+            }),
+        }
     }
 }
 
 multiversion! {
-    /// Writes `(x - near) · factor + offset`.
-    pub fn scale_and_shift<'a, T: Float>(x: &[T], near: T, factor: T, offset: T, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        write::each(out, x.iter().map(|x| (*x - near) * factor + offset))
+    /// Writes `(x - near) · factor + offset`, or the ReLU of it.
+    pub fn scale_and_shift<'a, T: Float>(x: &[T], factors: [T; 3], with_relu: bool, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        match with_relu {
+            false => write::each(out, x.iter().map(|x| scaled(*x, factors))),
+            true => write::each(out, x.iter().map(|x| relu(scaled(*x, factors)))),
+        }
     }
 }
 
 multiversion! {
-    /// Writes `gradient · factor + (x - near) · slope + offset`.
-    pub fn combine<'a, T: Float>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        let [factor, slope, offset] = factors;
+    /// Writes `gradient · factor + (x - near) · slope + offset`; the last value is what [`Layout::combined`](super::Layout::combined)
+    /// needs for a ReLU.
+    pub fn combine<'a, T: Float>(gradient: &[T], x: &[T], factors: [T; 5], with_relu: bool, out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let [near, factor, slope, offset, shift] = factors;
         let (g, x) = (&gradient[..out.len()], &x[..out.len()]);
-        write::by_index(out, |i| g[i] * factor + ((x[i] - near) * slope + offset))
+        let combined = |g: T, x: T| g * factor + ((x - near) * slope + offset);
+        match with_relu {
+            false => write::by_index(out, |i| combined(g[i], x[i])),
+            true => write::by_index(out, |i| combined(before_relu(g[i], scaled(x[i], [near, factor, shift])), x[i])),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The epilogue of a convolution, which it computes with each sum before it writes it: the bias, and in evaluation the batch
 //! normalisation and the ReLU that follow. So the output is written once, and nothing reads it again.
 
+use crate::batch_norm::{relu, scaled};
 use crate::simd::{Float, multiversion};
 use crate::write;
 use std::mem::MaybeUninit;
@@ -72,16 +73,4 @@ multiversion! {
             (Some(norm), true) => sums.for_each(|x| *x = relu(scaled(*x, norm))),
         }
     }
-}
-
-/// The arithmetic of the batch normalisation's own kernel, so that the bits are the same.
-#[inline(always)]
-fn scaled<T: Float>(x: T, [near, factor, offset]: [T; 3]) -> T {
-    (x - near) * factor + offset
-}
-
-/// As the kernel of ReLU, which keeps NaN.
-#[inline(always)]
-fn relu<T: Float>(x: T) -> T {
-    if x <= T::ZERO { T::ZERO } else { x }
 }

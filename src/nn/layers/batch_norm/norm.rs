@@ -138,15 +138,30 @@ impl Norm {
         record_output(layer, output.y.into())
     }
 
-    /// Returns what is computed in evaluation mode, if no input is needed for it.
+    /// Normalises a training batch, and computes the ReLU of it.
+    #[track_caller]
+    pub(super) fn forward_relu(&self, layer: &dyn Parameters, x: &Tensor) -> Tensor {
+        let features = self.num_features().unwrap_or(0);
+        let weight = value_or(&self.weight, 1.0, features, x);
+        let bias = value_or(&self.bias, 0.0, features, x);
+        let inputs = [x.raw(), weight.raw(), bias.raw()];
+        let output = ops::batch_norm_relu(&check::name(layer), inputs, self.eps).or_raise();
+        self.track(&output);
+        output.y.into()
+    }
+
+    /// Returns what is computed: in evaluation mode, if no input is needed for it.
     pub(super) fn fusible(&self) -> Fusible {
+        if self.mode.is_training() {
+            return Fusible(Some(Kind::NormOfBatch));
+        }
         let (Some(weight), Some(bias)) = (&self.weight, &self.bias) else {
             return Fusible::default();
         };
         let (Some(mean), Some(var)) = (&self.running_mean, &self.running_var) else {
             return Fusible::default();
         };
-        if self.mode.is_training() || !self.is_initialized() {
+        if !self.is_initialized() {
             return Fusible::default();
         }
         Fusible(Some(Kind::Norm {
