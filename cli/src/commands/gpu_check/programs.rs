@@ -129,7 +129,7 @@ impl Programs {
 struct Build<'a> {
     folder: &'a Path,
     environment: BTreeMap<String, String>,
-    /// The feature of `taper` for a GPU; chapters have only `cuda`.
+    /// The feature for a GPU.
     feature: Option<&'static str>,
 }
 
@@ -180,13 +180,13 @@ impl Build<'_> {
             bail!("{}", String::from_utf8_lossy(&output.stderr));
         }
         let target = exported.join("target");
+        let features: Vec<&str> = { self.feature.iter() }
+            .flat_map(|feature| ["--features", feature])
+            .collect();
         self.run(
             &exported,
             &["build", "--release", "--bins"],
-            match self.feature {
-                Some(_) => &["--features", "cuda"],
-                None => &[],
-            },
+            &features,
             &[("CARGO_TARGET_DIR", &target)],
         )?;
         Ok(names)
