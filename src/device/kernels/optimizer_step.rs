@@ -35,7 +35,7 @@ pub(crate) struct Table {
     pub(crate) parameters: [u64; WORDS],
 }
 
-// SAFETY: it contains only numbers.
+// SAFETY: it contains only integers and floating-point values.
 #[cfg(feature = "cuda")]
 unsafe impl candle_core::cuda_backend::cudarc::driver::DeviceRepr for Table {}
 

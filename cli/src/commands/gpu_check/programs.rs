@@ -14,12 +14,16 @@ use taper_host::progress::Progress;
 use taper_host::{process, toolchain};
 
 /// The chapters that compute on a GPU where there is one.
-const CHAPTERS: [&str; 4] = [
+const CHAPTERS: [&str; 5] = [
+    GPT,
     "34-gpus",
     "35-leaf-network",
     "36-ai-on-a-gpu",
     "37-several-devices",
 ];
+
+/// The chapter that trains a GPT of ten million parameters there. Its text is the source of Rust's library.
+pub(super) const GPT: &str = "23-gpt";
 
 /// Starts the programs of its folder.
 const RUN: &str = "#!/bin/sh\n\
