@@ -118,4 +118,6 @@ pub(super) fn mean<Q: Numeric>(old: Q, new: Q, share: f64) -> Q {
 }
 
 #[cfg(test)]
+mod gpu_tests;
+#[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! The launch gets a table by value: where each tensor begins in the grid, the constants of the formula, and the addresses.
 //! Nothing is uploaded, and the driver compiles a kernel once: the constants, such as the learning rate, are not in its text.
 
-use std::fmt::Write;
+use super::BLOCK;
 
 /// The formula of a step, as instructions of PTX.
 pub(crate) struct Program {
@@ -56,7 +56,7 @@ const OF_PARAMETERS: usize = 4 * (MOST + CONSTANTS);
 /// How many elements each thread of a block updates.
 const ROUNDS: usize = 4;
 /// How many elements a block updates.
-const CHUNK: usize = ROUNDS * super::BLOCK as usize;
+const CHUNK: usize = ROUNDS * BLOCK as usize;
 
 impl Program {
     /// Returns how many words of the table a parameter takes.
@@ -99,73 +99,90 @@ impl Program {
     }
 
     /// Returns the kernel `step`.
+    ///
+    /// `%rd0` has the address of the table, `%r1` the index of the parameter, `%rd2` that of the element, `%rd3` the number of
+    /// elements, and those from `%rd4` on have the addresses of the value, of the state and of the gradient.
     pub(crate) fn ptx(&self) -> String {
         assert!(self.constants.len() <= CONSTANTS, "constants of a formula");
-        let (tensors, entry) = (self.states + 2, 8 * self.words());
-        let mut text = format!(
-            ".version 6.3\n.target sm_50\n.address_size 64\n\
-             .visible .entry step(\n.param .align 8 .b8 table[4096]\n)\n{{\n\
-             .reg .pred %p<2>;\n.reg .f32 %f<{}>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<{}>;\n",
-            self.registers,
-            4 + tensors
+        let (floats, addresses) = (self.registers, 4 + self.states + 2);
+        let declared = format!(
+            ".version 6.3
+.target sm_50
+.address_size 64
+.visible .entry step(
+.param .align 8 .b8 table[{}]
+)
+{{
+.reg .pred %p<2>;
+.reg .f32 %f<{floats}>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<{addresses}>;
+",
+            size_of::<Table>()
         );
-        let mut line = |instruction: std::fmt::Arguments<'_>| {
-            let _ = writeln!(text, "{instruction}");
-        };
-        line(format_args!(
-            "mov.b64 %rd0, table;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, 0;"
-        ));
-        // %r1: the last tensor that begins at this block or before it.
-        let steps = (0..MOST.ilog2()).rev().map(|bit| 1 << bit);
-        for step in steps {
-            line(format_args!(
-                "add.s32 %r2, %r1, {step};\nmul.wide.u32 %rd1, %r2, 4;\nadd.s64 %rd1, %rd0, %rd1;\n\
-                 ld.param.u32 %r3, [%rd1];\nsetp.ge.u32 %p0, %r0, %r3;\nselp.b32 %r1, %r2, %r1, %p0;"
-            ));
+        let end = "$END:\nret;\n}\n".to_owned();
+        [declared, find_parameter(), self.load(), self.update(), end].concat()
+    }
+
+    /// Finds the element of the thread, and loads the addresses and the constants from the table.
+    fn load(&self) -> String {
+        let mut text = format!(
+            "mul.wide.u32 %rd1, %r1, 4;
+add.s64 %rd1, %rd0, %rd1;
+ld.param.u32 %r3, [%rd1];
+sub.s32 %r0, %r0, %r3;
+mul.wide.u32 %rd2, %r0, {CHUNK};
+mov.u32 %r2, %tid.x;
+cvt.u64.u32 %rd3, %r2;
+add.s64 %rd2, %rd2, %rd3;
+mul.wide.u32 %rd1, %r1, {};
+add.s64 %rd1, %rd0, %rd1;
+ld.param.u64 %rd3, [%rd1+{OF_PARAMETERS}];
+",
+            8 * self.words()
+        );
+        for (i, address) in self.addresses().enumerate() {
+            let at = OF_PARAMETERS + 8 * (1 + i);
+            text += &format!("ld.param.u64 %rd{address}, [%rd1+{at}];\n");
+            text += &format!("cvta.to.global.u64 %rd{address}, %rd{address};\n");
         }
-        // %rd2: the element; %rd3: the number of elements; from %rd4 on: the addresses.
-        line(format_args!(
-            "mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd0, %rd1;\nld.param.u32 %r3, [%rd1];\n\
-             sub.s32 %r0, %r0, %r3;\nmul.wide.u32 %rd2, %r0, {CHUNK};\nmov.u32 %r2, %tid.x;\n\
-             cvt.u64.u32 %rd3, %r2;\nadd.s64 %rd2, %rd2, %rd3;\n\
-             mul.wide.u32 %rd1, %r1, {entry};\nadd.s64 %rd1, %rd0, %rd1;\nld.param.u64 %rd3, [%rd1+{}];",
-            OF_PARAMETERS
-        ));
-        for i in 0..tensors {
-            let (to, at) = (4 + i, OF_PARAMETERS + 8 * (1 + i));
-            line(format_args!(
-                "ld.param.u64 %rd{to}, [%rd1+{at}];\ncvta.to.global.u64 %rd{to}, %rd{to};"
-            ));
+        text += "shl.b64 %rd1, %rd2, 2;\n";
+        for address in self.addresses() {
+            text += &format!("add.s64 %rd{address}, %rd{address}, %rd1;\n");
         }
         for (i, (register, _)) in self.constants.iter().enumerate() {
             let at = OF_CONSTANTS + 4 * i;
-            line(format_args!("ld.param.f32 %f{register}, [table+{at}];"));
+            text += &format!("ld.param.f32 %f{register}, [table+{at}];\n");
         }
-        // From here on, the addresses are those of the element.
-        line(format_args!("shl.b64 %rd1, %rd2, 2;"));
-        for i in 4..4 + tensors {
-            line(format_args!("add.s64 %rd{i}, %rd{i}, %rd1;"));
-        }
-        line(format_args!(
-            "mov.u32 %r1, 0;\n$NEXT:\nsetp.ge.u64 %p0, %rd2, %rd3;\n@%p0 bra $END;"
-        ));
-        for i in 0..tensors {
-            line(format_args!("ld.global.f32 %f{i}, [%rd{}];", 4 + i));
-        }
-        line(format_args!("{}", self.instructions.trim_end()));
-        for (i, result) in self.results.iter().enumerate() {
-            line(format_args!("st.global.f32 [%rd{}], %f{result};", 4 + i));
-        }
-        for i in 4..4 + tensors {
-            let bytes = 4 * super::BLOCK;
-            line(format_args!("add.s64 %rd{i}, %rd{i}, {bytes};"));
-        }
-        line(format_args!(
-            "add.s64 %rd2, %rd2, {};\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, {ROUNDS};\n\
-             @%p0 bra $NEXT;\n$END:\nret;\n}}",
-            super::BLOCK
-        ));
         text
+    }
+
+    /// Updates the element and those of the next rounds.
+    fn update(&self) -> String {
+        let mut text =
+            "mov.u32 %r1, 0;\n$NEXT:\nsetp.ge.u64 %p0, %rd2, %rd3;\n@%p0 bra $END;\n".to_owned();
+        for (i, address) in self.addresses().enumerate() {
+            text += &format!("ld.global.f32 %f{i}, [%rd{address}];\n");
+        }
+        text += &self.instructions;
+        for (result, address) in self.results.iter().zip(self.addresses()) {
+            text += &format!("st.global.f32 [%rd{address}], %f{result};\n");
+        }
+        for address in self.addresses() {
+            text += &format!("add.s64 %rd{address}, %rd{address}, {};\n", 4 * BLOCK);
+        }
+        text + &format!(
+            "add.s64 %rd2, %rd2, {BLOCK};
+add.s32 %r1, %r1, 1;
+setp.lt.u32 %p0, %r1, {ROUNDS};
+@%p0 bra $NEXT;
+"
+        )
+    }
+
+    /// Returns the registers of the addresses.
+    fn addresses(&self) -> std::ops::Range<usize> {
+        4..4 + self.states + 2
     }
 
     /// Updates tensors of `f32` in place. The parameters are on one GPU; each has its value, its state and its gradient.
@@ -187,15 +204,32 @@ impl Program {
             call.arg(&table);
             let config = LaunchConfig {
                 grid_dim: (blocks, 1, 1),
-                block_dim: (super::BLOCK, 1, 1),
+                block_dim: (BLOCK, 1, 1),
                 shared_mem_bytes: 0,
             };
             // SAFETY: the tensors of a parameter have as many elements, and those that change share no memory, as
-            // `has_step_kernel` says.
+            // `StepTensors::have_kernel` says.
             unsafe { call.launch(config) }.w()?;
         }
         Ok(())
     }
+}
+
+/// Searches for the last parameter that begins at this block or before it.
+fn find_parameter() -> String {
+    let begin = "mov.b64 %rd0, table;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, 0;\n".to_owned();
+    let steps = (0..MOST.ilog2()).rev().map(|bit| 1 << bit);
+    steps.fold(begin, |text, step| {
+        text + &format!(
+            "add.s32 %r2, %r1, {step};
+mul.wide.u32 %rd1, %r2, 4;
+add.s64 %rd1, %rd0, %rd1;
+ld.param.u32 %r3, [%rd1];
+setp.ge.u32 %p0, %r0, %r3;
+selp.b32 %r1, %r2, %r1, %p0;
+"
+        )
+    })
 }
 
 #[cfg(feature = "cuda")]
