@@ -16,7 +16,7 @@ mod tf32;
 #[cfg(any(feature = "cuda", test))]
 mod transfer;
 
-pub(crate) use cudnn::{Convolution, Product, by_cudnn};
+pub(crate) use cudnn::{Convolution, Product, by_cudnn, lacks_cudnn};
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 #[cfg(feature = "cuda")]

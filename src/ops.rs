@@ -30,8 +30,8 @@
 //! A function of each element is stated once with its gradient, as formulas (`quantity`): the kernels evaluate them on
 //! elements; other devices and second derivatives, on tensors. A new activation is a row of the table in `activation.rs`.
 //!
-//! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
-//! Candle's operations.
+//! `step_in_place` updates parameters in place, on a GPU many of them with one kernel; without a kernel, the optimiser
+//! computes the step with Candle's operations.
 
 mod across;
 mod activation;
@@ -134,7 +134,7 @@ pub use matmul::matmul;
 pub(crate) use matmul::matmul_as;
 pub use matrices::einsum;
 pub use one_hot::one_hot;
-pub(crate) use optimizer_step::{Formula, StepRule, has_step_kernel, step_in_place};
+pub(crate) use optimizer_step::{Formula, StepRule, StepTensors, step_in_place};
 pub use pad::PaddingMode;
 pub(crate) use pad::padded;
 pub use pair::Pair;
@@ -143,7 +143,7 @@ pub use pool::{
     OutputSize, Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_indices,
 };
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
-pub(crate) use quantity::Quantity;
+pub(crate) use quantity::Numeric;
 pub(crate) use quantized::{Quantized, linear_quantized};
 pub(crate) use reduce::sum_as;
 pub use reduce::{

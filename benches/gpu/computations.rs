@@ -211,8 +211,15 @@ pub(crate) fn optimizers() -> Vec<Computation> {
         }),
         optimizer("Adam", |p| Box::new(Adam::new(p, 0.01))),
         optimizer("AdamW", |p| Box::new(AdamW::new(p, 0.01))),
+        optimizer("Adam with AMSGrad", |p| {
+            Box::new(Adam::new(p, 0.01).amsgrad(true))
+        }),
         optimizer("RMSprop", |p| Box::new(RMSprop::new(p, 0.01))),
+        optimizer("RMSprop with momentum", |p| {
+            Box::new(RMSprop::new(p, 0.01).momentum(0.9).centered(true))
+        }),
         optimizer("Adagrad", |p| Box::new(Adagrad::new(p, 0.1))),
+        optimizer("Adadelta", |p| Box::new(Adadelta::new(p, 1.0))),
     ]
 }
 

@@ -20,7 +20,7 @@ def main() -> int:
         command = ["cargo", "build", "--quiet", "--locked", "--profile", "image", "-p", "taper", "--example", "training"]
         if "cuda" in sys.argv or "--device=cuda" in sys.argv:
             # With the toolkit that `taper setup` chose.
-            command = ["cargo", "taper", "cuda", *command, "--features", "cuda"]
+            command = ["cargo", "taper", "cuda", *command, "--features", "cudnn"]
         subprocess.run(command, cwd=ROOT, check=True)
         if any(argument.startswith("--burn") for argument in sys.argv):
             command = ["cargo", "build", "--quiet", "--locked", "--release"]

@@ -1,8 +1,9 @@
 //! Convolutions by cuDNN, NVIDIA's library for networks, in a build with the feature `cudnn`.
 //!
+//! Such a program also starts where the library is missing, if `taper cuda` has built it: then our own kernels compute.
 //! The algorithm is chosen once for each shape. Handles and choices belong to a thread, as cuDNN asks.
 
-use candle_core::{Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 
 /// What is computed of a convolution, from two tensors.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -27,7 +28,7 @@ pub(crate) struct Convolution {
     pub(crate) groups: usize,
 }
 
-/// Returns a product of contiguous tensors of `f32` on an NVIDIA GPU; `None` if this build lacks cuDNN, or for other tensors.
+/// Returns a product of contiguous tensors of `f32` on an NVIDIA GPU; `None` without cuDNN, or for other tensors.
 pub(crate) fn by_cudnn(
     product: Product,
     convolution: Convolution,
@@ -35,7 +36,7 @@ pub(crate) fn by_cudnn(
     b: &Tensor,
 ) -> Result<Option<Tensor>> {
     #[cfg(feature = "cudnn")]
-    if a.device().is_cuda() && a.dtype() == candle_core::DType::F32 {
+    if a.device().is_cuda() && a.dtype() == candle_core::DType::F32 && is_there() {
         let op = library::Op {
             product,
             convolution,
@@ -44,6 +45,53 @@ pub(crate) fn by_cudnn(
     }
     let _ = (product, convolution, a, b);
     Ok(None)
+}
+
+/// Returns whether Candle computes with cuDNN on this device, and the library is missing.
+pub(crate) fn lacks_cudnn(device: &Device) -> bool {
+    #[cfg(feature = "cudnn")]
+    return device.is_cuda() && !is_there();
+    #[cfg(not(feature = "cudnn"))]
+    {
+        let _ = device;
+        false
+    }
+}
+
+/// Returns whether the library is there, and of a version that has what Candle's bindings call.
+#[cfg(feature = "cudnn")]
+fn is_there() -> bool {
+    use candle_core::cuda_backend::cudarc::cudnn::sys::cudnnGetVersion;
+
+    static IS_THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    // SAFETY: the function has no arguments, and needs no driver.
+    *IS_THERE.get_or_init(|| is_version(unsafe { cudnnGetVersion() }))
+}
+
+/// Returns whether this is the version of a library that can be used. In place of a missing library, the code of an error is
+/// returned (`crates/host/src/gpu/shims.rs`).
+#[cfg(any(feature = "cudnn", test))]
+fn is_version(number: usize) -> bool {
+    number / 10_000 == 9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_version;
+
+    #[test]
+    fn a_missing_library_is_no_version() {
+        let not_initialized = 1001;
+        assert!(is_version(90_000) && is_version(92_101));
+        assert!(!is_version(not_initialized) && !is_version(8907) && !is_version(100_000));
+    }
+
+    #[cfg(feature = "cudnn")]
+    #[test]
+    fn without_a_library_nothing_fails() {
+        println!("cuDNN is there: {}", super::is_there());
+        assert!(!super::lacks_cudnn(&candle_core::Device::Cpu));
+    }
 }
 
 #[cfg(feature = "cudnn")]

@@ -17,11 +17,11 @@ use super::dispatch::run;
 use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
-use crate::device::{Windows, suits_kernels};
+use crate::device::{Windows, lacks_cudnn, suits_kernels};
 use crate::error::OrRaise;
 use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
-use candle_core::Result;
+use candle_core::{DType, Result};
 use cpu::{finished, forward};
 use std::fmt::Display;
 
@@ -134,6 +134,11 @@ fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpe
             padding: spec.padding.both(),
         };
         return device::convolve(x, weight, bias, windows, spec.groups);
+    }
+    if lacks_cudnn(x.device()) {
+        let [x32, weight] = [x, weight].map(|values| values.to_dtype(DType::F32));
+        let y = conv2d_with_candle(&x32?, &weight?, None, spec)?;
+        return plus_bias(y.to_dtype(x.dtype())?, bias);
     }
     let (weight, spec) = with_equal_dilations(weight, spec)?;
     let x = padded_and_cropped(x, &weight, spec)?;

@@ -1,15 +1,15 @@
-//! The steps of optimisers: each updates a parameter and its state in place, in one pass.
+//! The steps of optimisers: each updates parameters and their state in place, in one pass.
 
 mod formula;
+#[cfg(any(feature = "cuda", test))]
+mod trace;
 
 pub(crate) use formula::{Formula, StepRule};
 
 use super::engine::autograd::has_kernel;
 use super::engine::{CpuView, Element, dispatch_dtype};
 use crate::tensor::{Raw, Tensor};
-#[cfg(feature = "cuda")]
-use candle_core::DType;
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result, bail};
+use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, bail};
 use formula::UpdateChunk;
 use std::cell::Cell;
 use taper_compute::shared_slice::SharedSlice;
@@ -18,50 +18,75 @@ use taper_compute::threads::for_each_task;
 /// The elements of one task.
 const CHUNK: usize = 1 << 15;
 
-/// Takes a step: updates the value and its state in place. The tensors must
-/// [have a kernel](has_step_kernel).
-pub(crate) fn step_in_place(
-    value: &Raw,
-    gradient: &Raw,
-    state: &[Raw],
-    rule: &dyn StepRule,
-) -> Result<()> {
-    let changed: Vec<&Raw> = [value].into_iter().chain(state).collect();
-    #[cfg(feature = "cuda")]
-    if value.device().is_cuda() {
-        let step = rule.on_gpu(state.len()).expect("there is a kernel");
-        let changed: Vec<_> = changed.iter().map(|x| x.values()).collect();
-        return step.run(&changed, gradient);
+/// A parameter in a step: its value, its gradient, and the optimiser's state of it.
+#[derive(Clone)]
+pub(crate) struct StepTensors {
+    pub(crate) value: Raw,
+    pub(crate) gradient: Raw,
+    pub(crate) state: Vec<Raw>,
+}
+
+impl StepTensors {
+    /// Returns the tensors that the step changes.
+    fn changed(&self) -> Vec<&Raw> {
+        [&self.value].into_iter().chain(&self.state).collect()
     }
-    dispatch_dtype!(value, in_chunks(&changed, gradient, rule))
+
+    /// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
+    /// the step changes must be contiguous and share its memory with none of the others.
+    pub(crate) fn have_kernel(&self) -> bool {
+        let all: Vec<&Raw> = [&self.gradient].into_iter().chain(self.changed()).collect();
+        let shared = |a, b| Tensor::from_raw_ref(a).shares_storage_with(Tensor::from_raw_ref(b));
+        let own_memory = |i: usize| all[..i].iter().all(|other| !shared(all[i], other));
+        (has_kernel(&all) || are_on_gpu(&all))
+            && all.iter().all(|tensor| tensor.dims() == self.value.dims())
+            && (1..all.len()).all(|i| all[i].is_contiguous() && own_memory(i))
+    }
 }
 
-/// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
-/// the step changes must be contiguous and share its memory with none of the others.
-pub(crate) fn has_step_kernel(
-    value: &Raw,
-    gradient: &Raw,
-    state: &[Raw],
-    rule: &dyn StepRule,
-) -> bool {
-    let all: Vec<&Raw> = [gradient, value].into_iter().chain(state).collect();
-    let shared = |a, b| Tensor::from_raw_ref(a).shares_storage_with(Tensor::from_raw_ref(b));
-    let own_memory = |i: usize| all[..i].iter().all(|other| !shared(all[i], other));
-    (has_kernel(&all) || is_on_gpu(&all, rule))
-        && all.iter().all(|tensor| tensor.dims() == value.dims())
-        && (1..all.len()).all(|i| all[i].is_contiguous() && own_memory(i))
+/// Takes a step: updates the values and the state in place. All tensors must [have a kernel](StepTensors::have_kernel).
+pub(crate) fn step_in_place(parameters: &[StepTensors], rule: &dyn StepRule) -> Result<()> {
+    for parameter in parameters {
+        let StepTensors {
+            value, gradient, ..
+        } = parameter;
+        if value.device().is_cpu() {
+            dispatch_dtype!(value, in_chunks(&parameter.changed(), gradient, rule))?;
+        }
+    }
+    #[cfg(feature = "cuda")]
+    on_gpus(parameters, rule)?;
+    Ok(())
 }
 
-/// Returns whether the tensors are on a GPU, and it has a kernel for the rule.
+/// Takes the step with one kernel for all parameters of a GPU.
 #[cfg(feature = "cuda")]
-fn is_on_gpu(all: &[&Raw], rule: &dyn StepRule) -> bool {
-    let suits = |tensor: &&Raw| tensor.device().is_cuda() && tensor.dtype() == DType::F32;
-    all.iter().all(suits) && rule.on_gpu(all.len() - 2).is_some()
+fn on_gpus(parameters: &[StepTensors], rule: &dyn StepRule) -> Result<()> {
+    let mut left: Vec<&StepTensors> = { parameters.iter() }
+        .filter(|parameter| !parameter.value.device().is_cpu())
+        .collect();
+    while let Some(first) = left.first() {
+        let program = rule.on_gpu(first.state.len());
+        let device = first.value.device();
+        let (here, others): (Vec<_>, Vec<_>) = { left.iter().copied() }
+            .partition(|parameter| parameter.value.device().same_device(device));
+        let gradients: Vec<Raw> = { here.iter() }
+            .map(|parameter| parameter.gradient.contiguous())
+            .collect::<Result<_>>()?;
+        let tensors = here.iter().zip(&gradients).map(|(parameter, gradient)| {
+            let all = parameter.changed().into_iter().chain([gradient]);
+            all.map(Raw::values).collect()
+        });
+        program.run(&tensors.collect::<Vec<_>>())?;
+        left = others;
+    }
+    Ok(())
 }
 
-#[cfg(not(feature = "cuda"))]
-fn is_on_gpu(_: &[&Raw], _: &dyn StepRule) -> bool {
-    false
+/// Returns whether the tensors are on a GPU, and of the type of its kernels.
+fn are_on_gpu(all: &[&Raw]) -> bool {
+    let suits = |tensor: &&Raw| tensor.device().is_cuda() && tensor.dtype() == DType::F32;
+    all.iter().all(suits)
 }
 
 /// Takes the step in chunks, on all cores.

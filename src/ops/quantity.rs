@@ -11,12 +11,10 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Sub};
 use taper_compute::simd::{DENSITY_AT_0, Float};
 
-/// What a formula computes with.
-pub(crate) trait Quantity:
-    Functions
-    + Copy
+/// Sums, products and roots, which is all that the step of an optimiser needs.
+pub(crate) trait Numeric:
+    Copy
     + From<f64>
-    + Neg<Output = Self>
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
@@ -26,6 +24,13 @@ pub(crate) trait Quantity:
     + Mul<f64, Output = Self>
     + Div<f64, Output = Self>
 {
+    fn sqrt(self) -> Self;
+    /// Returns the larger of two values, and NaN if one of them is NaN.
+    fn larger(self, other: Self) -> Self;
+}
+
+/// What a formula computes with.
+pub(crate) trait Quantity: Numeric + Functions + Neg<Output = Self> {
     /// The result of a comparison.
     type Mask: Copy + BitAnd<Output = Self::Mask>;
 
@@ -45,8 +50,6 @@ pub(crate) trait Quantity:
     fn pow(self, exponent: Self) -> Self;
     /// Returns the remainder of a division, with the sign of the divisor.
     fn remainder(self, divisor: Self) -> Self;
-    /// Returns the larger of two values, and NaN if one of them is NaN.
-    fn larger(self, other: Self) -> Self;
     /// Returns the smaller of two values, and NaN if one of them is NaN.
     fn smaller(self, other: Self) -> Self;
 
@@ -86,6 +89,19 @@ impl<T: Element, const FUSED: bool> Neg for Lane<T, FUSED> {
     #[inline(always)]
     fn neg(self) -> Self {
         Lane(-self.0)
+    }
+}
+
+impl<T: Element, const FUSED: bool> Numeric for Lane<T, FUSED> {
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Lane(Float::sqrt(self.0))
+    }
+
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        let is_larger = (self.0 >= other.0) | self.0.is_nan();
+        if is_larger { self } else { other }
     }
 }
 
@@ -137,12 +153,6 @@ impl<T: Element, const FUSED: bool> Quantity for Lane<T, FUSED> {
         let rest = a % b;
         let is_other = (rest != 0.0) & ((rest < 0.0) != (b < 0.0));
         Self::from(if is_other { rest + b } else { rest })
-    }
-
-    #[inline(always)]
-    fn larger(self, other: Self) -> Self {
-        let is_larger = (self.0 >= other.0) | self.0.is_nan();
-        if is_larger { self } else { other }
     }
 
     #[inline(always)]
@@ -324,6 +334,16 @@ macro_rules! comparisons_of_tensors {
     )*};
 }
 
+impl Numeric for Whole<'_> {
+    fn sqrt(self) -> Self {
+        self.map(f64::sqrt, Tensor::sqrt)
+    }
+
+    fn larger(self, other: Self) -> Self {
+        self.with(other, |a, b| a.maximum(b))
+    }
+}
+
 impl Quantity for Whole<'_> {
     type Mask = Self;
 
@@ -379,10 +399,6 @@ impl Quantity for Whole<'_> {
         self - divisor * (self / divisor).floor()
     }
 
-    fn larger(self, other: Self) -> Self {
-        self.with(other, |a, b| a.maximum(b))
-    }
-
     fn smaller(self, other: Self) -> Self {
         self.with(other, |a, b| a.minimum(b))
     }
@@ -418,7 +434,6 @@ macro_rules! functions_of_elements {
 functions_of_elements! {
     abs => Tensor::abs;
     sign => Tensor::sign;
-    sqrt => Tensor::sqrt;
     floor => Tensor::floor;
     ceil => Tensor::ceil;
     round => Tensor::round;

@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::rule::{Step, decayed, mean, rule};
-use crate::ops::{Formula, Quantity};
+use crate::ops::{Formula, Numeric};
 
 optimizer!(
     /// Adadelta: the size of a step follows from the sizes of the last steps and gradients, so that the
@@ -56,7 +56,7 @@ rule!(
 
 impl Formula for Step<AdadeltaRule> {
     #[inline(always)]
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
         let Step { rule, update } = self;
         let g = decayed(value, gradient, update.weight_decay);
         state[0] = mean(state[0], g * g, rule.rho);

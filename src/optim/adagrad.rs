@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::rule::{Step, Update, decayed, rule};
-use crate::ops::{Formula, Quantity};
+use crate::ops::{Formula, Numeric};
 
 optimizer!(
     /// Adagrad: divides each gradient by the root of the sum of its squares so far, so that rare
@@ -83,7 +83,7 @@ rule!(
 
 impl Formula for Step<AdagradRule> {
     #[inline(always)]
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
         let Step { rule, update } = self;
         let g = decayed(value, gradient, update.weight_decay);
         state[0] = state[0] + g * g;

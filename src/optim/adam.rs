@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::rule::{Rule, Step, Update, decayed, mean};
-use crate::ops::{Formula, Quantity};
+use crate::ops::{Formula, Numeric};
 
 /// The rule of [`Adam`] and [`AdamW`], which differ in what weight decay acts on.
 #[derive(Clone, Copy)]
@@ -75,7 +75,7 @@ impl Step<AdamRule> {
 
 impl Formula for Step<AdamRule> {
     #[inline(always)]
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
         let AdamRule { betas, eps, .. } = self.rule;
         let (shrink, decay) = self.decay();
         let (size, correction) = self.corrections();
@@ -94,29 +94,6 @@ impl Formula for Step<AdamRule> {
             false => value * shrink,
         };
         value - state[0] * size / (spread.sqrt() * correction + eps)
-    }
-
-    #[cfg(any(feature = "cuda", test))]
-    fn on_gpu(self, states: usize) -> Option<crate::device::optimizer_step::Step> {
-        let (beta1, beta2) = self.rule.betas;
-        let (shrink, decay) = self.decay();
-        let (size, correction) = self.corrections();
-        (states == 2).then(|| crate::device::optimizer_step::Step {
-            kernel: "adam_f32",
-            addresses: 3,
-            values: vec![
-                shrink,
-                decay,
-                size,
-                correction,
-                self.rule.eps,
-                beta1,
-                1.0 - beta1,
-                beta2,
-                1.0 - beta2,
-            ],
-            integer: None,
-        })
     }
 }
 

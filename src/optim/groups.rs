@@ -5,9 +5,10 @@ use super::rule::{Rule, Update};
 use crate::erased::Erased;
 use crate::error::{self, Result, attempt, refuse};
 use crate::nn::Parameter;
-use crate::ops;
-use crate::tensor::{GradStore, Raw, Tensor};
+use crate::ops::{self, StepTensors};
+use crate::tensor::{GradStore, Tensor};
 use candle_core::Var;
+use std::collections::BTreeMap;
 
 /// The settings of one group of parameters.
 #[derive(Clone)]
@@ -48,15 +49,6 @@ impl Group<dyn Rule> {
         }
     }
 
-    fn rule_for(&self, plan: &Plan) -> Box<dyn ops::StepRule> {
-        let decays = !self.decay_matrices_only || plan.value.rank() >= 2;
-        self.rule.step(Update {
-            lr: self.lr,
-            weight_decay: if decays { self.weight_decay } else { 0.0 },
-            step: plan.step,
-        })
-    }
-
     /// Prepares the update of a parameter; `None` if it has no gradient. Nothing changes yet.
     fn plan(&self, kind: &str, member: &Member, gradients: &GradStore) -> Result<Option<Plan>> {
         let Member {
@@ -80,17 +72,21 @@ impl Group<dyn Rule> {
         let dtype = precise(var.dtype());
         let value = variable.detach().to_dtype(dtype);
         let gradient = gradient.to_dtype(dtype);
+        let decays = !self.decay_matrices_only || value.rank() >= 2;
         let mut plan = Plan {
             gradient: if self.maximize { -gradient } else { gradient },
             state: ParameterState::tensors(kept.as_ref(), &self.rule, &value)?,
-            step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
+            update: Update {
+                lr: self.lr,
+                weight_decay: if decays { self.weight_decay } else { 0.0 },
+                step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
+            },
             new: None,
             value,
             var,
         };
-        let (value, gradient, state) = plan.raw();
-        let rule = self.rule_for(&plan);
-        if !ops::has_step_kernel(value, gradient, &state, &*rule) {
+        if !plan.tensors().have_kernel() {
+            let rule = self.rule.step(plan.update);
             plan.new = Some(rule.of_tensors(&plan.value, &plan.gradient, &plan.state));
         }
         Ok(Some(plan))
@@ -221,10 +217,31 @@ fn step(
         state("the optimiser's parameters have no gradients");
         "the loss does not depend on them",
         "Create the optimiser for the model that computes the loss: SGD::new(model.parameters(), 0.1)");
+    step_in_place(groups, members, &plans)?;
     for (i, plan) in plans {
         let member = &mut members[i];
         member.kept = plan.apply(groups[member.group])?;
         member.parameter.mark_changed();
+    }
+    Ok(())
+}
+
+/// Updates the parameters that have a kernel: together, where the settings of the update are the same.
+fn step_in_place(
+    groups: &[&Group<dyn Rule>],
+    members: &[Member],
+    plans: &[(usize, Plan)],
+) -> Result<()> {
+    let mut together: BTreeMap<_, (Update, Vec<StepTensors>)> = BTreeMap::new();
+    for (i, plan) in plans.iter().filter(|(_, plan)| plan.new.is_none()) {
+        let update = plan.update;
+        let settings = [update.weight_decay, update.step].map(f64::to_bits);
+        let same = together.entry((members[*i].group, settings));
+        let (_, tensors) = same.or_insert_with(|| (update, vec![]));
+        tensors.push(plan.tensors());
+    }
+    for ((group, _), (update, tensors)) in &together {
+        ops::step_in_place(tensors, &*groups[*group].rule.step(*update))?;
     }
     Ok(())
 }
@@ -236,35 +253,35 @@ struct Plan {
     value: Tensor,
     gradient: Tensor,
     state: Vec<Tensor>,
-    step: f64,
-    /// The new value and the new state; `None` if a kernel will compute them in place.
+    update: Update,
+    /// The new value and the new state; `None` if a kernel computes them in place.
     new: Option<(Tensor, Vec<Tensor>)>,
 }
 
 impl Plan {
-    fn raw(&self) -> (&Raw, &Raw, Vec<Raw>) {
-        let state = self.state.iter().map(|x| x.raw().clone()).collect();
-        (self.value.raw(), self.gradient.raw(), state)
+    fn tensors(&self) -> StepTensors {
+        StepTensors {
+            value: self.value.raw().clone(),
+            gradient: self.gradient.raw().clone(),
+            state: self.state.iter().map(|x| x.raw().clone()).collect(),
+        }
     }
 
-    /// Updates the parameter and returns its new state.
+    /// Stores what has been computed, and returns the parameter's new state.
     fn apply(mut self, group: &Group<dyn Rule>) -> Result<Option<ParameterState>> {
         let is_copy = self.value.dtype() != self.var.dtype();
-        match self.new.take() {
-            None => {
-                let rule = group.rule_for(&self);
-                let (value, gradient, state) = self.raw();
-                ops::step_in_place(value, gradient, &state, &*rule)?;
-                if is_copy {
-                    self.var.set(value.to_dtype(self.var.dtype())?.values())?;
-                }
-            }
-            Some((value, state)) => {
-                self.var
-                    .set(value.raw().to_dtype(self.var.dtype())?.values())?;
-                self.state = state;
-            }
+        let is_new = self.new.is_some();
+        if let Some((value, state)) = self.new.take() {
+            (self.value, self.state) = (value, state);
         }
-        Ok(ParameterState::new(self.step, &group.rule, self.state))
+        if is_copy || is_new {
+            let value = self.value.raw().to_dtype(self.var.dtype())?;
+            self.var.set(value.values())?;
+        }
+        Ok(ParameterState::new(
+            self.update.step,
+            &group.rule,
+            self.state,
+        ))
     }
 }

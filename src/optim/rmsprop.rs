@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::rule::{Step, decayed, mean, rule};
-use crate::ops::{Formula, Quantity};
+use crate::ops::{Formula, Numeric};
 
 optimizer!(
     /// RMSprop: divides each gradient by the root of the running mean of its square. From Hinton, 2012,
@@ -91,7 +91,7 @@ rule!(
 
 impl Formula for Step<RMSpropRule> {
     #[inline(always)]
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
         let Step { rule, update } = self;
         let g = decayed(value, gradient, update.weight_decay);
         state[0] = mean(state[0], g * g, rule.alpha);

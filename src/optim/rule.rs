@@ -1,6 +1,6 @@
 //! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
-use crate::ops::{Formula, Quantity, StepRule};
+use crate::ops::{Formula, Numeric, StepRule};
 
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
 pub(super) trait Rule: Boxed + Send + 'static {
@@ -104,7 +104,7 @@ pub(super) struct Step<R> {
 
 /// Returns the gradient with the weight decay.
 #[inline(always)]
-pub(super) fn decayed<Q: Quantity>(value: Q, gradient: Q, decay: f64) -> Q {
+pub(super) fn decayed<Q: Numeric>(value: Q, gradient: Q, decay: f64) -> Q {
     match decay == 0.0 {
         true => gradient,
         false => gradient + value * decay,
@@ -113,9 +113,11 @@ pub(super) fn decayed<Q: Quantity>(value: Q, gradient: Q, decay: f64) -> Q {
 
 /// Returns the moving mean after a new term.
 #[inline(always)]
-pub(super) fn mean<Q: Quantity>(old: Q, new: Q, share: f64) -> Q {
+pub(super) fn mean<Q: Numeric>(old: Q, new: Q, share: f64) -> Q {
     old * share + new * (1.0 - share)
 }
 
+#[cfg(test)]
+mod gpu_tests;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::rule::{Step, decayed, rule};
 use super::{Optimizer, optimizer};
 use crate::nn::Parameter;
-use crate::ops::{Formula, Quantity};
+use crate::ops::{Formula, Numeric};
 
 optimizer!(
     /// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
@@ -103,7 +103,7 @@ rule!(
 
 impl Formula for Step<SgdRule> {
     #[inline(always)]
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
         let Step { rule, update } = self;
         let g = decayed(value, gradient, update.weight_decay);
         let Some(buffer) = state.first_mut() else {
@@ -115,23 +115,6 @@ impl Formula for Step<SgdRule> {
             false => *buffer,
         };
         value - direction * update.lr
-    }
-
-    #[cfg(any(feature = "cuda", test))]
-    fn on_gpu(self, states: usize) -> Option<crate::device::optimizer_step::Step> {
-        let Step { rule, update } = self;
-        (states <= 1).then(|| crate::device::optimizer_step::Step {
-            kernel: "sgd_f32",
-            addresses: 2,
-            values: vec![
-                update.lr,
-                rule.momentum,
-                rule.share(update.step),
-                f64::from(u8::from(rule.nesterov)),
-                update.weight_decay,
-            ],
-            integer: Some(3),
-        })
     }
 }
 /// Returns [`SGD`] without momentum as a trait object, the default of a model.

@@ -64,7 +64,7 @@ const BLOCKS: [(&str, By); 22] = [
         By::File("tests/hub/run.py", "[taper, \"class\", PREFIX"),
     ),
     (
-        "cargo taper cuda cargo run --release --features cuda --manifest-path FOLDER/Cargo.toml --bin NAME",
+        "cargo taper cuda cargo run --release --features cudnn --manifest-path FOLDER/Cargo.toml --bin NAME",
         By::Nothing("needs an NVIDIA GPU; .ci/nightly builds such a program"),
     ),
     (

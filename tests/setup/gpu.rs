@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Cells that fail if the packages are built for another device.
-const ON_CUDA: &str = "assert_eq!(built_for(), \"cuda\");";
+const ON_CUDA: &str = "assert_eq!(built_for(), \"cudnn\");";
+const ON_CUDA_WITHOUT_CUDNN: &str = "assert_eq!(built_for(), \"cuda\");";
 const ON_CPU: &str = "assert_eq!(built_for(), \"cpu\");";
 
 /// Returns the script of a driver that supports CUDA up to this version, with one GPU.
@@ -72,6 +73,11 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     );
     assert!(line(&doctor, "GPU").ends_with("NVIDIA H200 (9.0)"));
     assert!(line(&doctor, "CUDA toolkit").starts_with("ok "));
+    let cudnn = line(&doctor, "cuDNN");
+    assert!(
+        cudnn.starts_with("ok ") && cudnn.ends_with("nvidia/cudnn/lib/libcudnn.so.9"),
+        "{cudnn}"
+    );
     assert!(line(&doctor, "built for").contains("compute capability 9.0"));
     let product = line(&doctor, "product on the GPU");
     assert!(
@@ -88,6 +94,11 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     }
     let doctor = on(&place, &h200(), ["doctor"]).run().fails();
     assert!(line(&doctor, "CUDA toolkit").ends_with("is gone; run `cargo taper setup`"));
+    let cudnn = line(&doctor, "cuDNN");
+    assert!(
+        cudnn.starts_with("-  ") && cudnn.ends_with("is gone; convolutions and their gradients are slower without it; run `cargo taper setup`"),
+        "{cudnn}"
+    );
 
     // The decision is valid until the next set-up.
     place.run_cell(ON_CUDA).succeeds();
@@ -164,6 +175,17 @@ fn a_matching_toolkit_of_the_system_is_used() {
         .succeeds()
         .says(&format!("with the toolkit 12.8 in {}", root.display()));
     assert!(cargo_config_of_last(&place).contains("CUDARC_CUDA_VERSION = { value = \"12080\""));
+    place.run_cell(ON_CUDA_WITHOUT_CUDNN).succeeds();
+    let doctor = on(&place, &old, ["doctor"]).run();
+    let without = "none; convolutions and their gradients are slower without it. Install cuDNN 9 for the toolkit's";
+    assert!(line(&doctor, "cuDNN").contains(without), "{}", doctor.text);
+    // With cuDNN, the next set-up uses it.
+    fs::write(root.join("lib64/libcudnn.so.9"), "").expect("written");
+    on(&place, &old, ["setup", "--cuda=8.6"])
+        .env("CUDA_HOME", &root)
+        .run()
+        .succeeds();
+    place.run_cell(ON_CUDA).succeeds();
     // A toolkit that is newer than the driver is refused.
     let root = toolkit(&place, "12.9");
     on(&place, &old, ["setup", "--cuda"])

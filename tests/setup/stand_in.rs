@@ -51,6 +51,7 @@ taper-macros = { path = "macros" }
 
 [features]
 cuda = []
+cudnn = ["cuda"]
 "#;
 
 /// With what set-up itself tries a first cell.
@@ -94,7 +95,8 @@ pub mod prelude {
 
     /// For which device this was compiled.
     pub fn built_for() -> &'static str {
-        if cfg!(feature = "cuda") { "cuda" } else { "cpu" }
+        let features = [("cudnn", cfg!(feature = "cudnn")), ("cuda", cfg!(feature = "cuda"))];
+        features.into_iter().find(|(_, enabled)| *enabled).map_or("cpu", |(name, _)| name)
     }
 
     pub fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
@@ -165,8 +167,10 @@ bin=$(dirname "$0")
 sleep 1
 for list; do :; done
 if grep -q '^nvidia-cuda-nvcc' "$list"; then
-    cuda=$bin/../lib/python3.12/site-packages/nvidia/cu13
-    mkdir -p "$cuda/bin" "$cuda/include" "$cuda/lib"
+    packages=$bin/../lib/python3.12/site-packages/nvidia
+    cuda=$packages/cu13
+    mkdir -p "$cuda/bin" "$cuda/include" "$cuda/lib" "$packages/cudnn/lib"
+    grep -q '^nvidia-cudnn' "$list" && : > "$packages/cudnn/lib/libcudnn.so.9"
     for name in cublas.so.13 cublasLt.so.13 curand.so.10 nvrtc.so.13; do
         : > "$cuda/lib/lib$name"
     done

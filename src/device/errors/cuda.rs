@@ -92,13 +92,15 @@ fn of_cudnn(error: &Error) -> Option<Meaning> {
     use candle_core::cuda_backend::cudarc::cudnn::CudnnError;
     use candle_core::cuda_backend::cudarc::cudnn::sys::cudnnStatus_t;
 
-    let full = CudnnError(cudnnStatus_t::CUDNN_STATUS_ALLOC_FAILED);
-    match error {
-        Error::Wrapped(error) if error.to_string() == full.to_string() => {
-            Some(Meaning::OutOfMemory)
-        }
-        _ => None,
+    let Error::Wrapped(error) = error else {
+        return None;
+    };
+    let said = error.to_string();
+    let is = |status: cudnnStatus_t| CudnnError(status).to_string() == said;
+    if is(cudnnStatus_t::CUDNN_STATUS_ALLOC_FAILED) {
+        return Some(Meaning::OutOfMemory);
     }
+    is(cudnnStatus_t::CUDNN_STATUS_NOT_INITIALIZED).then_some(Meaning::NoCudnn)
 }
 
 #[cfg(not(feature = "cudnn"))]
@@ -151,6 +153,19 @@ mod tests {
             none.to_string()
                 .starts_with("this operation is not implemented")
         );
+    }
+
+    #[cfg(feature = "cudnn")]
+    #[test]
+    fn a_missing_cudnn_becomes_two_lines() {
+        use candle_core::cuda_backend::cudarc::cudnn::CudnnError;
+        use candle_core::cuda_backend::cudarc::cudnn::sys::cudnnStatus_t;
+
+        let missing = CudnnError(cudnnStatus_t::CUDNN_STATUS_NOT_INITIALIZED);
+        let error: Result<()> = Err(Error::wrap(missing));
+        let error = explain_gpu(error, &Device::Cpu, None).unwrap_err();
+        let begin = "cuDNN, which computes convolutions of Candle's layers on the GPU";
+        assert!(error.to_string().starts_with(begin), "{error}");
     }
 
     #[test]

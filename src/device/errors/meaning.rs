@@ -24,6 +24,7 @@ pub(super) enum Meaning {
     Unknown,
     NoCublas,
     NoCurand,
+    NoCudnn,
     UnsupportedOperation,
 }
 
@@ -121,6 +122,10 @@ impl Meaning {
                 "cuRAND, which comes with CUDA, could not be started",
                 "`cargo taper doctor` says whether the library is installed; `cargo taper setup` installs it",
             ),
+            Self::NoCudnn => (
+                "cuDNN, which computes convolutions of Candle's layers on the GPU, could not be started",
+                "Use Taper's layers, such as Conv2d, which do without it; `cargo taper doctor` says whether it is installed",
+            ),
             Self::UnsupportedOperation => (
                 "this operation is not implemented for GPUs",
                 "Compute it on the CPU: x.to_device(&cpu())",
@@ -133,7 +138,7 @@ impl Meaning {
 mod tests {
     use super::*;
 
-    const ALL: [(Meaning, &str); 19] = [
+    const ALL: [(Meaning, &str); 20] = [
         (Meaning::OutOfMemory, "out of memory"),
         (Meaning::NoDriver, "there is no NVIDIA driver"),
         (Meaning::NoDevice, "driver finds none"),
@@ -152,6 +157,7 @@ mod tests {
         (Meaning::Unknown, "without a reason"),
         (Meaning::NoCublas, "cuBLAS"),
         (Meaning::NoCurand, "cuRAND"),
+        (Meaning::NoCudnn, "cuDNN"),
         (Meaning::UnsupportedOperation, "not implemented for GPUs"),
     ];
 

@@ -232,33 +232,3 @@ __device__ __forceinline__ void combine(T *out, const T *in, const T *other, con
 
 OF_TYPE(float, f32)
 OF_TYPE(double, f64)
-
-// The steps of optimisers, as in `ops/optimizer_step/rules.rs`: a thread updates one element.
-
-extern "C" __global__ void sgd_f32(float *value, float *buffer, const float *gradient, u64 elements, float lr,
-                                   float momentum, float share, u32 nesterov, float decay) {
-    u64 index = thread_index();
-    if (index >= elements) return;
-    float old = value[index];
-    float g = decay == 0 ? gradient[index] : gradient[index] + old * decay;
-    if (buffer) {
-        float moved = buffer[index] * momentum + g * share;
-        buffer[index] = moved;
-        g = nesterov ? g + moved * momentum : moved;
-    }
-    value[index] = old - g * lr;
-}
-
-extern "C" __global__ void adam_f32(float *value, float *mean, float *square, const float *gradient,
-                                    u64 elements, float shrink, float decay, float size, float correction,
-                                    float eps, float beta1, float rest1, float beta2, float rest2) {
-    u64 index = thread_index();
-    if (index >= elements) return;
-    float old = value[index];
-    float g = decay == 0 ? gradient[index] : gradient[index] + old * decay;
-    float m = mean[index] * beta1 + g * rest1;
-    float v = square[index] * beta2 + g * g * rest2;
-    mean[index] = m;
-    square[index] = v;
-    value[index] = old * shrink - m * size / (sqrtf(v) * correction + eps);
-}

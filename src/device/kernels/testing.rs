@@ -1,6 +1,7 @@
 //! Executes the kernels' PTX on the CPU, one thread after the other. It panics at a wrong argument, at an
 //! access outside of the memory, and at an instruction that it does not know.
 
+use super::optimizer_step::{Launch, Table};
 use super::{Argument, BLOCK, PTX, blocks};
 use std::collections::HashMap;
 
@@ -58,39 +59,42 @@ impl Memory {
     }
 }
 
-enum Operand {
+enum Operand<'a> {
     /// A register, plus a constant if it is an address.
     Register(usize, i64),
     Constant(u64),
-    Label(&'static str),
+    Label(&'a str),
 }
 
-struct Instruction {
+struct Instruction<'a> {
     /// The register of the condition.
     guard: Option<usize>,
-    name: &'static str,
-    operands: Vec<Operand>,
+    name: &'a str,
+    operands: Vec<Operand<'a>>,
 }
 
 #[derive(Default)]
-struct Kernel {
-    parameters: Vec<&'static str>,
-    registers: HashMap<&'static str, usize>,
-    instructions: Vec<Instruction>,
-    labels: HashMap<&'static str, usize>,
+struct Kernel<'a> {
+    parameters: Vec<&'a str>,
+    registers: HashMap<&'a str, usize>,
+    instructions: Vec<Instruction<'a>>,
+    labels: HashMap<&'a str, usize>,
 }
 
-impl Kernel {
-    fn parse(name: &str) -> Self {
+impl<'a> Kernel<'a> {
+    fn parse(ptx: &'a str, name: &str) -> Self {
         let begin = format!(".visible .entry {name}(");
-        let (_, text) = PTX.split_once(&begin).expect("the kernel exists");
+        let (_, text) = ptx.split_once(&begin).expect("the kernel exists");
         let (parameters, text) = text.split_once("{\n").expect("a body");
         let (body, _) = text.split_once("\n}").expect("its end");
         let mut kernel = Kernel::default();
         for parameter in parameters.split(".param ").skip(1) {
             let (kind, name) = parameter.split_once(' ').expect("a type and a name");
             kernel.parameters.push(kind);
-            kernel.register(name.trim_end_matches([',', ')', '\n', '\t']));
+            // A table has an alignment, the type of its elements, a name and a size.
+            let name = name.rsplit(' ').next().unwrap_or(name);
+            let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+            kernel.register(&name[..end.unwrap_or(name.len())]);
         }
         for line in body.lines().map(|line| line.trim().trim_end_matches(';')) {
             match line.strip_suffix(':') {
@@ -102,12 +106,18 @@ impl Kernel {
         kernel
     }
 
-    fn register(&mut self, name: &'static str) -> usize {
+    /// Returns whether the register is a parameter that is one value; that of a table has its address.
+    fn is_value(&self, register: usize) -> bool {
+        let kind = self.parameters.get(register);
+        kind.is_some_and(|kind| *kind != ".align")
+    }
+
+    fn register(&mut self, name: &'a str) -> usize {
         let next = self.registers.len();
         *self.registers.entry(name).or_insert(next)
     }
 
-    fn instruction(&mut self, line: &'static str) {
+    fn instruction(&mut self, line: &'a str) {
         let (guard, line) = match line.strip_prefix('@').and_then(|l| l.split_once(' ')) {
             Some((guard, _)) if guard.starts_with('!') => panic!("a negated condition: {line}"),
             Some((guard, rest)) => (Some(self.register(guard)), rest.trim()),
@@ -118,7 +128,7 @@ impl Kernel {
             .split(',')
             .map(|operand| operand.trim_matches([' ', '\t', '[', ']']));
         let operands = operands.filter(|operand| !operand.is_empty());
-        let operand = |operand: &'static str| match operand.split_at(1) {
+        let operand = |operand: &'a str| match operand.split_at(1) {
             ("$", _) => Operand::Label(operand),
             ("0", "f00000000" | "d0000000000000000") => Operand::Constant(0),
             ("0", bits) if bits.starts_with('f') => {
@@ -169,7 +179,10 @@ impl Kernel {
                     written.iter_mut().for_each(|count| *count += 1);
                 }
                 name => {
-                    let result = match name.starts_with("ld.global.") {
+                    let is_value = matches!(instruction.operands[1], Operand::Register(register, _) if self.is_value(register));
+                    let is_load = name.starts_with("ld.global.")
+                        || name.starts_with("ld.param.") && !is_value;
+                    let result = match is_load {
                         true => {
                             let mut read = [0; 8];
                             read[..size()].copy_from_slice(memory.at(value(1), size()).0);
@@ -219,9 +232,9 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
         "shr.u64" => long(0) >> int(1),
         "and.b64" => long(0) & long(1),
         "or.b64" | "or.pred" => long(0) | long(1),
-        "add.f32" => of_single(single(0) + single(1)),
-        "mul.f32" => of_single(single(0) * single(1)),
-        "sub.f32" => of_single(single(0) - single(1)),
+        "add.f32" | "add.rn.f32" => of_single(single(0) + single(1)),
+        "mul.f32" | "mul.rn.f32" => of_single(single(0) * single(1)),
+        "sub.rn.f32" => of_single(single(0) - single(1)),
         "div.rn.f32" => of_single(single(0) / single(1)),
         "sqrt.rn.f32" => of_single(single(0).sqrt()),
         "fma.rn.f32" => of_single(single(0).mul_add(single(1), single(2))),
@@ -229,7 +242,7 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
         "cvt.rn.f32.u32" => of_single(int(0) as f32),
         "cvt.u64.u32" | "cvt.u32.u64" | "mov.u32" | "ld.param.u32" => of_int(int(0)),
         "mov.f32" | "ld.param.f32" => of_int(int(0)),
-        "mov.f64" | "ld.param.u64" | "cvta.to.global.u64" => long(0),
+        "mov.f64" | "mov.b64" | "ld.param.u64" | "cvta.to.global.u64" => long(0),
         "selp.u16" | "selp.b32" | "selp.f32" | "selp.f64" => {
             if long(2) != 0 {
                 long(0)
@@ -255,9 +268,9 @@ fn compute(name: &str, inputs: &[u64]) -> u64 {
     }
 }
 
-/// Executes all threads of a launch.
+/// Executes a kernel of [`PTX`] with at least this many threads.
 pub(crate) fn run(name: &str, threads: usize, arguments: &[Argument], memory: &mut Memory) {
-    let kernel = Kernel::parse(name);
+    let kernel = Kernel::parse(PTX, name);
     let bits = |argument: &Argument| match *argument {
         Argument::U32(value) => (".u32", u64::from(value)),
         Argument::U64(value) => (".u64", value),
@@ -265,15 +278,40 @@ pub(crate) fn run(name: &str, threads: usize, arguments: &[Argument], memory: &m
     };
     let (kinds, values): (Vec<&str>, Vec<u64>) = arguments.iter().map(bits).unzip();
     assert_eq!(kinds, kernel.parameters, "the arguments of {name}");
-    for thread in 0..blocks(threads).unwrap_or(0) * BLOCK {
+    execute_all(&kernel, blocks(threads).unwrap_or(0), &values, memory);
+}
+
+/// Executes all threads of the step of an optimiser.
+pub(crate) fn run_step(ptx: &str, launch: &Launch, memory: &mut Memory) {
+    let kernel = Kernel::parse(ptx, "step");
+    assert_eq!(kernel.parameters, [".align"]);
+    let Table {
+        blocks,
+        constants,
+        parameters,
+    } = &launch.table;
+    let words = { blocks.iter().copied() }.chain(constants.iter().map(|value| value.to_bits()));
+    let words = words.chain(
+        parameters
+            .iter()
+            .flat_map(|word| [*word as u32, (*word >> 32) as u32]),
+    );
+    let table = memory.with(&words.collect::<Vec<u32>>());
+    execute_all(&kernel, launch.blocks, &[table], memory);
+}
+
+fn execute_all(kernel: &Kernel<'_>, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+    for thread in 0..blocks * BLOCK {
         let mut registers = vec![0; kernel.registers.len()];
-        registers[..values.len()].copy_from_slice(&values);
+        registers[..arguments.len()].copy_from_slice(arguments);
         for (name, value) in [
             ("%ctaid.x", thread / BLOCK),
             ("%ntid.x", BLOCK),
             ("%tid.x", thread % BLOCK),
         ] {
-            registers[kernel.registers[name]] = value.into();
+            if let Some(register) = kernel.registers.get(name) {
+                registers[*register] = value.into();
+            }
         }
         kernel.execute(&mut registers, memory);
     }

@@ -1,22 +1,18 @@
 //! The formula of an optimiser, for the elements of a chunk and for whole tensors.
 
 #[cfg(any(feature = "cuda", test))]
-use crate::device::optimizer_step::Step;
+use super::trace::Trace;
+#[cfg(any(feature = "cuda", test))]
+use crate::device::optimizer_step::Program;
 use crate::ops::engine::Element;
-use crate::ops::quantity::{Lane, Quantity, Tensors};
+use crate::ops::quantity::{Lane, Numeric, Tensors};
 use crate::tensor::Tensor;
 use taper_compute::simd::multiversion;
 
 /// The formula of an optimiser, with its settings for a step.
 pub(crate) trait Formula: Copy + Send + Sync + 'static {
     /// Returns the new value, and changes the state, which is in the order of the optimiser's names.
-    fn apply<Q: Quantity>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q;
-
-    /// Returns the kernel for a GPU, if there is one for this number of states.
-    #[cfg(any(feature = "cuda", test))]
-    fn on_gpu(self, _states: usize) -> Option<Step> {
-        None
-    }
+    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q;
 }
 
 /// A [`Formula`] of any optimiser, so that what calls it is compiled only once.
@@ -29,9 +25,9 @@ pub(crate) trait StepRule: UpdateChunk<f32> + UpdateChunk<f64> {
         state: &[Tensor],
     ) -> (Tensor, Vec<Tensor>);
 
-    /// Returns the kernel for a GPU, if there is one for this number of states.
+    /// Returns the kernel for a GPU, for this number of states.
     #[cfg(any(feature = "cuda", test))]
-    fn on_gpu(&self, states: usize) -> Option<Step>;
+    fn on_gpu(&self, states: usize) -> Program;
 }
 
 pub(crate) trait UpdateChunk<T>: Sync {
@@ -61,8 +57,12 @@ impl<F: Formula> StepRule for F {
     }
 
     #[cfg(any(feature = "cuda", test))]
-    fn on_gpu(&self, states: usize) -> Option<Step> {
-        Formula::on_gpu(*self, states)
+    fn on_gpu(&self, states: usize) -> Program {
+        let trace = Trace::new(states);
+        let mut state: Vec<_> = (1..=states).map(|i| trace.input(i)).collect();
+        let value = self.apply(trace.input(0), trace.input(states + 1), &mut state);
+        state.insert(0, value);
+        trace.finish(&state)
     }
 }
 

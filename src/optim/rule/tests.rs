@@ -1,5 +1,5 @@
 use super::*;
-use crate::ops::{has_step_kernel, step_in_place};
+use crate::ops::{StepTensors, step_in_place};
 use crate::optim::adagrad::AdagradRule;
 use crate::optim::adam::AdamRule;
 use crate::optim::rmsprop::RMSpropRule;
@@ -48,6 +48,15 @@ fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Raw; 4], f64)) {
 /// Returns the elements at each index.
 fn zip_all<const N: usize>(all: &[Vec<f64>; N]) -> impl Iterator<Item = [f64; N]> {
     (0..all[0].len()).map(|i| all.each_ref().map(|values| values[i]))
+}
+
+/// Returns the tensors of a step: those that change, which begin with the value, and the gradient.
+fn step_tensors(changed: &[Raw], gradient: &Raw) -> StepTensors {
+    StepTensors {
+        value: changed[0].clone(),
+        gradient: gradient.clone(),
+        state: changed[1..].to_vec(),
+    }
 }
 
 fn not_contiguous(tensor: &Raw) -> Raw {
@@ -112,11 +121,11 @@ fn sgd_follows_its_rule() {
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
+            step_in_place(&[step_tensors(t, &gradient)], &Step { rule, update })
         });
         assert_close(&changed[0], &plain, tolerance);
         let changed = run(&[&value, &buffer], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
+            step_in_place(&[step_tensors(t, &gradient)], &Step { rule, update })
         });
         assert_close(&changed[0], &with_momentum, tolerance);
         assert_close(&changed[1], &buffers, tolerance);
@@ -155,7 +164,7 @@ fn adam_follows_its_rule() {
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value, &mean, &square], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
+            step_in_place(&[step_tensors(t, &gradient)], &Step { rule, update })
         });
         for (changed, wanted) in changed.iter().zip(&wanted) {
             assert_close(changed, wanted, tolerance);
@@ -204,7 +213,7 @@ fn rmsprop_follows_its_rule() {
         let tensors = [&value, &square, &buffer, &mean];
         let tensors: Vec<&Raw> = (0..4).filter(needed).map(|i| tensors[i]).collect();
         let changed = run(&tensors, |t| {
-            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
+            step_in_place(&[step_tensors(t, &gradient)], &Step { rule, update })
         });
         for (changed, i) in changed.iter().zip((0..4).filter(needed)) {
             assert_close(changed, &wanted[i], tolerance);
@@ -232,7 +241,7 @@ fn adagrad_follows_its_rule() {
         }
         let gradient = not_contiguous(&gradient);
         let changed = run(&[&value, &sum], |t| {
-            step_in_place(&t[0], &gradient, &t[1..], &Step { rule, update })
+            step_in_place(&[step_tensors(t, &gradient)], &Step { rule, update })
         });
         for (changed, wanted) in changed.iter().zip(&wanted) {
             assert_close(changed, wanted, tolerance);
@@ -242,17 +251,6 @@ fn adagrad_follows_its_rule() {
 
 #[test]
 fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
-    let rule = SgdRule {
-        momentum: 0.9,
-        dampening: 0.0,
-        nesterov: false,
-    };
-    let update = Update {
-        lr: 0.1,
-        weight_decay: 0.0,
-        step: 1.0,
-    };
-    let step = Step { rule, update };
     let value = Raw::ones((2, 2), DType::F32, &Device::Cpu).unwrap();
     let (gradient, buffer) = (
         value.force_contiguous().unwrap(),
@@ -268,64 +266,8 @@ fn tensors_that_share_memory_or_differ_in_shape_have_no_kernel() {
         (&value, &gradient, &flat),
         (&integers, &gradient, &buffer),
     ] {
-        assert!(!has_step_kernel(
-            value,
-            gradient,
-            std::slice::from_ref(buffer),
-            &step
-        ));
+        let changed = [value.clone(), buffer.clone()];
+        assert!(!step_tensors(&changed, gradient).have_kernel());
     }
-    assert!(has_step_kernel(&value, &gradient, &[buffer], &step));
-}
-
-/// The kernels of a GPU, in the emulator, change the same values as those of the CPU.
-#[test]
-fn the_kernels_of_a_gpu_agree_with_the_rules() {
-    use crate::device::testing::{Memory, run};
-
-    let update = Update {
-        lr: 0.1,
-        weight_decay: 0.01,
-        step: 3.0,
-    };
-    let sgd = |momentum, nesterov| -> Box<dyn StepRule> {
-        let rule = SgdRule {
-            momentum,
-            dampening: 0.2,
-            nesterov,
-        };
-        Box::new(Step { rule, update })
-    };
-    let adam = |decoupled| -> Box<dyn StepRule> {
-        let rule = AdamRule {
-            betas: (0.9, 0.99),
-            eps: 1e-6,
-            decoupled,
-            amsgrad: false,
-        };
-        Box::new(Step { rule, update })
-    };
-    for (rule, states) in [
-        (sgd(0.0, false), 0),
-        (sgd(0.9, false), 1),
-        (sgd(0.9, true), 1),
-        (adam(false), 2),
-        (adam(true), 2),
-    ] {
-        let draw = || uniform(0.0, 1.0, 300).to_vec::<f32>();
-        let (gradient, mut changed) = (draw(), (0..=states).map(|_| draw()).collect::<Vec<_>>());
-        let mut memory = Memory::default();
-        let addresses: Vec<u64> = changed.iter().map(|values| memory.with(values)).collect();
-        let from = memory.with(&gradient);
-        let step = rule.on_gpu(states).expect("a kernel");
-        let arguments = step.arguments(&addresses, from, 300);
-        run(step.kernel, 300, &arguments, &mut memory);
-        let mut chunks: Vec<&mut [f32]> = changed.iter_mut().map(Vec::as_mut_slice).collect();
-        rule.update(&mut chunks, &gradient);
-        for (address, expected) in addresses.into_iter().zip(&changed) {
-            for (found, expected) in memory.written::<f32>(address).iter().zip(expected) {
-                assert!((found - expected).abs() < 2e-6, "{found} {expected}");
-            }
-        }
-    }
+    assert!(step_tensors(&[value, buffer], &gradient).have_kernel());
 }

@@ -1,4 +1,4 @@
-//! Checks what a computation on the GPU needs: driver, card, toolkit, packages; then multiplies two
+//! Checks what a computation on the GPU needs: driver, card, toolkit, cuDNN, packages; then multiplies two
 //! matrices.
 
 use super::finding::{Finding, SET_UP, State};
@@ -28,6 +28,7 @@ pub(super) fn findings() -> Result<Vec<Finding>> {
     let settings = settings.unwrap_or_default();
     if let Some(toolkit) = toolkit_state(&settings) {
         findings.push(finding("CUDA toolkit", toolkit));
+        findings.push(finding("cuDNN", cudnn_state(&settings)));
     }
     findings.push(finding("built for", packages(&settings, &answer)));
     if !settings.features.is_empty() && is_ready()? {
@@ -79,6 +80,21 @@ fn toolkit_state(settings: &Settings) -> Option<State> {
         true => State::Good(root.display().to_string()),
         false => State::Bad(format!("{} is gone; {SET_UP}", root.display())),
     })
+}
+
+/// Describes cuDNN, without which everything runs.
+fn cudnn_state(settings: &Settings) -> State {
+    const WITHOUT: &str = "convolutions and their gradients are slower without it";
+    match &settings.cudnn {
+        Some(library) if library.exists() => State::Good(library.display().to_string()),
+        Some(library) => State::Absent(format!(
+            "{} is gone; {WITHOUT}; {SET_UP}",
+            library.display()
+        )),
+        None => State::Absent(format!(
+            "none; {WITHOUT}. Install cuDNN 9 for the toolkit's version of CUDA, then {SET_UP}"
+        )),
+    }
 }
 
 /// Describes the device for which the packages are built, and whether a better one is available.

@@ -44,9 +44,6 @@ pub(crate) struct Arguments {
     /// Store the outputs of this report beside the chapters, and print it with its tables
     #[arg(long, value_name = "REPORT", conflicts_with_all = ["prepare", "prepared", "all"])]
     store: Option<PathBuf>,
-    /// Build with the feature `cudnn`: convolutions by NVIDIA's cuDNN, which must be there where the programs run
-    #[arg(long)]
-    cudnn: bool,
     /// `cpu` tries everything without a card
     #[arg(long, value_name = "DEVICE", default_value = "cuda", value_parser = ["cuda", "cpu"])]
     device: String,
@@ -130,10 +127,7 @@ fn build(arguments: &Arguments, progress: &mut dyn Progress) -> Result<Programs>
     };
     let folder = std::path::absolute(folder)?;
     let installs_pytorch = arguments.all && !arguments.no_pytorch && arguments.prepare.is_none();
-    let feature = match &*arguments.device {
-        "cpu" => None,
-        _ if arguments.cudnn => Some("cudnn"),
-        _ => Some("cuda"),
-    };
+    // Where the programs find no cuDNN, they compute without.
+    let feature = (arguments.device != "cpu").then_some("cudnn");
     Programs::build(&home, &folder, feature, installs_pytorch, progress)
 }

@@ -14,12 +14,16 @@ use taper_host::progress::Progress;
 use taper_host::{process, toolchain};
 
 /// The chapters that compute on a GPU where there is one.
-const CHAPTERS: [&str; 4] = [
+const CHAPTERS: [&str; 5] = [
+    GPT,
     "34-gpus",
     "35-leaf-network",
     "36-ai-on-a-gpu",
     "37-several-devices",
 ];
+
+/// The chapter that trains a GPT of ten million parameters there. Its text is the source of Rust's library.
+pub(super) const GPT: &str = "23-gpt";
 
 /// Starts the programs of its folder.
 const RUN: &str = "#!/bin/sh\n\
@@ -129,7 +133,7 @@ impl Programs {
 struct Build<'a> {
     folder: &'a Path,
     environment: BTreeMap<String, String>,
-    /// The feature of `taper` for a GPU; chapters have only `cuda`.
+    /// The feature for a GPU.
     feature: Option<&'static str>,
 }
 
@@ -180,13 +184,13 @@ impl Build<'_> {
             bail!("{}", String::from_utf8_lossy(&output.stderr));
         }
         let target = exported.join("target");
+        let features: Vec<&str> = { self.feature.iter() }
+            .flat_map(|feature| ["--features", feature])
+            .collect();
         self.run(
             &exported,
             &["build", "--release", "--bins"],
-            match self.feature {
-                Some(_) => &["--features", "cuda"],
-                None => &[],
-            },
+            &features,
             &[("CARGO_TARGET_DIR", &target)],
         )?;
         Ok(names)

@@ -39,7 +39,7 @@ pub(super) enum Verdict {
     Failed,
     /// It was ended at its limit; the lines until then are kept.
     Stopped,
-    /// There was no time left.
+    /// There was no time left, or the output says what is missing.
     NotRun,
 }
 
@@ -122,7 +122,11 @@ impl Done {
             Verdict::Passed => format!("passed in {took}: {}", self.title),
             Verdict::Failed => format!("FAILED after {took}: {}", self.title),
             Verdict::Stopped => format!("STOPPED after {took}: {}", self.title),
-            Verdict::NotRun => format!("not run, there was no time left: {}", self.title),
+            Verdict::NotRun => {
+                let reason = self.output.first();
+                let reason = reason.map_or("there was no time left", String::as_str);
+                format!("not run, {reason}: {}", self.title)
+            }
         }
     }
 
@@ -165,6 +169,16 @@ pub(super) mod tests {
             built: "Taper".to_owned(),
             steps,
         }
+    }
+
+    #[test]
+    fn a_step_that_was_not_run_has_a_reason() {
+        let line = |output| done("gpt", Verdict::NotRun, output).line();
+        assert_eq!(line(""), "not run, there was no time left: The gpt");
+        assert_eq!(
+            line("there is no Rust"),
+            "not run, there is no Rust: The gpt"
+        );
     }
 
     #[test]

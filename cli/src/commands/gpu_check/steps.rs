@@ -1,7 +1,7 @@
 //! The programs in the order of their worth, each with a limit.
 
 use super::Arguments;
-use super::programs::Programs;
+use super::programs::{GPT, Programs};
 use super::report::{Done, Verdict};
 use anyhow::{Context, Result};
 use std::env;
@@ -20,6 +20,8 @@ pub(super) struct Step {
     pub(super) title: String,
     command: Command,
     limit: Duration,
+    /// What the program needs and this machine lacks.
+    lacks: Option<&'static str>,
 }
 
 /// Returns the steps. Their limits are together longer than the whole may take, as few of them need theirs.
@@ -35,9 +37,15 @@ pub(super) fn steps(arguments: &Arguments, programs: &Programs) -> Result<Vec<St
             title: title.to_owned(),
             command,
             limit: Duration::from_secs(seconds),
+            lacks: None,
         }
     };
     let program = |name: &str| folder.join("bin").join(name);
+    let chapter = |notebook: &str, name: &str, seconds| {
+        let title = format!("The chapter `{name}`, exported");
+        let name_of_step = format!("chapter {notebook}");
+        step(&name_of_step, &title, seconds, &program(name), &[])
+    };
     let check = program("gpu_check");
     let title = "Layers, losses, optimisers, trainings and replicas, compared with the CPU";
     let mut steps = vec![step(
@@ -67,16 +75,8 @@ pub(super) fn steps(arguments: &Arguments, programs: &Programs) -> Result<Vec<St
             networks.command.env("TAPER_TRAINING", program("training"));
             steps.push(networks);
         }
-        for (notebook, name) in &programs.chapters {
-            let title = format!("The chapter `{name}`, exported");
-            steps.push(step(
-                &format!("chapter {notebook}"),
-                &title,
-                120,
-                &program(name),
-                &[],
-            ));
-        }
+        let about_gpus = programs.chapters.iter().filter(|(it, _)| *it != GPT);
+        steps.extend(about_gpus.map(|(notebook, name)| chapter(notebook, name, 120)));
         let title = "Batch sizes, products, transfers, logging, batches ahead, mixed precision";
         steps.push(step(
             "measurements",
@@ -100,7 +100,23 @@ pub(super) fn steps(arguments: &Arguments, programs: &Programs) -> Result<Vec<St
     samples.command.env("TAPER_SAMPLES_DEVICE", device);
     samples.command.env("TAPER_SAMPLES_SECONDS", "30");
     steps.push(samples);
+    if let Some(name) = programs.chapters.get(GPT).filter(|_| arguments.all) {
+        steps.push(Step {
+            lacks: (!has_sources_of_rust()).then_some("there is no Rust with its sources"),
+            ..chapter(GPT, name, 180)
+        });
+    }
     Ok(steps)
+}
+
+/// Returns whether this machine has a compiler, and the source of its library.
+fn has_sources_of_rust() -> bool {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    output.is_ok_and(|output| {
+        let sysroot = String::from_utf8_lossy(&output.stdout);
+        let sources = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/core/src");
+        sources.exists()
+    })
 }
 
 /// Returns where programs find their libraries: the folder's, those that PyTorch has installed, and the user's.
@@ -130,7 +146,8 @@ impl Step {
             seconds: 0.0,
             output: vec![],
         };
-        if limit < LEAST {
+        done.output.extend(self.lacks.map(str::to_owned));
+        if limit < LEAST || self.lacks.is_some() {
             return Ok(done);
         }
         let log = tempfile::NamedTempFile::new().context("a file for the output")?;
@@ -171,6 +188,7 @@ mod tests {
             title: "A step".to_owned(),
             command,
             limit: Duration::from_secs(limit),
+            lacks: None,
         };
         let end = Instant::now() + Duration::from_secs(left);
         step.run(end).expect("it runs")
@@ -204,6 +222,7 @@ mod tests {
             title: "A step".to_owned(),
             command: Command::new("/no/such/program"),
             limit: Duration::from_secs(60),
+            lacks: None,
         };
         let done = step
             .run(Instant::now() + Duration::from_secs(60))
@@ -213,10 +232,27 @@ mod tests {
     }
 
     #[test]
+    fn a_step_whose_program_lacks_something_is_not_run() {
+        let step = Step {
+            name: "a".to_owned(),
+            title: "A step".to_owned(),
+            command: Command::new("/no/such/program"),
+            limit: Duration::from_secs(60),
+            lacks: Some("there is no Rust"),
+        };
+        let end = Instant::now() + Duration::from_secs(60);
+        let done = step.run(end).expect("no error");
+        assert_eq!(done.verdict, Verdict::NotRun);
+        assert_eq!(done.output, ["there is no Rust"]);
+    }
+
+    #[test]
     fn each_program_of_a_complete_run_has_a_step() {
         let programs = Programs {
             device: "cpu".to_owned(),
-            chapters: [("34-gpus".to_owned(), "gpus".to_owned())].into(),
+            chapters: [("23-gpt", "gpt"), ("34-gpus", "gpus")]
+                .map(|(notebook, name)| (notebook.to_owned(), name.to_owned()))
+                .into(),
             python: "python3".into(),
             ..Programs::default()
         };
@@ -238,8 +274,9 @@ mod tests {
             "chapter 34-gpus",
             "measurements",
             "samples",
+            "chapter 23-gpt",
         ];
         assert_eq!(names(&["--all"]), all);
-        assert_eq!(names(&["--all", "--no-pytorch"]).len(), 4);
+        assert_eq!(names(&["--all", "--no-pytorch"]).len(), 5);
     }
 }

@@ -69,12 +69,13 @@ fn ensure(
     }
 }
 
-/// Returns a name that changes with the toolkit, the bindings and what this crate writes.
+/// Returns a name that changes with the toolkit, cuDNN, the bindings and what this crate writes.
 fn name(toolkit: &Toolkit, bindings: Option<&Path>) -> String {
-    let bindings = bindings.map(Path::to_string_lossy).unwrap_or_default();
+    let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());
     digest::name_of(&[
         &toolkit.describe(),
-        &bindings,
+        &text(toolkit.cudnn.as_deref()).unwrap_or_default(),
+        &text(bindings).unwrap_or_default(),
         NVCC,
         include_str!("shim.c"),
         include_str!("shims.rs"),
@@ -173,6 +174,7 @@ mod tests {
             version: (13, 0),
             root: cache.path().join("cuda"),
             libraries: cache.path().join("cuda/lib64"),
+            cudnn: None,
         };
         let lock = Lock::exclusive(cache.path(), &mut crate::progress::Console::new());
         let mut other = Other(&folder, Some(lock.expect("a lock")));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The device that a set-up has chosen, and the features and variables that compile for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The features of the crate `taper`: `cuda`, `metal`, or none for the CPU.
+    /// The features of the crate `taper`: `cuda`, with `cudnn` if that library is there; `metal`; or none for the CPU.
     pub features: Vec<String>,
     /// The environment variables with which the packages are compiled.
     pub environment: BTreeMap<String, String>,
@@ -21,6 +21,8 @@ pub struct Settings {
     pub because: String,
     /// The folder of the CUDA toolkit, for `taper doctor`.
     pub toolkit: Option<PathBuf>,
+    /// The library cuDNN that programs load, for `taper doctor`.
+    pub cudnn: Option<PathBuf>,
 }
 
 impl Settings {
@@ -38,11 +40,14 @@ impl Settings {
         environment: BTreeMap<String, String>,
         because: String,
     ) -> Self {
+        let cudnn = toolkit.cudnn.as_ref().map(|_| "cudnn");
+        let features = ["cuda"].into_iter().chain(cudnn);
         Self {
-            features: vec!["cuda".to_owned()],
+            features: features.map(str::to_owned).collect(),
             environment,
             because,
             toolkit: Some(toolkit.root.clone()),
+            cudnn: toolkit.cudnn.clone(),
         }
     }
 
@@ -106,6 +111,27 @@ mod tests {
         std::fs::remove_file(&file).expect("it is ours");
         std::os::unix::fs::symlink(&file, &file).expect("a link to itself");
         assert!(read_from(&file).is_err());
+    }
+
+    #[test]
+    fn convolutions_are_computed_by_cudnn_where_it_is_there() {
+        let of = |cudnn: Option<&str>| {
+            let toolkit = Toolkit {
+                version: (13, 0),
+                root: "/cuda".into(),
+                libraries: "/cuda/lib".into(),
+                cudnn: cudnn.map(PathBuf::from),
+            };
+            Settings::cuda(&toolkit, BTreeMap::new(), String::new())
+        };
+        let with = of(Some("/lib/libcudnn.so.9"));
+        assert_eq!(with.features, ["cuda", "cudnn"]);
+        assert_eq!(with.cudnn, Some("/lib/libcudnn.so.9".into()));
+        assert_eq!(of(None).features, ["cuda"]);
+        // Settings that a version without cuDNN has written.
+        let old = r#"{"features":["cuda"],"environment":{},"because":"","toolkit":"/cuda"}"#;
+        let old: Settings = serde_json::from_str(old).expect("settings");
+        assert_eq!(old.cudnn, None);
     }
 
     #[test]

@@ -136,7 +136,10 @@ fn candidates(wanted: &Library, toolkit: &Toolkit) -> Vec<String> {
         let first = std::iter::once(wanted.file);
         return first.chain(DRIVERS).map(str::to_owned).collect();
     }
-    let own = toolkit::find_library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
+    let own = match wanted.name {
+        "cudnn" => toolkit.cudnn.clone(),
+        name => toolkit::find_library(&toolkit.libraries, &format!("lib{name}.so.")),
+    };
     // The bare name too: the program may run on another machine.
     let name = own.as_deref().and_then(Path::file_name).map(Path::new);
     let paths = own.as_deref().into_iter().chain(name);
@@ -208,6 +211,25 @@ mod tests {
             }\npub fn cublasCreate_v2(x: i32) {}\npub fn cuda(x: i32) {}\nfn cuA3_v2(";
         assert_eq!(functions(bindings, "cu"), ["cuA3_v2", "cuInit"]);
         assert_eq!(functions(bindings, "cublas"), ["cublasCreate_v2"]);
+    }
+
+    #[test]
+    fn a_library_is_loaded_from_where_it_is_or_by_its_name() {
+        let mut toolkit = Toolkit {
+            version: (13, 0),
+            root: "/cuda".into(),
+            libraries: "/cuda/lib".into(),
+            cudnn: Some("/packages/cudnn/lib/libcudnn.so.9".into()),
+        };
+        let cudnn = LIBRARIES.iter().find(|library| library.name == "cudnn");
+        let cudnn = cudnn.expect("it is listed");
+        let found = candidates(cudnn, &toolkit);
+        assert_eq!(
+            found,
+            ["/packages/cudnn/lib/libcudnn.so.9", "libcudnn.so.9"]
+        );
+        toolkit.cudnn = None;
+        assert_eq!(candidates(cudnn, &toolkit), ["libcudnn.so.9"]);
     }
 
     /// With a small library in place of CUDA's: arguments of all kinds arrive, also in the first call, and a call

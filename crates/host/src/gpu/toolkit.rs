@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// The compiler and the libraries from PyPI, with their versions.
 const WHEELS: Packages = Packages {
-    name: "CUDA 13.0 (once; 0.8 GB to download, 1.3 GB on the disk)",
+    name: "CUDA 13.0 (once; 1.2 GB to download, 2.1 GB on the disk)",
     requirements: include_str!("requirements.txt"),
     advice: "The packages of CUDA could not be installed; check the connection, then run the same command \
         again, or with --cpu to do without the GPU.",
@@ -33,6 +33,8 @@ pub struct Toolkit {
     pub(crate) root: PathBuf,
     /// The folder with the libraries that a program loads.
     pub(crate) libraries: PathBuf,
+    /// The library cuDNN, if it is there.
+    pub(crate) cudnn: Option<PathBuf>,
 }
 
 impl Toolkit {
@@ -47,10 +49,12 @@ impl Toolkit {
     /// Returns the pinned wheels, in an environment of their own; installs them if they are missing.
     pub(crate) fn of_wheels(progress: &mut dyn Progress) -> Result<Toolkit> {
         let environment = Environment::ensure(&WHEELS, progress)?;
-        let root = environment.site_packages()?.join("nvidia/cu13");
+        let packages = environment.site_packages()?.join("nvidia");
+        let root = packages.join("cu13");
         Ok(Toolkit {
             version: VERSION_OF_WHEELS,
             libraries: root.join("lib"),
+            cudnn: find_cudnn(&[&packages.join("cudnn/lib")]),
             root,
         })
     }
@@ -65,9 +69,12 @@ impl Toolkit {
             .map(|name| root.join(name))
             .find(|folder| has_libraries(folder))?;
         let has_headers = root.join("include/cuda_runtime.h").exists();
+        let of_system = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].map(Path::new);
+        let cudnn = find_cudnn(&[&libraries, of_system[0], of_system[1]]);
         has_headers.then(|| Toolkit {
             version,
             root: root.to_owned(),
+            cudnn,
             libraries,
         })
     }
@@ -147,6 +154,12 @@ fn has_libraries(folder: &Path) -> bool {
         .all(|name| find_library(folder, name).is_some())
 }
 
+/// Returns cuDNN in the version of Candle's bindings, from the first folder that contains it.
+fn find_cudnn(folders: &[&Path]) -> Option<PathBuf> {
+    let mut libraries = folders.iter().map(|folder| folder.join("libcudnn.so.9"));
+    libraries.find(|library| library.exists())
+}
+
 /// Returns the library in `folder` whose file name is `begin` and one version number, as in `libcublas.so.13`.
 pub(super) fn find_library(folder: &Path, begin: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
@@ -207,6 +220,17 @@ mod tests {
             "{pascal}"
         );
         assert!(pascal.contains("toolkit 12.x"), "{pascal}");
+    }
+
+    #[test]
+    fn cudnn_is_found_in_its_version_or_missing() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let paths = folders.each_ref().map(|folder| folder.path());
+        std::fs::write(paths[0].join("libcudnn.so.8"), "").expect("a file");
+        assert_eq!(find_cudnn(&paths), None);
+        let library = paths[1].join("libcudnn.so.9");
+        std::fs::write(&library, "").expect("a file");
+        assert_eq!(find_cudnn(&paths), Some(library));
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn manifest_of(programs: &BTreeMap<String, Program>, config: &str) -> Result<Str
     let dependencies = table([("dependencies", Value::Table(dependencies))]);
     Ok(format!(
         "{MARK}
-# On a machine with an NVIDIA GPU: taper cuda cargo run --release --features cuda --bin NAME
+# On a machine with an NVIDIA GPU: taper cuda cargo run --release --features cudnn --bin NAME
 
 [package]
 name = \"notebooks\"
@@ -90,6 +90,7 @@ edition = \"2024\"
 
 [features]
 cuda = [\"taper/cuda\"]
+cudnn = [\"taper/cudnn\"]
 metal = [\"taper/metal\"]
 mpi = [\"taper/mpi\"]
 nccl = [\"taper/nccl\"]
