@@ -176,6 +176,7 @@ fn tags_and_comments_that_leave_cells_out() {
         tagged("skip-execution", "fail Error a", wrong.clone()),
         tagged("nbval-skip", "fail Error b", wrong.clone()),
         tagged("nbval-ignore-output", "print c", wrong.clone()),
+        tagged("rust-1.2", "print r", wrong.clone()),
         code("d", "// NBVAL_IGNORE_OUTPUT\nprint d", wrong.clone()),
         code("e", "// NBVAL_SKIP\nfail Error e", wrong),
     ]);
