@@ -172,11 +172,13 @@ fn expected_errors() {
 #[test]
 fn tags_and_comments_that_leave_cells_out() {
     let wrong = json!([stdout("wrong")]);
+    let mut of_old_rust = code("r", "print r", wrong.clone());
+    of_old_rust["metadata"]["tags"] = json!(["rust-1.2"]);
     let done = test(&[
+        of_old_rust,
         tagged("skip-execution", "fail Error a", wrong.clone()),
         tagged("nbval-skip", "fail Error b", wrong.clone()),
         tagged("nbval-ignore-output", "print c", wrong.clone()),
-        tagged("rust-1.2", "print r", wrong.clone()),
         code("d", "// NBVAL_IGNORE_OUTPUT\nprint d", wrong.clone()),
         code("e", "// NBVAL_SKIP\nfail Error e", wrong),
     ]);
