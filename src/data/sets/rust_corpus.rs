@@ -1,6 +1,6 @@
 //! The functions of Rust's standard library.
 
-use crate::error::{Result, file, refuse};
+use crate::error::{Result, refuse};
 use crate::tensor::{randperm, with_seed};
 use std::fs;
 use std::ops::RangeInclusive;
