@@ -11,7 +11,7 @@
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`SmallMnist`], [`Digits`], [`Shapes`], [`Leaves`], [`SyntheticRegression`] and the novel [`ALICE`] come
-//! with Taper. [`Mnist`], [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
+//! with Taper, the functions of a [`RustCorpus`] with Rust. [`Mnist`], [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
 //! Data sets are stored in the folder that the environment variable `TAPER_DATA` names; if it is not
 //! set, in the folder `data` of Taper's cache.
 
@@ -42,8 +42,8 @@ pub use module::DataModule;
 pub use samplers::{Sampler, StratifiedSampler, WeightedSampler};
 pub use sequences::{ListDataset, pad_sequences};
 pub use sets::{
-    ALICE, Cifar10, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, Mnist, Shapes,
-    SmallMnist, SyntheticRegression,
+    ALICE, Cifar10, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, Mnist, RustCorpus,
+    Shapes, SmallMnist, SyntheticRegression,
 };
 pub use subset::{Subset, k_folds, random_split};
 pub use table::DataFrame;

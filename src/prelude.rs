@@ -15,8 +15,9 @@ pub use crate::data::transforms::{
 pub use crate::data::{
     ALICE, Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, CutMix, DataFrame, DataLoader,
     DataModule, Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset,
-    MixUp, Mnist, Sampler, Shapes, SmallMnist, StratifiedSampler, Subset, SyntheticRegression,
-    TensorDataset, Tokenizer, Vocab, WeightedSampler, k_folds, pad_sequences, random_split,
+    MixUp, Mnist, RustCorpus, Sampler, Shapes, SmallMnist, StratifiedSampler, Subset,
+    SyntheticRegression, TensorDataset, Tokenizer, Vocab, WeightedSampler, k_folds, pad_sequences,
+    random_split,
 };
 pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,

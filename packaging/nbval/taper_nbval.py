@@ -17,7 +17,9 @@ NUMBER = re.compile(r"(?<![\w.])([+-]?(?:\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\
 WORD = r"(?:ns|µs|ms|s|s/it|min|h|seconds|minutes|hours|\w+/s)(?![\w/])"
 UNIT = re.compile(rf"(?<![\w/]){WORD}")
 ANY = re.compile(r"(?<![\w.])[+-]?(?:\d*\.)?\d+(?:[eE][+-]?\d+)?(?![\d_])")
-TIME = re.compile(rf"{ANY.pattern}(?: ?{WORD}| times as (?:long|fast))")
+ONE = rf"{ANY.pattern}(?: ?{WORD}| times as (?:long|fast))"
+# `2 min 56 s` is one time.
+TIME = re.compile(rf"{ONE}(?: {ONE})*")
 
 
 def get_kernel_message(self, timeout=None, stream="iopub"):

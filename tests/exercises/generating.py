@@ -28,6 +28,11 @@ exercise("flow-matching.9", [([1.0, 2.0], [0.0, 4.0], 1.0), ([1.0, 2.0], [0.0, 4
          lambda c, u, w: [a + w * (a - b) for a, b in zip(c, u)], (
     "With w = 1 the result is the velocity with the class, with w = 0 the one without it.",
     "Begin at the velocity without the class, and go w times the way to the other."))
+exercise("flow-matching.10", [([0.0, 1.0], [2.0, -1.0], 0.25), ([3.0], [5.0], 0.0), ([-1.0, 2.0], [1.0, 2.0], 1.0)],
+         lambda x0, x1, t: [[(1 - t) * a + t * b for a, b in zip(x0, x1)], [b - a for a, b in zip(x0, x1)]],
+         lambda x0, x1, t: [[t * a + (1 - t) * b for a, b in zip(x0, x1)], [b - a for a, b in zip(x0, x1)]], (
+    "Where is the point at t = 0? And where does a sample begin?",
+    "The place and the velocity must belong to the same line: with the velocity `x1 - x0`, the point begins at `x0`."))
 
 # --- Autoencoders
 
@@ -44,3 +49,19 @@ exercise("autoencoders.8", [([0.0, 0.0], [0.0, 0.0]), ([1.0, -2.0], [0.0, 1.0]),
          lambda mean, log_var: sum(m * m + exp(v) - 1 for m, v in zip(mean, log_var)) / 2, (
     "`log_var.exp()` is the variance.",
     "`log_var` itself is ln σ². Put both into the formula of the chapter, element by element, and add up all elements."))
+
+
+def copied(x, mean, direction):
+    along = sum((a - m) * d for a, m, d in zip(x, mean, direction))
+    return [m + along * d for m, d in zip(mean, direction)]
+
+
+def not_centred(x, mean, direction):
+    along = sum(a * d for a, d in zip(x, direction))
+    return [m + along * d for m, d in zip(mean, direction)]
+
+
+exercise("autoencoders.9", [([3.0, 1.0], [1.0, 1.0], [1.0, 0.0]), ([2.0, 2.0], [2.0, 2.0], [0.6, 0.8]), ([1.0, -2.0, 0.5], [0.5, 0.0, 1.0], [0.0, 0.6, -0.8])],
+         copied, not_centred, (
+    "What should be the copy of the mean image itself?",
+    "The direction was found for differences from the mean, so the mean is subtracted before and added afterwards."))

@@ -354,3 +354,24 @@ exercise("several-machines.11", [(0, 8), (5, 8), (3, 4), (0, 1)],
          lambda r, p: [r ^ 2**i for i in range(p.bit_length() - 1)], lambda r, p: [(r + 2**i) % p for i in range(p.bit_length() - 1)], (
     "The partner is 1 away in the first step, 2 in the second, 4 in the third; partners have each other.",
     "The distances are powers of two. Two partners differ in one bit of their ranks, and `^` flips bits."))
+
+
+# --- Rust glossary
+
+
+def setting(lines, name):
+    for line in lines:
+        key, _, value = line.partition(" = ")
+        if key == name and value.isdigit():
+            return int(value)
+    return -1
+
+
+def setting_by_prefix(lines, name):
+    return setting([line.replace(line.partition(" = ")[0], name) for line in lines if line.startswith(name)], name)
+
+
+exercise("rust-glossary.1", [(["steps = 200", "rate = 3"], "rate"), (["steps = 200", "rate = 3"], "steps"), (["rates = 7", "rate = 5"], "rate"), (["rate = fast"], "rate"), (["rate"], "rate"), ([], "rate")],
+         setting, setting_by_prefix, (
+    "`line.split_once(\" = \")` returns both sides of a line as an `Option`. Which three things must be true of a line?",
+    "`if let Some((key, value)) = … && key == name && let Ok(value) = value.parse()` tests all three, and `return` ends the loop."))

@@ -8,10 +8,10 @@ use std::time::Duration;
 /// Execute notebooks and compare with the outputs stored in them.
 ///
 /// Floating-point numbers may differ by a relative 1e-5 or an absolute 1e-8, integers not at all; the
-/// metadata {"taper": {"rtol": …, "atol": …}} of a notebook or a cell sets other tolerances, and with
+/// metadata {"taper": {"rtol": …, "atol": …, "counts": …}} of a notebook or a cell sets other tolerances, and with
 /// "ignore": "times" measured times and rates are not compared. Of images only their presence counts. Cell
-/// tags: skip-execution, raises-exception, nbval-ignore-output, nbval-skip; or a comment line:
-/// // NBVAL_IGNORE_OUTPUT.
+/// tags: skip-execution, raises-exception, nbval-ignore-output, nbval-skip, rust-1.95 for outputs that are compared with
+/// this release of Rust only; or a comment line: // NBVAL_IGNORE_OUTPUT.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
     /// Notebooks, and folders in which to look for them.

@@ -145,6 +145,11 @@ pub(super) fn test_notebook(
             cell.tags.ignore_output |= cell.tags.other_on_gpu;
         }
     }
+    // Without a compiler, the run says so.
+    let release = taper_host::toolchain::release().unwrap_or_default();
+    for cell in &mut notebook.cells {
+        cell.tags.ignore_output |= cell.tags.is_of_other_rust(release);
+    }
     let execution = match execute_file(&notebook, path, Purpose::Test, start, console) {
         Ok(execution) => execution,
         Err(error) => {

@@ -172,7 +172,10 @@ fn expected_errors() {
 #[test]
 fn tags_and_comments_that_leave_cells_out() {
     let wrong = json!([stdout("wrong")]);
+    let mut of_old_rust = code("r", "print r", wrong.clone());
+    of_old_rust["metadata"]["tags"] = json!(["rust-1.2"]);
     let done = test(&[
+        of_old_rust,
         tagged("skip-execution", "fail Error a", wrong.clone()),
         tagged("nbval-skip", "fail Error b", wrong.clone()),
         tagged("nbval-ignore-output", "print c", wrong.clone()),

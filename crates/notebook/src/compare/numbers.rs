@@ -4,7 +4,7 @@ use crate::document::tolerance::Tolerance;
 use std::ops::Range;
 
 /// Returns whether two lines are equal. Floating-point numbers may differ by the tolerance; integers
-/// may not, because they count things. Spaces beside a number do not matter, because a column is
+/// only if it says so, because they count things. Spaces beside a number do not matter, because a column is
 /// padded to its widest number.
 pub(super) fn same_line(stored: &str, now: &str, tolerance: Tolerance) -> bool {
     if stored == now {
@@ -21,7 +21,7 @@ pub(super) fn same_line(stored: &str, now: &str, tolerance: Tolerance) -> bool {
 
 fn same_number(stored: &str, now: &str, tolerance: Tolerance) -> bool {
     if let (Ok(stored), Ok(now)) = (stored.parse::<i128>(), now.parse::<i128>()) {
-        return stored == now;
+        return tolerance.allows_count(stored, now);
     }
     match (stored.parse(), now.parse()) {
         (Ok(stored), Ok(now)) => tolerance.allows(stored, now),
@@ -207,6 +207,25 @@ mod tests {
             !same("9007199254740993", "9007199254740992"),
             "more digits than an f64 has"
         );
+        let counts = Tolerance {
+            counts: 0.1,
+            ..Tolerance::default()
+        };
+        assert!(same_line(
+            "35 boxes in 4 images",
+            "34 boxes in 4 images",
+            counts
+        ));
+        assert!(!same_line(
+            "35 boxes in 4 images",
+            "39 boxes in 4 images",
+            counts
+        ));
+        assert!(!same_line(
+            "35 boxes in 4 images",
+            "35 boxes in 5 images",
+            counts
+        ));
         assert!(same("epoch 3", "epoch 3"));
         assert!(
             same("3", "3.0000001"),

@@ -51,8 +51,12 @@ fn without_times_of_line(line: &str, ends: &[usize]) -> String {
     for number in numbers(line) {
         let unit = unit_at(&line[number.end..]);
         if unit.is_some() || ends.contains(&line[..number.end].chars().count()) {
-            kept += &line[from..number.start];
-            kept += "NaN";
+            let between = &line[from..number.start];
+            // `2 min 56 s` is one time.
+            if !(kept.ends_with("NaN") && between == " ") {
+                kept += between;
+                kept += "NaN";
+            }
             from = number.end + unit.unwrap_or(0);
         }
     }
@@ -84,6 +88,10 @@ mod tests {
                 "loss 0.25 in NaN, NaN each",
             ),
             ("2 steps of 1.5s", "2 steps of NaN"),
+            (
+                "fit [##] 9/9 1 h 2 min 56 s, 4.0 it/s",
+                "fit [##] 9/9 NaN, NaN",
+            ),
             ("0.5 samples/s (80.0 s/it)", "NaN (NaN)"),
             ("a step takes 1.1 times as long", "a step takes NaN"),
             (

@@ -14,6 +14,8 @@ pub(crate) struct Tags {
     pub(crate) ignore_output: bool,
     /// `other-on-gpu`: its outputs on a GPU are others; those of a log are not compared with the stored ones.
     pub(crate) other_on_gpu: bool,
+    /// `rust-1.95`: its outputs depend on the release of Rust; those of other releases are not compared.
+    rust: Option<[u32; 2]>,
 }
 
 impl Tags {
@@ -38,10 +40,15 @@ impl Tags {
                 "nbval-ignore-output" => read.ignore_output = true,
                 "nbval-check-output" => read.ignore_output = false,
                 "other-on-gpu" => read.other_on_gpu = true,
-                _ => {}
+                tag => read.rust = tag.strip_prefix("rust-").and_then(minor).or(read.rust),
             }
         }
         read
+    }
+
+    /// Returns whether the stored outputs are those of another release of Rust than this one, such as `1.95.0`.
+    pub(crate) fn is_of_other_rust(self, release: &str) -> bool {
+        self.rust.is_some_and(|rust| minor(release) != Some(rust))
     }
 }
 
@@ -52,6 +59,12 @@ fn normal(tag: &str) -> String {
     } else {
         tag.into()
     }
+}
+
+/// Returns the major and the minor number of a release.
+fn minor(release: &str) -> Option<[u32; 2]> {
+    let mut numbers = release.split('.').map(str::parse);
+    Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
 #[cfg(test)]
@@ -75,6 +88,19 @@ mod tests {
         assert!(!tags(&["other-on-gpu"], "").ignore_output);
         assert!(tags(&["NBVAL_IGNORE_OUTPUT"], "").ignore_output);
         assert_eq!(tags(&["nbval-check-output"], ""), Tags::default());
+    }
+
+    #[test]
+    fn outputs_of_a_release_of_rust() {
+        let tagged = tags(&["hide-input", "rust-1.95"], "");
+        assert!(!tagged.ignore_output);
+        assert!(!tagged.is_of_other_rust("1.95.0"));
+        assert!(!tagged.is_of_other_rust("1.95.2"));
+        assert!(tagged.is_of_other_rust("1.96.0-beta.3"));
+        assert!(tagged.is_of_other_rust("1.9.5"));
+        for other in ["rust", "rust-like", "rust-1"] {
+            assert!(!tags(&[other], "").is_of_other_rust("1.96.0"), "{other}");
+        }
     }
 
     #[test]

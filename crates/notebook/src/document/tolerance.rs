@@ -3,12 +3,13 @@
 use super::error::Problem;
 use serde_json::Value;
 
-/// The largest accepted difference of a number, `|now - stored| <= atol + rtol * |stored|`, and whether measured times
-/// are compared.
+/// The largest accepted difference of a floating-point number, `|now - stored| <= atol + rtol * |stored|`, of an integer,
+/// `|now - stored| <= counts * |stored|`, and whether measured times are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tolerance {
     pub(crate) rtol: f64,
     pub(crate) atol: f64,
+    pub(crate) counts: f64,
     pub(crate) ignores_times: bool,
 }
 
@@ -17,6 +18,7 @@ impl Default for Tolerance {
         Tolerance {
             rtol: 1e-5,
             atol: 1e-8,
+            counts: 0.0,
             ignores_times: false,
         }
     }
@@ -26,7 +28,7 @@ impl Default for Tolerance {
 fn bad(key: &str, value: &Value) -> Problem {
     Problem::new(
         format!("its metadata `taper` cannot be read: `{key}` is {value}"),
-        "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6, \"ignore\": \"times\"}}.",
+        "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6, \"counts\": 0.1, \"ignore\": \"times\"}}.",
     )
 }
 
@@ -34,6 +36,7 @@ impl Tolerance {
     pub(crate) const EXACT: Tolerance = Tolerance {
         rtol: 0.0,
         atol: 0.0,
+        counts: 0.0,
         ignores_times: false,
     };
 
@@ -52,12 +55,19 @@ impl Tolerance {
         Ok(Tolerance {
             rtol: read("rtol", outer.rtol)?,
             atol: read("atol", outer.atol)?,
+            counts: read("counts", outer.counts)?,
             ignores_times: match taper.and_then(|taper| taper.get("ignore")) {
                 None => outer.ignores_times,
                 Some(Value::String(what)) if what == "times" => true,
                 Some(value) => return Err(bad("ignore", value)),
             },
         })
+    }
+
+    /// Returns whether two integers are close enough.
+    pub(crate) fn allows_count(self, stored: i128, now: i128) -> bool {
+        let difference = now.abs_diff(stored);
+        difference == 0 || difference as f64 <= self.counts * stored.unsigned_abs() as f64
     }
 
     /// Returns whether `now` is close enough to `stored`. NaN equals NaN here, and an infinity equals
@@ -81,6 +91,7 @@ mod tests {
         let outer = Tolerance {
             rtol: 1e-3,
             atol: 1e-6,
+            counts: 0.0,
             ignores_times: false,
         };
         let read = |value: Value| Tolerance::read(Some(&value), outer).ok();
@@ -93,6 +104,13 @@ mod tests {
         assert_eq!(
             read(json!({"atol": 1})),
             Some(Tolerance { atol: 1.0, ..outer })
+        );
+        assert_eq!(
+            read(json!({"counts": 0.1})),
+            Some(Tolerance {
+                counts: 0.1,
+                ..outer
+            })
         );
         assert!(read(json!({"rtol": "1e-3"})).is_none());
         assert!(read(json!({"rtol": -1})).is_none());
