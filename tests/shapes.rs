@@ -28,7 +28,7 @@ const NETWORKS: [Networks; 21] = [
     ]),
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
-    ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
+    ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 28, 28)"), ("deep(Init::XavierUniform, false)", "(64, 1, 28, 28)")]),
     ("12-convolutions", &["lenet-net until manual_seed", "compare-train until let nets"], &[
         ("lenet_net()", "(16, 1, 28, 28)"), ("small_mlp()", "(16, 1, 28, 28)"),
     ]),
