@@ -41,7 +41,7 @@ const NETWORKS: [Networks; 21] = [
     ("17-modern-cnns", &["vgg"], &[("vgg(true)", "(16, 3, 32, 32)"), ("vgg(false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
-    ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 3, 32, 32)")]),
+    ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 1, 28, 28)")]),
     ("20-recurrent-networks", &["model-code"], &[
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
