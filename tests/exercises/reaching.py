@@ -35,7 +35,7 @@ def descend(a, rate, steps):
 exercise("autodiff.13", [(1.0,), (-0.8,), (0.5,)],
          lambda a: [a, a * a], lambda a: descend(a, 0.01, 100), (
     "Is the path still moving when the loop ends? And does it diverge with a rate that is three times as large?",
-    "From (0, 0), a rate of 0.01 and 3 000 steps are enough. Create both parameters anew in each step, or use `set`."), 0.02)
+    "From (0, 0), a rate of 0.01 and 3 000 steps are enough. Create both parameters again in each step, or use `set`."), 0.02)
 
 # --- Linear regression
 
