@@ -28,7 +28,7 @@ const NETWORKS: [Networks; 21] = [
     ]),
     ("04-linear-regression", &["struct-code", "layer"], &[("LinearRegression { net: Linear::new(2, 1), lr: 0.03 }", "(10, 2)")]),
     ("08-training", &["regression"], &[("LinearRegression { net: LazyLinear::new(1), lr: 0.03 }", "(10, 2)")]),
-    ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 8, 8)"), ("deep(Init::XavierUniform, false)", "(64, 1, 8, 8)")]),
+    ("10-stability", &["deep-code"], &[("deep(Init::KaimingNormal, true)", "(64, 1, 28, 28)"), ("deep(Init::XavierUniform, false)", "(64, 1, 28, 28)")]),
     ("12-convolutions", &["lenet-net until manual_seed", "compare-train until let nets"], &[
         ("lenet_net()", "(16, 1, 28, 28)"), ("small_mlp()", "(16, 1, 28, 28)"),
     ]),
@@ -41,7 +41,7 @@ const NETWORKS: [Networks; 21] = [
     ("17-modern-cnns", &["vgg"], &[("vgg(true)", "(16, 3, 32, 32)"), ("vgg(false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
     ("17-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
-    ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 3, 32, 32)")]),
+    ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 1, 28, 28)")]),
     ("20-recurrent-networks", &["model-code"], &[
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),

@@ -505,7 +505,7 @@ def spread(values):
     return sum((x - mean) ** 2 for x in values) / len(values)
 
 
-exercise("stability.10", [([10000.0, 10001.0, 10002.0],), ([1.0, 2.0, 4.0],), ([5000.5, 5000.0, 4999.5, 5001.0],)],
+exercise("stability.11", [([10000.0, 10001.0, 10002.0],), ([1.0, 2.0, 4.0],), ([5000.5, 5000.0, 4999.5, 5001.0],)],
          spread, lambda x: spread(x) if x[0] == 1.0 else 0.0, (
     "How large are the two terms of the difference, and how far apart are neighbouring `f32` values there?",
     "Subtract the mean from each value, and square the differences."))

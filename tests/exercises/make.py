@@ -70,7 +70,7 @@ def text():
 
 if __name__ == "__main__":
     sys.modules["make"] = sys.modules["__main__"]
-    for part in ["learning", "building", "models", "language", "generating", "posttraining", "where", "interpreting", "evaluation"]:
+    for part in ["learning", "building", "models", "language", "generating", "posttraining", "where", "interpreting", "evaluation", "reaching"]:
         __import__(part)
 
     file = Path(__file__).parents[2] / "src/exercises/cases.json"
