@@ -11,7 +11,8 @@
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`SmallMnist`], [`Digits`], [`Shapes`], [`Leaves`], [`SyntheticRegression`] and the novel [`ALICE`] come
-//! with Taper, the functions of a [`RustCorpus`] with Rust. [`Mnist`], [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
+//! with Taper, the functions of a [`RustCorpus`] with Rust. [`Mnist`], [`FashionMnist`] and [`Cifar10`] are downloaded
+//! once, in a terminal: `cargo taper data get mnist`.
 //! Data sets are stored in the folder that the environment variable `TAPER_DATA` names; if it is not
 //! set, in the folder `data` of Taper's cache.
 

@@ -41,7 +41,7 @@ pub(crate) fn batch_norm(
     statistics: Option<(&Raw, &Raw)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
-    followed(caller, [x, weight, bias], statistics, eps, false)
+    batch_norm_with(caller, [x, weight, bias], statistics, eps, false)
 }
 
 /// Computes [`batch_norm`] of a training batch and the ReLU of it: with the same bits, in one pass through memory less
@@ -51,10 +51,10 @@ pub(crate) fn batch_norm_relu(
     inputs: [&Raw; 3],
     eps: f64,
 ) -> Result<BatchNormOutput> {
-    followed(caller, inputs, None, eps, true)
+    batch_norm_with(caller, inputs, None, eps, true)
 }
 
-fn followed(
+fn batch_norm_with(
     caller: &dyn Display,
     [x, weight, bias]: [&Raw; 3],
     statistics: Option<(&Raw, &Raw)>,
