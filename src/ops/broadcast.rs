@@ -385,20 +385,10 @@ multiversion! {
     }
 }
 
-/// Copies `rows` runs, of which each begins `step` after the one before. Up to a block behind a run is written as well, before
-/// the next run: so short runs need no call of `memcpy`.
+/// Copies `rows` runs, of which each begins `step` after the one before.
 fn copy_each<T: Copy>(values: &[T], step: usize, run: usize, rows: usize, out: &mut [T]) {
-    let blocks = run.div_ceil(BLOCK);
-    for row in 0..rows {
-        let (from, to) = (&values[row * step..], &mut out[row * run..]);
-        if blocks > 4 || from.len() < blocks * BLOCK {
-            to[..run].copy_from_slice(&from[..run]);
-            continue;
-        }
-        let pairs = to.chunks_exact_mut(BLOCK).zip(from.chunks_exact(BLOCK));
-        for (to, from) in pairs.take(blocks) {
-            to.copy_from_slice(from);
-        }
+    for (row, out) in out.chunks_exact_mut(run).take(rows).enumerate() {
+        out.copy_from_slice(&values[row * step..][..run]);
     }
 }
 
