@@ -161,9 +161,10 @@ mod tests {
             let (x, channels) = (Parameter::new(&randn(shape)).tensor(), shape[1]);
             let inner = seq![Conv2d::new(channels, 6, 1), BatchNorm2d::new(6)];
             let chain: Chain = vec![Box::new(inner), Box::new(ReLU)];
+            let of_y = randn((shape[0], 6, shape[2], shape[3])); // also where the ReLU is 0
             let pass = |run: &dyn Fn() -> Tensor| {
                 let y = run();
-                let of_x = (&y * &y).mean(..).backward().of(&x);
+                let of_x = (&y * &of_y).mean(..).backward().of(&x);
                 let bits =
                     |y: &Tensor| Vec::from_iter(y.to_vec::<f32>().iter().map(|y| y.to_bits()));
                 (bits(&y), bits(&of_x))

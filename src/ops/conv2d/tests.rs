@@ -101,15 +101,20 @@ fn many_channels_agree_with_candle() {
 #[test]
 fn a_pixel_changes_only_the_weights_that_meet_it() {
     // With few channels, with many, and with enough of narrow images: each has its own method.
-    for (ins, outs, batch) in [(1, 1, 1), (4, 16, 1), (8, 32, 8)] {
+    let methods = [(1, 1, 1), (4, 16, 1), (8, 32, 8)];
+    // The pixel, and the weight that meets it: at the end of a row, other weights meet it beyond the output's row.
+    for ((ins, outs, batch), (pixel, tap)) in methods
+        .iter()
+        .flat_map(|method| [(*method, (0, 0)), (*method, (3, 2))])
+    {
         let mut values = vec![1f32; batch * ins * 16];
-        values[0] = f32::INFINITY;
+        values[pixel] = f32::INFINITY;
         let x = Tensor::from_vec(values, (batch, ins, 4, 4));
         let weight = variable(&ones((outs, ins, 3, 3)));
         let y = conv2d(&x, &weight, None, Conv2dSpec::new()); // (batch, outs, 2, 2)
         let gradient = y.sum_all().backward().of(&weight).to_vec::<f32>();
         for (i, got) in gradient.iter().enumerate() {
-            let want = if i % (9 * ins) == 0 {
+            let want = if i % (9 * ins) == tap {
                 f32::INFINITY
             } else {
                 4.0 * batch as f32
