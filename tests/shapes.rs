@@ -22,7 +22,7 @@ const UNTIL: &str = " until ";
 
 #[rustfmt::skip]
 const NETWORKS: [Networks; 21] = [
-    ("19-where", &["one-net until /// The boxes", "detector until /// The answers", "segmenter until check_shapes("], &[
+    ("18-where", &["one-net until /// The boxes", "detector until /// The answers", "segmenter until check_shapes("], &[
         ("one_box()", "(4, 1, 48, 48)"), ("detector()", "(4, 1, 48, 48)"),
         ("Segmenter::new(true)", "(4, 1, 48, 48)"), ("Segmenter::new(false)", "(4, 1, 48, 48)"),
     ]),
@@ -37,25 +37,25 @@ const NETWORKS: [Networks; 21] = [
         ("Leaky { slope: Parameter::new(&full(1, 0.1)) }", "(5, 8)"),
         ("seq![Counter { mode: Mode::new(), batches: Buffer::new(&zeros(1)) }]", "(3, 2)"),
     ]),
-    ("17-modern-cnns", &["lenet-code"], &[("lenet()", "(16, 3, 32, 32)")]),
-    ("17-modern-cnns", &["vgg"], &[("vgg(true)", "(16, 3, 32, 32)"), ("vgg(false)", "(16, 3, 32, 32)")]),
-    ("17-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
-    ("17-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
-    ("18-fine-tuning", &["net"], &[("Net::new(6)", "(16, 1, 28, 28)")]),
-    ("20-recurrent-networks", &["model-code"], &[
+    ("16-modern-cnns", &["lenet-code"], &[("lenet()", "(16, 3, 32, 32)")]),
+    ("16-modern-cnns", &["vgg"], &[("vgg(true)", "(16, 3, 32, 32)"), ("vgg(false)", "(16, 3, 32, 32)")]),
+    ("16-modern-cnns", &["pair"], &[("stack(3, true, true)", "(16, 3, 32, 32)"), ("stack(3, false, false)", "(16, 3, 32, 32)")]),
+    ("16-modern-cnns", &["pair", "resnet"], &[("resnet(true)", "(16, 3, 32, 32)"), ("resnet(false)", "(16, 3, 32, 32)")]),
+    ("17-fine-tuning", &["net"], &[("Net::new(6)", "(16, 1, 28, 28)")]),
+    ("19-recurrent-networks", &["model-code"], &[
         ("LanguageModel { net: seq![Embedding::new(60, 32), RNN::new(32, 128).batch_first(true), Linear::new(128, 60)] }", "(4, 35)"),
         ("seq![Embedding::new(60, 32), LSTM::new(32, 128).batch_first(true), Linear::new(128, 60)]", "(4, 35)"),
     ]),
-    ("23-gpt", &["block", "model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
-    ("25-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
-    ("26-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
-    ("29-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
-    ("33-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 784)"), ("linear_autoencoder(2)", "(5, 784)")]),
-    ("35-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
+    ("22-gpt", &["block", "model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 96)")]),
+    ("23-tokenizers", &["model-code"], &[("Gpt::new(50, 64, 4, 2)", "(4, 64)")]),
+    ("24-modern-block", &["attention", "model", "gpt"], &[("Gpt::new(50, 32, 4, 2, &OLD)", "(4, 64)"), ("Gpt::new(50, 32, 4, 2, &MODERN)", "(4, 64)")]),
+    ("27-instructions", &["lora-layer"], &[("LowRank::new(Linear::new(8, 4), 2)", "(5, 8)")]),
+    ("31-autoencoders", &["networks"], &[("autoencoder(2)", "(5, 784)"), ("linear_autoencoder(2)", "(5, 784)")]),
+    ("34-leaf-network", &["conv-block", "network-struct", "network-forward", "pooled"], &[
         ("LeafNetwork::new()", "(4, 3, 128, 128)"), ("pooled()", "(4, 3, 128, 128)"),
     ]),
-    ("36-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
-    ("40-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
+    ("35-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
+    ("39-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
     ("41-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 

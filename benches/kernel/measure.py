@@ -126,7 +126,7 @@ def cells(peers: list[Peer], runs: int) -> dict:
     each = {name: [statistics.median(times) for times in cells] for name, cells in taken.items()}
     medians = {name: statistics.median(times) for name, times in each.items()}
     notes = {name: f"90 %: {percentile(times, 90):.3f}, {len(times)} cells" for name, times in each.items()}
-    print_table("A cell of notebooks/34-gpus.ipynb (torch: lines like them)", medians, "s", notes)
+    print_table("A cell of notebooks/33-gpus.ipynb (torch: lines like them)", medians, "s", notes)
     return taken
 
 

@@ -13,7 +13,7 @@ from run import ROOT, cache
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
 # The clone whose `taper` is in the image, under the path that the kernel uses.
 HOME = Path(os.environ.get("TAPER_HOME", ROOT))
-NOTEBOOK = HOME / "notebooks/34-gpus.ipynb"
+NOTEBOOK = HOME / "notebooks/33-gpus.ipynb"
 
 RUST_TENSOR = [
     ':dep taper = { path = ".." }\nuse taper::prelude::*;',

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from run import ROOT, cache
 
 TAPER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/taper"
-CHAPTERS = ["05-softmax-regression", "06-mlp", "21-attention"]
+CHAPTERS = ["05-softmax-regression", "06-mlp", "20-attention"]
 FIRST = 14
 
 

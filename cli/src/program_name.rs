@@ -26,7 +26,7 @@ pub(crate) fn program_name(path: &Path) -> anyhow::Result<String> {
     Ok(name)
 }
 
-/// Returns `gpus` for `34-gpus`: Cargo allows no digit at the start, and a chapter's program keeps its name
+/// Returns `gpus` for `33-gpus`: Cargo allows no digit at the start, and a chapter's program keeps its name
 /// when chapters are renumbered.
 fn without_number(stem: &str) -> &str {
     match stem.split_once('-') {
@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn a_program_is_named_after_its_notebook_without_the_number() {
         for (notebook, name) in [
-            ("notebooks/34-gpus.ipynb", "gpus"),
-            ("notebooks/36-ai-on-a-gpu.ipynb", "ai-on-a-gpu"),
+            ("notebooks/33-gpus.ipynb", "gpus"),
+            ("notebooks/35-ai-on-a-gpu.ipynb", "ai-on-a-gpu"),
             ("first try.ipynb", "first_try"),
             ("a-2.ipynb", "a-2"),
         ] {

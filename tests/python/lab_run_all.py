@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Open a notebook in a running JupyterLab with headless Chromium and run all its cells.
 
-    lab_run_all.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook 34-gpus.ipynb
+    lab_run_all.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook 33-gpus.ipynb
                    [--signed] [--screenshot out.png] [--timeout S]
 
 It does what a student does: opens the notebook, waits for the kernel, chooses

@@ -197,9 +197,9 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/34-gpus.ipynb");
+    let chapter = root().join("notebooks/33-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/34-gpus.ipynb", "JupyterLab Dark");
+    let mut lab = Lab::start("notebooks/33-gpus.ipynb", "JupyterLab Dark");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -208,7 +208,7 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/34-gpus.ipynb",
+        "notebooks/33-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);

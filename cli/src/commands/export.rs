@@ -82,7 +82,7 @@ fn script(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the name for a notebook whose own is taken: `solutions-gpus` for `solutions/34-gpus.ipynb`.
+/// Returns the name for a notebook whose own is taken: `solutions-gpus` for `solutions/33-gpus.ipynb`.
 fn with_folder(path: &Path, name: &str) -> anyhow::Result<String> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("the notebook has no folder")?;

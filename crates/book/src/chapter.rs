@@ -11,7 +11,7 @@ use taper_notebook::{MachineOutputs, Notebook};
 
 /// A chapter as mdBook passes it.
 pub(crate) struct Source<'a> {
-    /// The path of the notebook, not normalized: `…/book/src/../../notebooks/34-gpus.ipynb`.
+    /// The path of the notebook, not normalized: `…/book/src/../../notebooks/33-gpus.ipynb`.
     pub(crate) file: PathBuf,
     pub(crate) number: Option<String>,
     pub(crate) content: &'a str,
@@ -21,7 +21,7 @@ pub(crate) struct Source<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Chapter {
     /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
-    /// `solutions/34-gpus`.
+    /// `solutions/33-gpus`.
     pub(crate) path: String,
     /// The path of the page below the folder of the pages, without `.html`: `solutions/gpus`. It has no
     /// number, so addresses stay the same when a chapter is inserted.
@@ -183,7 +183,7 @@ impl Chapter {
     }
 }
 
-/// Removes the chapter's number, which begins the name: `solutions/34-gpus` becomes `solutions/gpus`.
+/// Removes the chapter's number, which begins the name: `solutions/33-gpus` becomes `solutions/gpus`.
 fn without_number(path: &str) -> String {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
     let title = name.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn page_names_have_no_number() {
         for (path, page) in [
-            ("34-gpus", "gpus"),
-            ("solutions/37-several-devices", "solutions/several-devices"),
+            ("33-gpus", "gpus"),
+            ("solutions/36-several-devices", "solutions/several-devices"),
             ("gpus", "gpus"),
             ("3d-plots", "3d-plots"),
             ("-x", "-x"),

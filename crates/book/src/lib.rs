@@ -39,7 +39,7 @@
 //!
 //! # Addresses
 //!
-//! The file of a chapter begins with its number (`34-gpus.ipynb`), its page does not (`gpus.html`), so
+//! The file of a chapter begins with its number (`33-gpus.ipynb`), its page does not (`gpus.html`), so
 //! addresses stay the same when a chapter is inserted before it. Links between notebooks name files, as
 //! JupyterLab needs; the book translates them.
 

@@ -1,5 +1,5 @@
-//! The outputs of a chapter on another machine, in a file beside the notebook: `34-gpus.gpu.json`
-//! holds the outputs of `34-gpus.ipynb` on a GPU. The notebook keeps its own outputs, with which tests
+//! The outputs of a chapter on another machine, in a file beside the notebook: `33-gpus.gpu.json`
+//! holds the outputs of `33-gpus.ipynb` on a GPU. The notebook keeps its own outputs, with which tests
 //! compare; the book shows both.
 
 use crate::digest::source_digest;

@@ -107,7 +107,7 @@ fn a_saved_notebook_is_rendered_again() {
 #[test]
 fn an_invalid_notebook_fails_the_build() {
     let site = Site::new();
-    site.list(&["34-gpus.ipynb".into(), "missing.ipynb".into()]);
+    site.list(&["33-gpus.ipynb".into(), "missing.ipynb".into()]);
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
     assert!(
@@ -125,11 +125,11 @@ fn an_invalid_notebook_fails_the_build() {
 
     let mut dead = notebook_of(&[]);
     dead["cells"] = serde_json::json!([{
-        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](34-gpus.ipynb#Nowhere)",
+        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](33-gpus.ipynb#Nowhere)",
     }]);
     fs::write(site.path("notebooks/missing.ipynb"), dead.to_string()).expect("it is written");
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
-    let what = "missing.ipynb, cell dead: links to 34-gpus.ipynb#Nowhere, but there is no such heading or cell";
+    let what = "missing.ipynb, cell dead: links to 33-gpus.ipynb#Nowhere, but there is no such heading or cell";
     assert!(said.stderr.contains(what), "{}", said.all());
 }

@@ -16,14 +16,14 @@ use taper_host::{process, toolchain};
 /// The chapters that compute on a GPU where there is one.
 const CHAPTERS: [&str; 5] = [
     GPT,
-    "34-gpus",
-    "35-leaf-network",
-    "36-ai-on-a-gpu",
-    "37-several-devices",
+    "33-gpus",
+    "34-leaf-network",
+    "35-ai-on-a-gpu",
+    "36-several-devices",
 ];
 
 /// The chapter that trains a GPT of ten million parameters there. Its text is the source of Rust's library.
-pub(super) const GPT: &str = "23-gpt";
+pub(super) const GPT: &str = "22-gpt";
 
 /// Starts the programs of its folder.
 const RUN: &str = "#!/bin/sh\n\

@@ -134,7 +134,7 @@ impl Done {
         matches!(&*self.name, "checks" | "measurements" | "networks")
     }
 
-    /// Returns the chapter whose program this was: `34-gpus`.
+    /// Returns the chapter whose program this was: `33-gpus`.
     pub(super) fn chapter(&self) -> Option<&str> {
         self.name.strip_prefix("chapter ")
     }
@@ -194,7 +194,7 @@ pub(super) mod tests {
         let long = "x".repeat(1000);
         let written = report(vec![
             done("checks", Verdict::Passed, "## a\nb\n## c"),
-            done("chapter 34-gpus", Verdict::Stopped, &long),
+            done("chapter 33-gpus", Verdict::Stopped, &long),
             done("samples", Verdict::Failed, "wrong by 3e-2"),
             done("networks", Verdict::NotRun, ""),
         ]);
@@ -202,7 +202,7 @@ pub(super) mod tests {
         let read = Report::read(&file).expect("it is read");
         assert_eq!(read.failed(), 2);
         assert_eq!(read.steps[1].output, [long]);
-        assert_eq!(read.steps[1].chapter(), Some("34-gpus"));
+        assert_eq!(read.steps[1].chapter(), Some("33-gpus"));
         let text = read.markdown();
         assert!(text.starts_with("# Taper on A card\n\n- driver: 580\n- Taper\n\n- passed in 3 s: The checks\n- STOPPED after 3 s: "), "{text}");
         assert!(

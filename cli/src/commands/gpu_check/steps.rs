@@ -250,7 +250,7 @@ mod tests {
     fn each_program_of_a_complete_run_has_a_step() {
         let programs = Programs {
             device: "cpu".to_owned(),
-            chapters: [("23-gpt", "gpt"), ("34-gpus", "gpus")]
+            chapters: [("22-gpt", "gpt"), ("33-gpus", "gpus")]
                 .map(|(notebook, name)| (notebook.to_owned(), name.to_owned()))
                 .into(),
             python: "python3".into(),
@@ -271,10 +271,10 @@ mod tests {
         let all = [
             "checks",
             "networks",
-            "chapter 34-gpus",
+            "chapter 33-gpus",
             "measurements",
             "samples",
-            "chapter 23-gpt",
+            "chapter 22-gpt",
         ];
         assert_eq!(names(&["--all"]), all);
         assert_eq!(names(&["--all", "--no-pytorch"]).len(), 5);
