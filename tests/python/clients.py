@@ -181,15 +181,26 @@ class Clients:
         return "all, with `packaging/nbval`; without it, a live display's first state is compared with the last one in the file"
 
     def nbval_with_a_tolerance(self) -> None:
-        """A number may differ from the stored one by the tolerance of its cell, a figure of this cell in any way."""
-        document = notebook([("", 'println!("loss {}, step {}", 0.25, 3);\nplot(&[1.0, 2.0], &[&[1.0, 4.0]])')])
+        """A number may differ from the stored one by the tolerance of its cell, a figure of this cell in any way, and the
+        outputs of another release of Rust too."""
+        document = notebook([("", 'println!("loss {}, step {}", 0.25, 30);\nplot(&[1.0, 2.0], &[&[1.0, 4.0]])')])
         path = self.write("tolerance.ipynb", document)
         self.run("jupyter-execute", "--inplace", str(path))
-        for taper, stored, passes in [({}, "0.251", False), ({"rtol": 0.01}, "0.251", True), ({"rtol": 0.001}, "0.251", False)]:
+        for metadata, loss, step, passes in [
+            ({}, 0.251, 30, False),
+            ({"taper": {"rtol": 0.01}}, 0.251, 30, True),
+            ({"taper": {"rtol": 0.001}}, 0.251, 30, False),
+            ({"taper": {"rtol": 0.1}}, 0.25, 31, False),
+            ({"taper": {"counts": 0.1}}, 0.25, 31, True),
+            ({"taper": {"counts": 0.1}}, 0.251, 31, False),
+            ({"taper": {"counts": 0.01}}, 0.25, 31, False),
+            ({"tags": ["rust-1.2"]}, 0.5, 4, True),
+            ({"tags": ["rust-like"]}, 0.5, 4, False),
+        ]:
             changed = json.loads(path.read_text())
             cell = changed["cells"][0]
-            cell["metadata"]["taper"] = taper
-            cell["outputs"][0]["text"] = f"loss {stored}, step 3\n"
+            cell["metadata"].update(metadata)
+            cell["outputs"][0]["text"] = f"loss {loss}, step {step}\n"
             cell["outputs"][1]["data"]["image/svg+xml"] = "<svg/>"
             changed_path = self.write("changed.ipynb", changed)
             self.run("python", "-m", "pytest", "--nbval", "-q", str(changed_path), fails=not passes)
