@@ -26,8 +26,8 @@ def program() -> str:
     """Returns the program in the chapter."""
     (chapter,) = (ROOT / "notebooks").glob("*-ship-it.ipynb")
     cells = json.loads(chapter.read_text())["cells"]
-    (cell,) = [cell for cell in cells if cell["id"] == "reader"]
-    return "".join(cell["source"]).split("\n", 1)[1] + "\n"  # without the line %%writefile
+    parts = ["".join(cell["source"]) for cell in cells if cell["id"] in ("reader", "reader-page")]
+    return "".join(part.split("\n", 1)[1] + "\n" for part in parts)  # without the lines %%writefile
 
 
 def example(digit: int) -> str:
