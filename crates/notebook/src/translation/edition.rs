@@ -200,7 +200,7 @@ fn with_hard_spaces(text: &str) -> String {
             '`' | '$' if inside.is_none() => inside = Some(letter),
             _ => {}
         }
-        let is_hard = written.ends_with('«') || ":;?!»".contains(next);
+        let is_hard = written.ends_with('«') || ":;?!»%".contains(next);
         written.push(match letter {
             ' ' if is_hard && inside.is_none() => '\u{a0}',
             letter => letter,

@@ -80,7 +80,7 @@ msgstr "# La perte"
 
 msgctxt "a"
 msgid "See [there](02-b.ipynb#An-end) and [here](#The-loss)."
-msgstr "Voir [là](02-b.ipynb#An-end) et [ici](#The-loss) : « `a ? b : c` », $x : y$ !"
+msgstr "Voir [là](02-b.ipynb#An-end) et [ici](#The-loss) : « `a ? b : c` », $x : y$ à 97 % !"
 
 #, fuzzy
 msgctxt "a"
@@ -130,7 +130,7 @@ fn a_notebook_is_translated_where_the_catalogue_is_current() {
     };
     assert_eq!(
         source(0),
-        "# La perte\n\nVoir [là](02-b.ipynb#Une-fin) et [ici](#La-perte)\u{a0}: «\u{a0}`a ? b : c`\u{a0}», $x : y$\u{a0}!\n\nOld.\n\nNew: [loss](#La-perte)."
+        "# La perte\n\nVoir [là](02-b.ipynb#Une-fin) et [ici](#La-perte)\u{a0}: «\u{a0}`a ? b : c`\u{a0}», $x : y$ à 97\u{a0}%\u{a0}!\n\nOld.\n\nNew: [loss](#La-perte)."
     );
     assert_eq!(
         source(1),
