@@ -17,7 +17,6 @@ mod dropout;
 mod embedding;
 mod embedding_bag;
 mod encoder_decoder;
-mod flatten;
 mod gates;
 mod group_norm;
 mod grouped_attention;
@@ -48,7 +47,9 @@ mod upsample;
 mod volumes;
 mod weight_norm;
 
-pub use activation::{GELU, GELUTanh, Hardswish, Mish, ReLU, SiLU, Sigmoid, Softmax, SwiGLU, Tanh};
+pub use activation::{
+    Flatten, GELU, GELUTanh, Hardswish, Mish, ReLU, SiLU, Sigmoid, Softmax, SwiGLU, Tanh,
+};
 pub use adaptive_max_pool::AdaptiveMaxPool2d;
 pub use adaptive_pool::AdaptiveAvgPool2d;
 pub use attention::MultiheadAttention;
@@ -66,7 +67,6 @@ pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use embedding_bag::{BagMode, EmbeddingBag};
 pub use encoder_decoder::Transformer;
-pub use flatten::Flatten;
 pub use group_norm::GroupNorm;
 pub use grouped_attention::GroupedQueryAttention;
 pub use identity::Identity;

@@ -122,7 +122,8 @@ parameters! {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::error::Result;
+    use crate::nn::Parameters;
     use crate::nn::ParametersExt;
     use crate::tensor::ones;
     use candle_core::{DType, Device};

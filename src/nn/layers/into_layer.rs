@@ -92,6 +92,7 @@ into_layer!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Result;
     use crate::nn::ParametersExt;
     use crate::tensor::{ones, rand};
     use candle_core::{DType, Device};
