@@ -100,20 +100,19 @@ impl WeightedSampler {
             "Give each example its weight, 1 divided by the size of its class for instance")
     }
 
-    /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
-    /// if fewer than `num_samples` examples have a weight above 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut drawn = WeightedSampler::new([1.0, 2.0, 3.0], 3)?.replacement(false).sample()?;
-    /// drawn.sort();
-    /// assert_eq!(drawn, [0, 1, 2]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn replacement(mut self, replacement: bool) -> Self {
-        self.replacement = replacement;
-        self
+    setters! {
+        /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
+        /// if fewer than `num_samples` examples have a weight above 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut drawn = WeightedSampler::new([1.0, 2.0, 3.0], 3)?.replacement(false).sample()?;
+        /// drawn.sort();
+        /// assert_eq!(drawn, [0, 1, 2]);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn replacement(self, replacement: bool): self.replacement = replacement;
     }
 
     fn with_replacement(&self) -> Vec<usize> {

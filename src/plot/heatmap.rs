@@ -139,46 +139,39 @@ impl Heatmap {
         /// assert!(map.svg().contains(">queries</text>"));
         /// ```
         pub fn ylabel(self, label: impl Into<String>): self.ylabel = label.into();
-    }
 
-    /// Names the rows, which are numbered from 0 otherwise.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(2)).row_names(["cat", "dog"]);
-    /// assert!(map.svg().contains(">cat</text>"));
-    /// ```
-    pub fn row_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        *self.row_names = texts(&mut names.into_iter().map(Into::into));
-        self
-    }
+        /// Names the rows, which are numbered from 0 otherwise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(2)).row_names(["cat", "dog"]);
+        /// assert!(map.svg().contains(">cat</text>"));
+        /// ```
+        pub fn row_names<L: Into<String>>(self, names: impl IntoIterator<Item = L>):
+            *self.row_names = texts(&mut names.into_iter().map(Into::into));
 
-    /// Names the columns, which are numbered from 0 otherwise.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(2)).column_names(["cat", "dog"]);
-    /// assert!(map.svg().contains(">dog</text>"));
-    /// ```
-    pub fn column_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        *self.column_names = texts(&mut names.into_iter().map(Into::into));
-        self
-    }
+        /// Names the columns, which are numbered from 0 otherwise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(2)).column_names(["cat", "dog"]);
+        /// assert!(map.svg().contains(">dog</text>"));
+        /// ```
+        pub fn column_names<L: Into<String>>(self, names: impl IntoIterator<Item = L>):
+            *self.column_names = texts(&mut names.into_iter().map(Into::into));
 
-    /// Sets whether each value is written into its cell. If there is no room for the values, a line
-    /// below the heat map says so.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&tensor(&[[2, 75], [8, 100]])).annotate(true);
-    /// assert!(map.svg().contains(">75</text>"));
-    /// ```
-    pub fn annotate(mut self, annotate: bool) -> Self {
-        self.annotated = annotate;
-        self
+        /// Sets whether each value is written into its cell. If there is no room for the values, a line
+        /// below the heat map says so.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&tensor(&[[2, 75], [8, 100]])).annotate(true);
+        /// assert!(map.svg().contains(">75</text>"));
+        /// ```
+        pub fn annotate(self, annotate: bool): self.annotated = annotate;
     }
 }
 

@@ -149,21 +149,19 @@ outlined!(Clone for ImageGrid { images, total, titles, columns, width, problem }
 outlined!(Debug for ImageGrid { images, total, titles, columns, width, problem });
 
 impl ImageGrid {
-    /// Sets a title above each image: a text, or a number such as a label.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let images = rand((2, 8, 8));
-    /// let grid = show_images(&images).titles(["noise", "more noise"]);
-    /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
-    /// ```
-    pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
-        *self.titles = texts(&mut titles.into_iter().map(|title| title.to_string()));
-        self
-    }
-
     setters! {
+        /// Sets a title above each image: a text, or a number such as a label.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let images = rand((2, 8, 8));
+        /// let grid = show_images(&images).titles(["noise", "more noise"]);
+        /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
+        /// ```
+        pub fn titles<T: ToString>(self, titles: impl IntoIterator<Item = T>):
+            *self.titles = texts(&mut titles.into_iter().map(|title| title.to_string()));
+
         /// Sets the number of images in a row; the default is 8.
         ///
         /// ```

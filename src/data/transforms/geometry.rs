@@ -236,19 +236,18 @@ impl RandomHorizontalFlip {
         Self::default()
     }
 
-    /// Sets the probability of a flip, from 0 to 1.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = tensor(&[[[1u8], [2]]]); // (1, 2, 1)
-    /// let never = RandomHorizontalFlip::new().p(0.0);
-    /// assert_eq!(never.apply(&image)?.to_vec3::<u8>(), image.to_vec3::<u8>());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn p(mut self, probability: f64) -> Self {
-        self.p = probability;
-        self
+    setters! {
+        /// Sets the probability of a flip, from 0 to 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = tensor(&[[[1u8], [2]]]); // (1, 2, 1)
+        /// let never = RandomHorizontalFlip::new().p(0.0);
+        /// assert_eq!(never.apply(&image)?.to_vec3::<u8>(), image.to_vec3::<u8>());
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn p(self, probability: f64): self.p = probability;
     }
 }
 

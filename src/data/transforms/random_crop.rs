@@ -41,19 +41,18 @@ impl RandomCrop {
         RandomCrop { size, padding: 0 }
     }
 
-    /// Sets how many black pixels are added on each side before the crop; the default is 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = ones((2, 2, 1)).to_dtype(DType::U8);
-    /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
-    /// assert_eq!(crop.sum_all().item(), 4.0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn padding(mut self, pixels: usize) -> Self {
-        self.padding = pixels;
-        self
+    setters! {
+        /// Sets how many black pixels are added on each side before the crop; the default is 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = ones((2, 2, 1)).to_dtype(DType::U8);
+        /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
+        /// assert_eq!(crop.sum_all().item(), 4.0);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn padding(self, pixels: usize): self.padding = pixels;
     }
 }
 

@@ -56,37 +56,33 @@ impl OneCycle {
         }
     }
 
-    /// Sets the largest learning rate, for all parameters.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(OneCycle::new(100).max_lr(0.5).lr(0.1, 29), 0.5);
-    /// ```
-    pub fn max_lr(mut self, max_lr: f64) -> Self {
-        self.max_lr = Some(max_lr);
-        self
-    }
-
-    /// Sets the share of the steps in which the learning rate increases.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(OneCycle::new(100).pct_start(0.5).lr(0.1, 49), 0.1);
-    /// ```
-    ///
-    /// # Panics
-    /// If the share is not from 0 to 1.
-    #[track_caller]
-    pub fn pct_start(mut self, pct_start: f64) -> Self {
-        let is_valid = (0.0..=1.0).contains(&pct_start);
-        require(is_valid, "OneCycle", "pct_start from 0 to 1", pct_start);
-        self.pct_start = pct_start;
-        self
-    }
-
     setters! {
+        /// Sets the largest learning rate, for all parameters.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(OneCycle::new(100).max_lr(0.5).lr(0.1, 29), 0.5);
+        /// ```
+        pub fn max_lr(self, max_lr: f64): self.max_lr = Some(max_lr);
+
+        /// Sets the share of the steps in which the learning rate increases.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(OneCycle::new(100).pct_start(0.5).lr(0.1, 49), 0.1);
+        /// ```
+        ///
+        /// # Panics
+        /// If the share is not from 0 to 1.
+        #[track_caller]
+        pub fn pct_start(self, pct_start: f64): {
+            let is_valid = (0.0..=1.0).contains(&pct_start);
+            require(is_valid, "OneCycle", "pct_start from 0 to 1", pct_start);
+            self.pct_start = pct_start;
+        };
+
         /// Changes the learning rate linearly instead of along a cosine: PyTorch's
         /// `anneal_strategy="linear"`.
         ///
