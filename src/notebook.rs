@@ -66,7 +66,7 @@ pub use interrupt::{check_interrupt, interrupted};
 pub use password::read_password;
 pub use progress::{Progress, progress};
 pub use show::Show;
-pub(crate) use show::{Table, debug_as_shown};
+pub(crate) use show::{Table, debug_as_shown, show_as_table};
 #[doc(hidden)]
 pub use widget::update_widget;
 pub use widget::{Controls, Slider, interact, slider};

@@ -5,9 +5,7 @@ use super::outcome::Outcome;
 use super::stopwatch::Stopwatch;
 use crate::erased::outlined;
 use crate::error::{Error, Result};
-use crate::notebook::MimeBundle;
-use crate::notebook::check_interrupt;
-use crate::notebook::{Show, Table};
+use crate::notebook::{Show, Table, check_interrupt, show_as_table};
 use crate::plot::{Figure, bar};
 use candle_core::Device;
 use std::time::{Duration, Instant};
@@ -273,28 +271,14 @@ impl Timings {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(HEADER);
-        self.timings
-            .iter()
-            .for_each(|timing| table.push(timing.row()));
+        let mut table = Table::new(HEADER).right(1..4).note(self.note.clone());
+        let rows = self.timings.iter().map(Timing::row);
+        rows.for_each(|row| table.push(row));
         table
     }
 }
 
-impl Show for Timings {
-    fn show_text(&self) -> String {
-        let table = self.table().text(&[1, 2, 3]);
-        match &self.note {
-            Some(note) => format!("{table}\n{note}"),
-            None => table,
-        }
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        let html = self.table().html_with_note(self.note.as_deref());
-        MimeBundle::text(self.show_text()).with("text/html", html)
-    }
-}
+show_as_table!(Timings);
 
 /// Formats a time with three significant digits: `1.23 ms`, `45.6 µs`.
 pub(super) fn readable_time(time: Duration) -> String {

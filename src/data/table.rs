@@ -11,7 +11,7 @@ mod tests;
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result, attempt, refuse};
 use crate::input;
-use crate::notebook::{Show, Table};
+use crate::notebook::{Table, show_as_table};
 use crate::tensor::Tensor;
 use column::{Column, Entries};
 use std::fmt::Display;
@@ -358,10 +358,12 @@ impl DataFrame {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(self.columns());
+        let right = self.columns.iter().enumerate();
+        let right = right.filter(|(_, c)| matches!(c.entries, Entries::Values(_)));
+        let mut table = Table::new(self.columns()).right(right.map(|(i, _)| i));
         let row = |row| self.columns.iter().map(|c| c.text(row)).collect();
         table.push_all(self.rows, row);
-        table
+        table.with_html(false)
     }
 }
 
@@ -369,10 +371,4 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-impl Show for DataFrame {
-    fn show_text(&self) -> String {
-        let right = self.columns.iter().enumerate();
-        let right = right.filter(|(_, c)| matches!(c.entries, Entries::Values(_)));
-        self.table().text(&Vec::from_iter(right.map(|(i, _)| i)))
-    }
-}
+show_as_table!(DataFrame);

@@ -1,7 +1,7 @@
 //! The lines of a summary, and of the table of what layers have taken.
 
 use crate::nn::{Parameters, state, state_of};
-use crate::notebook::{MimeBundle, Table};
+use crate::notebook::Table;
 use std::time::Duration;
 
 /// A line of a summary.
@@ -75,21 +75,15 @@ impl Cost {
     }
 }
 
-/// A table of layers, the last line of which has the sums.
-pub(super) struct LayerTable {
-    table: Table,
-    is_measured: bool,
-}
-
-/// Returns the table of layers, with what they took if that was measured. `total` is the number of parameters of a
+/// Returns the table of layers, with what they took if that was measured; the last line has the sums. `total` is the number of parameters of a
 /// model; without it, the table is that of a cell, which may have called each layer several times.
-pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) -> LayerTable {
+pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) -> Table {
     let (is_measured, has_calls) = (!costs.is_empty() || total.is_none(), total.is_none());
     let mut header = vec!["layer", "output shape", "parameters"];
     header.extend(has_calls.then_some("calls"));
     header.extend(is_measured.then_some(COSTS).iter().flatten());
     // Readers look for one layer of a deep network, so no rows are left out.
-    let mut table = Table::new(header).whole();
+    let mut table = Table::new(header).whole().right(2..8);
     let mut push = |words: [String; 3], calls: String, cost: &Cost| {
         let mut line = words.to_vec();
         line.extend(has_calls.then_some(calls));
@@ -107,22 +101,8 @@ pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) ->
         String::new(),
         &sum,
     );
-    LayerTable { table, is_measured }
-}
-
-impl LayerTable {
-    pub(super) fn text(&self) -> String {
-        self.table.text(&[2, 3, 4, 5, 6, 7])
-    }
-
-    pub(super) fn bundle(&self) -> MimeBundle {
-        let text = MimeBundle::text(self.text());
-        match self.is_measured {
-            // The lines of a wide text are broken on a narrow screen.
-            true => text.with("text/html", self.table.html()),
-            false => text,
-        }
-    }
+    // The lines of a wide text are broken on a narrow screen.
+    table.with_html(is_measured)
 }
 
 /// Returns a count with three digits, and one of these units.
