@@ -3,7 +3,7 @@
 use super::render::UNIT;
 use super::render::output::{Graphic, graphic};
 use super::render::palette::INK;
-use super::render::scene::{Anchor, Scene};
+use super::render::scene::Scene;
 use super::render::text::{ROW, shortened};
 use crate::erased::{Erased, outlined, texts};
 use crate::error::{Result, attempt, explain};
@@ -11,6 +11,7 @@ use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::{DType, Device};
+use plotters_backend::text_anchor::HPos;
 
 /// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
@@ -207,7 +208,7 @@ impl Graphic for ImageGrid {
                 scene.write(
                     &shortened(title, width + GAP / 2),
                     position,
-                    Anchor::Middle,
+                    HPos::Center,
                     INK,
                 );
             }

@@ -3,11 +3,12 @@
 
 use super::UNIT;
 use super::palette::INK;
-use super::scene::{Anchor, Item, Scene};
+use super::scene::{Item, Scene};
 use super::text::{FONT, ROW, text_width};
 use crate::error::{Error, Result, explain};
 use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
+use plotters_backend::text_anchor::HPos;
 use std::path::Path;
 
 /// A figure, or the problem with its data.
@@ -119,7 +120,7 @@ fn text_scene(text: &str) -> Scene {
     );
     for (i, line) in text.lines().enumerate() {
         let position = (GAP, GAP + i as i32 * ROW + ROW / 2);
-        scene.write(line, position, Anchor::Start, INK);
+        scene.write(line, position, HPos::Left, INK);
     }
     scene
 }
