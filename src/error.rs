@@ -21,7 +21,7 @@ mod text;
 
 pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
-    argument, dtype, explain, file, gpu, index, interrupted, name, parse, shape, state,
+    argument, dtype, explain, file, gpu, index, interrupted, name, outside, parse, shape, state,
 };
 pub(crate) use macros::{problem, raise, refuse};
 pub(crate) use note::Note;

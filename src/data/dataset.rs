@@ -189,19 +189,11 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Tensor {
 
 /// Refuses indices that are out of range.
 pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
-    match indices.iter().find(|&&index| index >= len) {
-        None => Ok(()),
-        Some(index) => Err(error::index(
-            "get",
-            "example",
-            *index as i64,
-            len,
-            match len {
-                0 => "Add examples: the data set is empty".to_owned(),
-                _ => format!("Use indices from 0 to {}", len - 1),
-            },
-        )),
-    }
+    let Some(index) = indices.iter().find(|&&index| index >= len) else {
+        return Ok(());
+    };
+    let empty = "Add examples: the data set is empty";
+    Err(error::outside("get", "example", *index, len, empty))
 }
 
 /// Joins transformed images to a batch. Without images, its shape is unknown.

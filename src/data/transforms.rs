@@ -17,7 +17,7 @@ pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 pub use targets::Targets;
 
-use crate::error::{self, Error, Result, problem, refuse};
+use crate::error::{Error, Result, problem, refuse};
 use candle_core::{DType, Device};
 use std::fmt;
 
@@ -189,18 +189,14 @@ impl ImageBytes {
                     device: image.device().clone(),
                 })
             }
-            _ if image.dtype() != DType::U8 => Err(error::dtype(
-                step,
+            _ if image.dtype() != DType::U8 && step == "ToTensor" => {
+                refuse!(dtype(step, image.dtype());
                 "an image (height, width, 3) of u8",
-                image.dtype(),
-                match step {
-                    "ToTensor" => {
-                        "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)"
-                            .to_owned()
-                    }
-                    _ => format!("Put {step} before ToTensor, which changes shape and type"),
-                },
-            )),
+                "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)")
+            }
+            _ if image.dtype() != DType::U8 => refuse!(dtype(step, image.dtype());
+                "an image (height, width, 3) of u8",
+                "Put {step} before ToTensor, which changes shape and type"),
             dims => refuse!(shape(step, dims);
                 "an image (height, width, 3) of u8",
                 "Bring the channels to the end with image.permute((1, 2, 0)), and keep 3 of them with \

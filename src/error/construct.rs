@@ -42,6 +42,15 @@ constructors! {
     explain => Other(problem);
 }
 
+/// Returns the error of an index above the last; `empty` is the advice if there is none.
+pub(crate) fn outside(operation: &str, kind: &str, found: usize, len: usize, empty: &str) -> Error {
+    let advice = match len {
+        0 => empty.to_owned(),
+        _ => format!("Use indices from 0 to {}", len - 1),
+    };
+    index(operation, kind, found as i64, len, advice)
+}
+
 /// Returns the error `there is no metric named "…"`, with the names that exist as advice.
 pub(crate) fn name<N: AsRef<str>>(
     kind: &str,

@@ -107,16 +107,6 @@ impl Slider {
         }
     }
 
-    fn scale(&self) -> frames::Scale {
-        frames::Scale {
-            label: self.label.clone(),
-            ends: self.ends(),
-            step: self.step_size(),
-            is_log: self.is_log,
-            start: self.get(),
-        }
-    }
-
     /// Returns the distance of two positions on the scale.
     fn step_size(&self) -> f64 {
         let (low, high) = self.ends();
@@ -251,8 +241,7 @@ fn begin(shown: Vec<(String, Vec<f64>)>, sliders: &[Slider], callback: Callback)
     }
     let mut run: Run = Box::new(bundles(callback));
     let first = run(&values);
-    let scales = sliders.iter().map(Slider::scale);
-    let display = display_live(&frames::added(first, scales, &mut run));
+    let display = display_live(&frames::added(first, sliders, &mut run));
     let interaction = Interaction {
         controls,
         values,

@@ -3,7 +3,7 @@
 use super::parameter_state::{ParameterState, precise};
 use super::rule::{Rule, Update};
 use crate::erased::Erased;
-use crate::error::{self, Result, attempt, refuse};
+use crate::error::{Result, attempt, refuse};
 use crate::nn::Parameter;
 use crate::ops::{self, StepTensors};
 use crate::tensor::{GradStore, Tensor};
@@ -33,15 +33,12 @@ impl Group<dyn Rule> {
         if let Some((name, value, limit)) =
             limits.find(|(_, value, limit)| !(0.0..*limit).contains(value))
         {
-            return Err(error::argument(
-                kind,
-                match limit.is_finite() {
-                    true => format!("{name} of at least 0 and below {limit}"),
-                    false => format!("{name} of at least 0"),
-                },
-                value,
-                "Set it where the optimiser is created; a schedule sets lr before each step",
-            ));
+            let below = match limit.is_finite() {
+                true => format!(" and below {limit}"),
+                false => String::new(),
+            };
+            refuse!(argument(kind, value); "{name} of at least 0{below}",
+                "Set it where the optimiser is created; a schedule sets lr before each step");
         }
         match self.rule.conflict() {
             None => Ok(()),

@@ -6,7 +6,7 @@ use super::render::palette::INK;
 use super::render::scene::Scene;
 use super::render::text::{ROW, shortened};
 use crate::erased::{Erased, outlined, texts};
-use crate::error::{Result, attempt, explain};
+use crate::error::{Result, attempt, problem, refuse};
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
@@ -54,13 +54,9 @@ impl Images for Tensor {
     fn images(&self) -> Result<Vec<Tensor>> {
         match self.dims().len() {
             3 | 4 => Ok((0..self.dims()[0]).map(|i| self.get(i)).collect()),
-            _ => Err(explain(
-                format_args!(
-                    "show_images: expected a batch of images, found a tensor of shape {:?}",
-                    self.dims()
-                ),
-                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]",
-            )),
+            _ => refuse!(
+                ("show_images: expected a batch of images, found a tensor of shape {:?}", self.dims());
+                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]"),
         }
     }
 }
@@ -242,13 +238,9 @@ impl Graphic for ImageGrid {
 /// Converts a tensor to an image; see [`Images`].
 pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
     let not_an_image = || {
-        explain(
-            format_args!(
-                "show_images: expected an image, found a tensor of shape {:?}",
-                image.dims()
-            ),
-            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8",
-        )
+        problem!(
+            ("show_images: expected an image, found a tensor of shape {:?}", image.dims());
+            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8")
     };
     let channels = match *image.dims() {
         [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)

@@ -1,7 +1,7 @@
 //! The types that are batches.
 
 use super::{AnyBatch, Batch, BatchData, Search, Searched, compiled_here, nothing_to_join};
-use crate::error::{self, Error, Result, attempt, problem, refuse};
+use crate::error::{Error, Result, attempt, problem, refuse};
 use crate::ops::cat;
 use crate::tensor::Tensor;
 use candle_core::Device;
@@ -128,19 +128,13 @@ impl BatchData for Tensor {
             [first, ..] => (first, first.dims().get(1..)),
         };
         for batch in batches {
-            if batch.dims().get(1..) != shape || shape.is_none() {
-                return Err(error::shape(
-                    "collate",
-                    match shape {
-                        Some(shape) => {
-                            format!("a first dimension, then the shape of the others, {shape:?}")
-                        }
-                        None => "tensors whose first dimension is the batch".to_owned(),
-                    },
-                    batch.dims(),
-                    "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths",
-                ));
-            }
+            let expected = || match shape {
+                Some(rest) => format!("a first dimension, then the shape of the others, {rest:?}"),
+                None => "tensors whose first dimension is the batch".to_owned(),
+            };
+            refuse!(if batch.dims().get(1..) != shape || shape.is_none(); shape("collate", batch.dims());
+                ("{}", expected()),
+                "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths");
             refuse!(if batch.dtype() != first.dtype(); dtype("collate", batch.dtype());
                 ("{}, as the first tensor", first.dtype().as_str()), "Convert it: x.to_dtype(…)");
         }

@@ -44,7 +44,7 @@ impl OneCycle {
     /// If `total_steps` is 0.
     #[track_caller]
     pub fn new(total_steps: usize) -> Self {
-        require(total_steps > 0, "OneCycle", "at least 1 step", total_steps);
+        require!(if total_steps == 0; "OneCycle", total_steps; "at least 1 step");
         Self {
             total_steps,
             max_lr: None,
@@ -78,8 +78,7 @@ impl OneCycle {
         /// If the share is not from 0 to 1.
         #[track_caller]
         pub fn pct_start(self, pct_start: f64): {
-            let is_valid = (0.0..=1.0).contains(&pct_start);
-            require(is_valid, "OneCycle", "pct_start from 0 to 1", pct_start);
+            require!(if !(0.0..=1.0).contains(&pct_start); "OneCycle", pct_start; "pct_start from 0 to 1");
             self.pct_start = pct_start;
         };
 

@@ -80,13 +80,7 @@ impl ReduceOnPlateau {
         /// If the factor is not below 1, or negative.
         #[track_caller]
         pub fn factor(self, factor: f64): {
-            let is_valid = (0.0..1.0).contains(&factor);
-            require(
-                is_valid,
-                "ReduceOnPlateau",
-                "a factor from 0 to below 1",
-                factor,
-            );
+            require!(if !(0.0..1.0).contains(&factor); "ReduceOnPlateau", factor; "a factor from 0 to below 1");
             self.factor = factor;
         };
 

@@ -2,7 +2,7 @@
 
 use crate::device::{gpu, num_gpus};
 use crate::distributed::{self, World};
-use crate::error::{self, Error, Result, refuse};
+use crate::error::{Error, Result, problem, refuse};
 use crate::train::Trainer;
 use candle_core::Device;
 use std::ops::Range;
@@ -104,13 +104,11 @@ fn too_few_gpus(n: usize, ranks: usize, have: usize) -> Error {
         1 => "1 usable GPU".to_owned(),
         have => format!("{have} usable GPUs"),
     };
-    error::gpu(
-        format_args!("num_gpus({n}){each}: this machine has {usable}"),
-        match ranks {
-            1 => "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
-            _ => "Request fewer, or start fewer ranks on each machine",
-        },
-    )
+    let advice = match ranks {
+        1 => "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
+        _ => "Request fewer, or start fewer ranks on each machine",
+    };
+    problem!(gpu; "num_gpus({n}){each}: this machine has {usable}", advice)
 }
 
 #[cfg(test)]
