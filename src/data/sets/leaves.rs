@@ -11,7 +11,7 @@ use crate::data::transforms::{
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
 use crate::error::Result;
-use images::{Images, unwritable};
+use images::unwritable;
 use std::path::PathBuf;
 
 /// The mean and the standard deviation of red, green and blue in the images of ImageNet.
@@ -158,9 +158,8 @@ impl Leaves {
             Some(folder) => folder.clone(),
             None => self.own_folder()?,
         };
-        let images = self.images();
-        if !images.are_in(&folder) {
-            images.draw_into(&folder)?;
+        if !self.are_in(&folder) {
+            self.draw_into(&folder)?;
         }
         Ok(folder)
     }
@@ -169,16 +168,7 @@ impl Leaves {
     fn own_folder(&self) -> Result<PathBuf> {
         let data = data_folder()?;
         std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
-        Ok(data.join(self.images().folder_name()))
-    }
-
-    fn images(&self) -> Images {
-        Images {
-            num_train: self.num_train,
-            num_val: self.num_val,
-            num_test: self.num_test,
-            seed: self.seed,
-        }
+        Ok(data.join(self.folder_name()))
     }
 
     /// Returns the transform for training: resize, centre crop, random mirroring and contrast,
