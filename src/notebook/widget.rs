@@ -11,9 +11,8 @@ pub(crate) use control::{new_control, show_control};
 use super::Show;
 use super::bundle::MimeBundle;
 use super::handle::{LiveDisplay, display_live};
-use crate::error::{Result, attempt};
+use crate::error::{Result, attempt, panic_text};
 use serde_json::{Value, json};
-use std::any::Any;
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -258,15 +257,12 @@ fn bundles(mut callback: Callback) -> impl FnMut(&[f64]) -> MimeBundle {
         match result {
             Ok(Ok(bundle)) => bundle,
             Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
-            Err(panic) => MimeBundle::text(format!("Panic: {}", message(panic.as_ref()))),
+            Err(panic) => {
+                let text = panic_text(&*panic).unwrap_or("the panic has no message");
+                MimeBundle::text(format!("Panic: {text}"))
+            }
         }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("the panic has no message")
 }
 
 /// A callback of [`interact`], for the values of its controls.
