@@ -1,10 +1,10 @@
 //! Repeats a measurement, and reports the median and the spread.
 
-use super::digits::{TIMES, three_digits};
 use super::outcome::Outcome;
 use super::stopwatch::Stopwatch;
 use crate::erased::outlined;
 use crate::error::{Error, Result};
+use crate::notebook::digits::{TIMES, three_digits};
 use crate::notebook::{Show, Table, check_interrupt, show_as_table};
 use crate::plot::{Figure, bar};
 use candle_core::Device;

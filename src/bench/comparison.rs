@@ -1,9 +1,9 @@
 //! A table of measurements, one row for each size.
 
 use super::benchmark::{Timing, readable_time};
-use super::digits::three_digits;
 use crate::erased::outlined;
 use crate::error::{Result, refuse};
+use crate::notebook::digits::three_digits;
 use crate::notebook::{Table, debug_as_shown, show_as_table};
 use crate::plot::{Figure, Scale, Values, plot};
 

@@ -2,6 +2,7 @@
 
 use crate::nn::{Parameters, state, state_of};
 use crate::notebook::Table;
+use crate::notebook::digits::three_digits;
 use std::time::Duration;
 
 /// A line of a summary.
@@ -107,17 +108,8 @@ pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) ->
 
 /// Returns a count with three digits, and one of these units.
 fn scaled(count: u64, units: [&str; 4]) -> String {
-    let mut value = count as f64;
-    let mut units = units.into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    if count < 1000 {
-        return format!("{count}{unit}");
-    }
-    while value >= 999.5 {
-        let Some(next) = units.next() else { break };
-        (value, unit) = (value / 1000.0, next);
-    }
-    format!("{}{unit}", with_digits(value))
+    let (text, unit) = three_digits(count as f64, &units);
+    text + unit
 }
 
 fn milliseconds(time: Duration) -> String {
