@@ -61,21 +61,9 @@ impl Images for Tensor {
     }
 }
 
-impl Images for [Tensor] {
+impl<T: AsRef<[Tensor]> + ?Sized> Images for T {
     fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.to_vec())
-    }
-}
-
-impl<const N: usize> Images for [Tensor; N] {
-    fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.to_vec())
-    }
-}
-
-impl Images for Vec<Tensor> {
-    fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.clone())
+        Ok(self.as_ref().to_vec())
     }
 }
 
