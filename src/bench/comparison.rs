@@ -207,6 +207,7 @@ debug_as_shown!(Comparison);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notebook::Show;
 
     #[test]
     fn sizes_have_three_significant_digits() {

@@ -131,6 +131,7 @@ mod tests {
     use crate::nn::{
         BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
     };
+    use crate::notebook::Show;
     use crate::tensor::{Tensor, zeros};
     use candle_core::DType;
     use std::panic::AssertUnwindSafe;
