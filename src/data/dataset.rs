@@ -92,25 +92,21 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     }
 }
 
-impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Arc<D> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
+macro_rules! pointers {
+    ($($pointer:ident)*) => {$(
+        impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for $pointer<D> {
+            fn len(&self) -> usize {
+                (**self).len()
+            }
 
-    fn get(&self, indices: &[usize]) -> Result<B> {
-        (**self).get(indices)
-    }
+            fn get(&self, indices: &[usize]) -> Result<B> {
+                (**self).get(indices)
+            }
+        }
+    )*};
 }
 
-impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Box<D> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn get(&self, indices: &[usize]) -> Result<B> {
-        (**self).get(indices)
-    }
-}
+pointers!(Arc Box);
 
 /// Examples in two tensors: inputs and targets, one row of each per example.
 ///

@@ -160,10 +160,12 @@ impl DataFrame {
 
     fn parse(source: &str, text: &str, parse: Parser) -> Result<Self> {
         let (columns, rows) = parse(source, text)?;
-        Ok(DataFrame {
-            columns: columns.into(),
-            rows,
-        })
+        Ok(Self::of(columns, rows))
+    }
+
+    fn of(columns: Vec<Column>, rows: usize) -> Self {
+        let columns = columns.into();
+        Self { columns, rows }
     }
 
     /// Returns the number of rows.
@@ -291,11 +293,8 @@ impl DataFrame {
             ("the columns {}", self.columns().join(", ")),
             "Bring both to the same columns with select or drop");
         let columns = self.columns.iter().zip(other.columns.iter());
-        let columns: Vec<Column> = columns.map(|(a, b)| a.followed_by(b)).collect();
-        Ok(Self {
-            columns: columns.into(),
-            rows: self.rows + other.rows,
-        })
+        let columns = columns.map(|(a, b)| a.followed_by(b)).collect();
+        Ok(Self::of(columns, self.rows + other.rows))
     }
 
     /// Replaces each column of texts by one column for each distinct text, sorted, in which 1 marks the rows
@@ -350,11 +349,7 @@ impl DataFrame {
     }
 
     fn with(&self, columns: Vec<Column>) -> Self {
-        let rows = self.rows;
-        Self {
-            columns: columns.into(),
-            rows,
-        }
+        Self::of(columns, self.rows)
     }
 
     fn table(&self) -> Table {

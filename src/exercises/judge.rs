@@ -129,39 +129,33 @@ fn compare(exercise: &Exercise, expected: &Expected, outcome: &Outcome) -> Vec<R
     };
     match expected {
         Expected::Value(expected) => vec![compare_values(expected, found, exercise.tolerance)],
-        Expected::Hashes {
-            hashes,
-            is_list: false,
-        } => {
-            let is_right = hash(&exercise.name, 0, found) == hashes[0];
-            vec![
-                is_right
-                    .then_some(())
-                    .ok_or_else(|| format!("found     {}", short(found))),
-            ]
+        Expected::Hashes { hashes, is_list } => {
+            compare_hashes(&exercise.name, hashes, *is_list, found)
         }
-        Expected::Hashes {
-            hashes,
-            is_list: true,
-        } => compare_hashes(&exercise.name, hashes, found),
         Expected::Error => unreachable!("it was handled above"),
     }
 }
 
-fn compare_hashes(name: &str, hashes: &[String], found: &Value) -> Vec<Result<(), String>> {
+fn compare_hashes(
+    name: &str,
+    hashes: &[String],
+    is_list: bool,
+    found: &Value,
+) -> Vec<Result<(), String>> {
     let parts = match found {
+        found if !is_list => std::slice::from_ref(found),
         Value::List(parts) if parts.len() == hashes.len() => parts,
         _ => {
-            let why = format!(
-                "found     {} instead of {} elements",
-                short(found),
-                hashes.len()
-            );
-            return vec![Err(why); hashes.len()];
+            let why = format!("{} instead of {} elements", short(found), hashes.len());
+            return vec![Err(format!("found     {why}")); hashes.len()];
         }
     };
     let part = |(i, (part, expected)): (usize, (&Value, &String))| {
-        let why = || format!("found     {} as element {i}, counted from 0", short(part));
+        let place = match is_list {
+            true => format!(" as element {i}, counted from 0"),
+            false => String::new(),
+        };
+        let why = || format!("found     {}{place}", short(part));
         (hash(name, i, part) == *expected)
             .then_some(())
             .ok_or_else(why)
