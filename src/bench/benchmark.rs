@@ -204,8 +204,7 @@ pub struct Timings {
 
 const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
 
-outlined!(Clone for Timings { timings, note });
-outlined!(Debug for Timings { timings, note });
+outlined!(Clone Debug for Timings { timings, note });
 
 impl Timings {
     /// Creates an empty list.

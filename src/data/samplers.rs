@@ -184,8 +184,7 @@ pub struct StratifiedSampler {
     num_samples: usize,
 }
 
-outlined!(Clone for StratifiedSampler { classes, num_samples });
-outlined!(Debug for StratifiedSampler { classes, num_samples });
+outlined!(Clone Debug for StratifiedSampler { classes, num_samples });
 
 impl StratifiedSampler {
     /// Creates a sampler from the class of each example, in the order of the data set.

@@ -53,8 +53,7 @@ pub struct DataFrame {
     rows: usize,
 }
 
-outlined!(Clone for DataFrame { columns, rows });
-outlined!(Debug for DataFrame { columns, rows });
+outlined!(Clone Debug for DataFrame { columns, rows });
 
 /// Reads the columns of a text, and the number of its rows; its first argument names the text in errors.
 type Parser = fn(&str, &str) -> Result<(Vec<Column>, usize)>;

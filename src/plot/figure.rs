@@ -132,8 +132,7 @@ pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
     Figure::new(counted.map(|series| vec![series])).ylabel("count")
 }
 
-outlined!(Clone for Figure { chart, problem });
-outlined!(Debug for Figure { chart, problem });
+outlined!(Clone Debug for Figure { chart, problem });
 
 impl Figure {
     fn new(series: Result<Vec<Series>>) -> Self {

@@ -130,8 +130,7 @@ fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
     }
 }
 
-outlined!(Clone for ImageGrid { images, total, titles, columns, width, problem });
-outlined!(Debug for ImageGrid { images, total, titles, columns, width, problem });
+outlined!(Clone Debug for ImageGrid { images, total, titles, columns, width, problem });
 
 impl ImageGrid {
     setters! {

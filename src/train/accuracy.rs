@@ -105,8 +105,7 @@ pub struct Accuracy {
     total: usize,
 }
 
-outlined!(Clone for Accuracy { right, total });
-outlined!(Debug for Accuracy { right, total });
+outlined!(Clone Debug for Accuracy { right, total });
 
 impl Accuracy {
     /// Creates a metric without predictions.

@@ -56,10 +56,8 @@ pub struct Interval {
 }
 
 outlined!(Clone for History { epochs, intervals });
-outlined!(Clone for Epoch { epoch, metrics, samples_per_second, seconds, lr });
-outlined!(Debug for Epoch { epoch, metrics, samples_per_second, seconds, lr });
-outlined!(Clone for Interval { step, epoch, metrics, samples_per_second, lr });
-outlined!(Debug for Interval { step, epoch, metrics, samples_per_second, lr });
+outlined!(Clone Debug for Epoch { epoch, metrics, samples_per_second, seconds, lr });
+outlined!(Clone Debug for Interval { step, epoch, metrics, samples_per_second, lr });
 
 impl History {
     /// Returns a metric of all epochs, `"train_loss"` for instance; epochs without it are left out.
