@@ -81,6 +81,20 @@ pub trait Transform: Send + Sync {
     }
 }
 
+/// Implements [`Transform`] for a step that changes the targets as well.
+macro_rules! with_targets {
+    ($step:ident, $apply_with:item) => {
+        impl Transform for $step {
+            fn apply(&self, image: &Tensor) -> Result<Tensor> {
+                self.apply_with(image, &mut Targets::default())
+            }
+
+            $apply_with
+        }
+    };
+}
+use with_targets;
+
 impl<T: Transform + ?Sized> Transform for Box<T> {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         (**self).apply(image)
@@ -121,11 +135,7 @@ impl Compose {
     }
 }
 
-impl Transform for Compose {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { Compose,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = image.clone();
         for step in &self.steps {

@@ -121,6 +121,16 @@ settings! {
     }
 }
 
+macro_rules! images {
+    ($($(#[$doc:meta])* $name:ident: $folder:literal, $transformer:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self) -> Result<ImageFolder> {
+            let images = ImageFolder::new(self.path()?.join($folder))?;
+            Ok(images.transform(Self::$transformer()))
+        }
+    )*};
+}
+
 impl Leaves {
     setters! {
         /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
@@ -210,55 +220,46 @@ impl Leaves {
         ]
     }
 
-    /// Returns the training images, transformed by
-    /// [`training_transformer`](Self::training_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().train()?.len(), 160);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn train(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("train"))?;
-        Ok(images.transform(Self::training_transformer()))
-    }
-
-    /// Returns the validation images, transformed by
-    /// [`validation_transformer`](Self::validation_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().val()?.len(), 40);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn val(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("validation"))?;
-        Ok(images.transform(Self::validation_transformer()))
-    }
-
-    /// Returns the test images, transformed by
-    /// [`validation_transformer`](Self::validation_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().test()?.len(), 40);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn test(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("test"))?;
-        Ok(images.transform(Self::validation_transformer()))
+    images! {
+        /// Returns the training images, transformed by
+        /// [`training_transformer`](Self::training_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().train()?.len(), 160);
+        /// # Ok::<(), Error>(())
+        /// ```
+        train: "train", training_transformer;
+        /// Returns the validation images, transformed by
+        /// [`validation_transformer`](Self::validation_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().val()?.len(), 40);
+        /// # Ok::<(), Error>(())
+        /// ```
+        val: "validation", validation_transformer;
+        /// Returns the test images, transformed by
+        /// [`validation_transformer`](Self::validation_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().test()?.len(), 40);
+        /// # Ok::<(), Error>(())
+        /// ```
+        test: "test", validation_transformer;
     }
 
     /// Returns the test images in batches.

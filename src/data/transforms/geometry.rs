@@ -1,7 +1,7 @@
 //! Steps that move pixels.
 
 use super::targets::Crop;
-use super::{ImageBytes, Targets, Transform, no_pixels};
+use super::{ImageBytes, Targets, Transform, no_pixels, with_targets};
 use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::{check_size, random_unit};
@@ -75,11 +75,7 @@ impl Resize {
     }
 }
 
-impl Transform for Resize {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { Resize,
     fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("Resize", input)?;
         let (height, width, channels) = (image.height, image.width, image.channels);
@@ -171,11 +167,7 @@ impl CenterCrop {
     }
 }
 
-impl Transform for CenterCrop {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { CenterCrop,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("CenterCrop", image)?;
         let size = self.size;
@@ -251,11 +243,7 @@ impl RandomHorizontalFlip {
     }
 }
 
-impl Transform for RandomHorizontalFlip {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { RandomHorizontalFlip,
     fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("RandomHorizontalFlip", input)?;
         if random_unit() >= self.p {

@@ -1,7 +1,7 @@
 //! Random crops of an image.
 
 use super::targets::Crop;
-use super::{ImageBytes, Targets, Transform, no_pixels};
+use super::{ImageBytes, Targets, Transform, no_pixels, with_targets};
 use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
@@ -56,11 +56,7 @@ impl RandomCrop {
     }
 }
 
-impl Transform for RandomCrop {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { RandomCrop,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("RandomCrop", image)?;
         let (size, padding) = (self.size, self.padding);
