@@ -116,7 +116,7 @@ candle_layers! {
 }
 
 parameters! {
-    [] candle_nn::Activation: |self, visitor| visitor.model("candle_nn::Activation"), Ok(()), self.clone();
+    [] candle_nn::Activation: |self, visitor| visitor.model("candle_nn::Activation"), Ok(()), *self;
     [] candle_nn::Dropout: |self, visitor| visitor.model("candle_nn::Dropout"), Ok(()), self.clone();
 }
 
