@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Implements [`Parameters`]: each row has a type, what it passes to a visitor, what to one that replaces tensors, and a
-/// shallow copy.
+/// Implements [`Parameters`]: each row has a type, what it passes to a visitor, what to a visitor that replaces tensors,
+/// and a shallow copy.
 macro_rules! parameters {
     ($($(#[$meta:meta])* [$($generics:tt)*] $type:ty: |$self:ident, $visitor:ident| $visit:expr, $replace:expr, $copy:expr;)*) => {$(
         $(#[$meta])*
