@@ -3,7 +3,6 @@
 mod benchmark;
 mod compare;
 mod comparison;
-mod digits;
 mod outcome;
 mod stopwatch;
 mod timeit;

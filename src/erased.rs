@@ -87,9 +87,13 @@ pub(crate) fn texts(texts: &mut dyn Iterator<Item = String>) -> Vec<String> {
     texts.collect()
 }
 
-/// Implements `Clone` or `Debug` like a derive, but by a function that is compiled in this crate and not in
+/// Implements `Clone` or `Debug`, or both, like a derive, but by a function that is compiled in this crate and not in
 /// each cell that calls it.
 macro_rules! outlined {
+    (Clone Debug for $type:ident $fields:tt) => {
+        $crate::erased::outlined!(Clone for $type $fields);
+        $crate::erased::outlined!(Debug for $type $fields);
+    };
     (Clone for $type:ident { $($field:ident),* $(,)? }) => {
         impl Clone for $type {
             #[inline(never)]

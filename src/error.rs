@@ -21,13 +21,13 @@ mod text;
 
 pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
-    argument, dtype, explain, file, gpu, index, interrupted, name, parse, shape, state,
+    argument, dtype, explain, file, gpu, index, interrupted, name, outside, parse, shape, state,
 };
 pub(crate) use macros::{problem, raise, refuse};
 pub(crate) use note::Note;
 pub use opaque::Error;
 pub use raise::attempt;
-pub(crate) use raise::{OrRaise, composed, draw_with, is_attempted, is_error, raise};
+pub(crate) use raise::{OrRaise, composed, draw_with, is_attempted, is_error, panic_text, raise};
 
 /// The result of a fallible function: `Result<Batch>` fails with an [`Error`]. With two types
 /// it is Rust's own `Result`, so code that is written for that one compiles in a notebook too.

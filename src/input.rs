@@ -1,8 +1,9 @@
 //! Files and texts of the user, which may be anything.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns the content of a file. Refuses a pipe or a device: reading it may wait without end, or have none.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
@@ -29,6 +30,28 @@ pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
         Some((end, _)) => format!("{}… ({} bytes)", &name[..end], name.len()).into(),
         None => name.into(),
     }
+}
+
+/// Returns the folder that the variable `own` names, else `taper` in a folder of the system: that of the variable `xdg`, or
+/// `unix` or `mac` in the user's home.
+pub(crate) fn folder(
+    environment: &dyn Fn(&str) -> Option<OsString>,
+    own: &str,
+    [xdg, unix, mac]: [&str; 3],
+) -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let value = environment(name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from)
+    };
+    let in_home = |folder: &str| Some(variable("HOME")?.join(folder));
+    let system = || match std::env::consts::OS {
+        "windows" => variable("LOCALAPPDATA"),
+        "macos" => in_home(mac),
+        _ => variable(xdg)
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| in_home(unix)),
+    };
+    variable(own).or_else(|| Some(system()?.join("taper")))
 }
 
 #[cfg(test)]

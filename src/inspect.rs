@@ -4,7 +4,7 @@ mod text;
 
 use crate::device::DeviceExt;
 use crate::nn::{Parameters, ParametersExt, state_of};
-use crate::notebook::{MimeBundle, Show, Table};
+use crate::notebook::{Show, Table, show_as_table};
 use crate::ops::tape::{Graph, graph_of};
 use crate::tensor::{Candle, Raw, Tensor};
 use candle_core::Var;
@@ -302,7 +302,7 @@ impl Variables {
             let row = [name.clone(), kind.clone(), shape, device, size, value];
             table.push(row);
         }
-        table.whole()
+        table.whole().right([4]).note(self.note())
     }
 }
 
@@ -329,20 +329,7 @@ impl Variables {
     }
 }
 
-impl Show for Variables {
-    fn show_text(&self) -> String {
-        let table = self.table().text(&[4]);
-        match self.note() {
-            Some(note) => format!("{table}\n{note}"),
-            None => table,
-        }
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        let html = self.table().html_with_note(self.note().as_deref());
-        MimeBundle::text(self.show_text()).with("text/html", html)
-    }
-}
+show_as_table!(Variables);
 
 #[cfg(test)]
 mod tests;

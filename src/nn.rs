@@ -39,12 +39,10 @@
 //! |---|---|---|
 //! | `State` | parameters and buffers with dotted names, tied ones once | names, counts, files, optimisers |
 //! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
-//! | `SetTraining` | switches each mode | `train`, `eval` |
+//! | `EachMode` | reads or switches each mode | `train`, `eval` |
 //! | `SetFrozen` | freezes or unfreezes each parameter and mode | `freeze`, `unfreeze` |
-//! | `Mover` | moves each tensor once | `to_device` |
-//! | `Converter` | converts each tensor once | `to_dtype` |
+//! | `Replacement` | moves, converts or copies each tensor once | `to_device`, `to_dtype`, `replicate` |
 //! | `Weights` | collects the weights of linear layers | `lora`, `quantize` |
-//! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
 //!
 //! Only the derived methods are compiled for each model, and they only pass the fields on. The visitors
 //! are trait objects, compiled once with Taper, so that a cell that defines or uses a model compiles

@@ -17,6 +17,7 @@
 //! | `bundle` | [`MimeBundle`]: one value in several representations |
 //! | `escape` | text inside XML and HTML |
 //! | `columns` | the width of text |
+//! | `digits` | values with three digits and a unit |
 //! | `display` | [`display`], [`clear_output`] and the value of a cell |
 //! | `live`, `throttle` | displays that change in place, and how often they are redrawn |
 //! | `handle` | [`display_live`]: a live display of any bundle |
@@ -35,6 +36,7 @@
 mod bundle;
 mod cell;
 mod columns;
+pub(crate) mod digits;
 mod display;
 mod escape;
 pub mod export;
@@ -66,7 +68,7 @@ pub use interrupt::{check_interrupt, interrupted};
 pub use password::read_password;
 pub use progress::{Progress, progress};
 pub use show::Show;
-pub(crate) use show::{Table, debug_as_shown};
+pub(crate) use show::{Table, debug_as_shown, show_as_table};
 #[doc(hidden)]
 pub use widget::update_widget;
 pub use widget::{Controls, Slider, interact, slider};

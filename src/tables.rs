@@ -29,9 +29,10 @@ macro_rules! methods {
 
 /// Settings: methods that change a value and return it.
 macro_rules! setters {
-    ($($(#[$doc:meta])* pub fn $name:ident($self:ident $(, $arg:ident: $type:ty)*): $change:expr;)*) => {$(
+    ($($(#[$doc:meta])* $visibility:vis fn $name:ident $(<$generic:ident: $bound:path>)?
+        ($self:ident $(, $arg:ident: $type:ty)*): $change:expr;)*) => {$(
         $(#[$doc])*
-        pub fn $name(mut $self $(, $arg: $type)*) -> Self {
+        $visibility fn $name $(<$generic: $bound>)? (mut $self $(, $arg: $type)*) -> Self {
             $change;
             $self
         }

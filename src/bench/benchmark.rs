@@ -1,13 +1,11 @@
 //! Repeats a measurement, and reports the median and the spread.
 
-use super::digits::{TIMES, three_digits};
 use super::outcome::Outcome;
 use super::stopwatch::Stopwatch;
 use crate::erased::outlined;
 use crate::error::{Error, Result};
-use crate::notebook::MimeBundle;
-use crate::notebook::check_interrupt;
-use crate::notebook::{Show, Table};
+use crate::notebook::digits::{TIMES, three_digits};
+use crate::notebook::{Show, Table, check_interrupt, show_as_table};
 use crate::plot::{Figure, bar};
 use candle_core::Device;
 use std::time::{Duration, Instant};
@@ -206,8 +204,7 @@ pub struct Timings {
 
 const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
 
-outlined!(Clone for Timings { timings, note });
-outlined!(Debug for Timings { timings, note });
+outlined!(Clone Debug for Timings { timings, note });
 
 impl Timings {
     /// Creates an empty list.
@@ -273,28 +270,14 @@ impl Timings {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(HEADER);
-        self.timings
-            .iter()
-            .for_each(|timing| table.push(timing.row()));
+        let mut table = Table::new(HEADER).right(1..4).note(self.note.clone());
+        let rows = self.timings.iter().map(Timing::row);
+        rows.for_each(|row| table.push(row));
         table
     }
 }
 
-impl Show for Timings {
-    fn show_text(&self) -> String {
-        let table = self.table().text(&[1, 2, 3]);
-        match &self.note {
-            Some(note) => format!("{table}\n{note}"),
-            None => table,
-        }
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        let html = self.table().html_with_note(self.note.as_deref());
-        MimeBundle::text(self.show_text()).with("text/html", html)
-    }
-}
+show_as_table!(Timings);
 
 /// Formats a time with three significant digits: `1.23 ms`, `45.6 µs`.
 pub(super) fn readable_time(time: Duration) -> String {

@@ -1,11 +1,10 @@
 //! A table of measurements, one row for each size.
 
 use super::benchmark::{Timing, readable_time};
-use super::digits::three_digits;
 use crate::erased::outlined;
 use crate::error::{Result, refuse};
-use crate::notebook::{MimeBundle, debug_as_shown};
-use crate::notebook::{Show, Table};
+use crate::notebook::digits::three_digits;
+use crate::notebook::{Table, debug_as_shown, show_as_table};
 use crate::plot::{Figure, Scale, Values, plot};
 
 /// Measurements for several sizes: a table, a plot and the values themselves.
@@ -133,7 +132,8 @@ impl Comparison {
 
     fn table(&self) -> Table {
         let headers = self.columns.iter().map(|column| column.name.clone());
-        let mut table = Table::new([self.size_name.clone()].into_iter().chain(headers));
+        let table = Table::new([self.size_name.clone()].into_iter().chain(headers));
+        let mut table = table.right(0..=self.columns.len()).note(self.note.clone());
         for (i, &size) in self.sizes.iter().enumerate() {
             let size = match self.size_name.as_str() {
                 "bytes" => prefixed(size as f64, "B"),
@@ -201,27 +201,13 @@ fn prefixed(value: f64, unit: &str) -> String {
     format!("{text} {prefix}{unit}")
 }
 
-impl Show for Comparison {
-    fn show_text(&self) -> String {
-        let right: Vec<usize> = (0..=self.columns.len()).collect();
-        let table = self.table().text(&right);
-        match &self.note {
-            Some(note) => format!("{table}\n{note}"),
-            None => table,
-        }
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        let html = self.table().html_with_note(self.note.as_deref());
-        MimeBundle::text(self.show_text()).with("text/html", html)
-    }
-}
-
+show_as_table!(Comparison);
 debug_as_shown!(Comparison);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notebook::Show;
 
     #[test]
     fn sizes_have_three_significant_digits() {

@@ -1,6 +1,6 @@
 //! [`timeit!`](crate::timeit): the time of a few lines, measured as IPython's `%timeit` does.
 
-use super::digits::{TIMES, three_digits, without_zeros};
+use crate::notebook::digits::{TIMES, three_digits, without_zeros};
 use crate::notebook::{Show, interrupted};
 use std::time::{Duration, Instant};
 

@@ -92,25 +92,21 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     }
 }
 
-impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Arc<D> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
+macro_rules! pointers {
+    ($($pointer:ident)*) => {$(
+        impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for $pointer<D> {
+            fn len(&self) -> usize {
+                (**self).len()
+            }
 
-    fn get(&self, indices: &[usize]) -> Result<B> {
-        (**self).get(indices)
-    }
+            fn get(&self, indices: &[usize]) -> Result<B> {
+                (**self).get(indices)
+            }
+        }
+    )*};
 }
 
-impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Box<D> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn get(&self, indices: &[usize]) -> Result<B> {
-        (**self).get(indices)
-    }
-}
+pointers!(Arc Box);
 
 /// Examples in two tensors: inputs and targets, one row of each per example.
 ///
@@ -189,19 +185,11 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Tensor {
 
 /// Refuses indices that are out of range.
 pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
-    match indices.iter().find(|&&index| index >= len) {
-        None => Ok(()),
-        Some(index) => Err(error::index(
-            "get",
-            "example",
-            *index as i64,
-            len,
-            match len {
-                0 => "Add examples: the data set is empty".to_owned(),
-                _ => format!("Use indices from 0 to {}", len - 1),
-            },
-        )),
-    }
+    let Some(index) = indices.iter().find(|&&index| index >= len) else {
+        return Ok(());
+    };
+    let empty = "Add examples: the data set is empty";
+    Err(error::outside("get", "example", *index, len, empty))
 }
 
 /// Joins transformed images to a batch. Without images, its shape is unknown.

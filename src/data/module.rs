@@ -1,7 +1,30 @@
 //! Data modules: the loaders of a task.
 
-use super::{AnyLoader, Batch, BatchData, DataLoader};
+use super::{Batch, BatchData, DataLoader};
 use crate::error::Result;
+
+/// The hidden methods of [`DataModule`]: its own, and those of one data set in their place.
+macro_rules! loaders_here {
+    ($(#[$hidden:meta])?) => {
+        $(#[$hidden])?
+        fn train_loader(&self) -> $crate::Result<$crate::data::AnyLoader> {
+            let loader = $crate::data::DataModule::train_dataloader(self)?;
+            Ok(loader.into_any())
+        }
+
+        $(#[$hidden])?
+        fn val_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
+            let loader = $crate::data::DataModule::val_dataloader(self)?;
+            Ok(loader.map($crate::data::DataLoader::into_any))
+        }
+
+        $(#[$hidden])?
+        fn test_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
+            let loader = $crate::data::DataModule::test_dataloader(self)?;
+            Ok(loader.map($crate::data::DataLoader::into_any))
+        }
+    };
+}
 
 /// The data of a task, as loaders for training, validation and testing.
 ///
@@ -71,42 +94,7 @@ pub trait DataModule<B: BatchData = Batch> {
     // The data sets of this crate override the methods that follow with the same, so that they are compiled
     // here and not in the cells that train a model.
 
-    #[doc(hidden)]
-    fn train_loader(&self) -> Result<AnyLoader> {
-        self.train_dataloader().map(DataLoader::into_any)
-    }
-
-    #[doc(hidden)]
-    fn val_loader(&self) -> Result<Option<AnyLoader>> {
-        let loader = self.val_dataloader()?;
-        Ok(loader.map(DataLoader::into_any))
-    }
-
-    #[doc(hidden)]
-    fn test_loader(&self) -> Result<Option<AnyLoader>> {
-        let loader = self.test_dataloader()?;
-        Ok(loader.map(DataLoader::into_any))
-    }
-}
-
-/// Overrides the hidden methods of [`DataModule`] for one data set.
-macro_rules! loaders_here {
-    () => {
-        fn train_loader(&self) -> $crate::Result<$crate::data::AnyLoader> {
-            let loader = $crate::data::DataModule::train_dataloader(self)?;
-            Ok(loader.into_any())
-        }
-
-        fn val_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
-            let loader = $crate::data::DataModule::val_dataloader(self)?;
-            Ok(loader.map($crate::data::DataLoader::into_any))
-        }
-
-        fn test_loader(&self) -> $crate::Result<Option<$crate::data::AnyLoader>> {
-            let loader = $crate::data::DataModule::test_dataloader(self)?;
-            Ok(loader.map($crate::data::DataLoader::into_any))
-        }
-    };
+    loaders_here!(#[doc(hidden)]);
 }
 
 /// A loader alone is the training set and the test set of a task without a validation set.

@@ -100,20 +100,19 @@ impl WeightedSampler {
             "Give each example its weight, 1 divided by the size of its class for instance")
     }
 
-    /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
-    /// if fewer than `num_samples` examples have a weight above 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut drawn = WeightedSampler::new([1.0, 2.0, 3.0], 3)?.replacement(false).sample()?;
-    /// drawn.sort();
-    /// assert_eq!(drawn, [0, 1, 2]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn replacement(mut self, replacement: bool) -> Self {
-        self.replacement = replacement;
-        self
+    setters! {
+        /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
+        /// if fewer than `num_samples` examples have a weight above 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut drawn = WeightedSampler::new([1.0, 2.0, 3.0], 3)?.replacement(false).sample()?;
+        /// drawn.sort();
+        /// assert_eq!(drawn, [0, 1, 2]);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn replacement(self, replacement: bool): self.replacement = replacement;
     }
 
     fn with_replacement(&self) -> Vec<usize> {
@@ -185,8 +184,7 @@ pub struct StratifiedSampler {
     num_samples: usize,
 }
 
-outlined!(Clone for StratifiedSampler { classes, num_samples });
-outlined!(Debug for StratifiedSampler { classes, num_samples });
+outlined!(Clone Debug for StratifiedSampler { classes, num_samples });
 
 impl StratifiedSampler {
     /// Creates a sampler from the class of each example, in the order of the data set.

@@ -2,7 +2,7 @@
 
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
-use crate::error::{self, Result, attempt, refuse};
+use crate::error::{Result, attempt, refuse};
 use crate::ops::cat;
 use crate::tensor::{Raw, Tensor};
 
@@ -32,15 +32,12 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
     for sequence in sequences {
         let shape = sequence.dims();
         let (Some(&length), true) = (shape.first(), shape.get(1..) == rest) else {
-            return Err(error::shape(
-                "pad_sequences",
-                match rest {
-                    Some(rest) => format!("a length, then the shape of the others, {rest:?}"),
-                    None => "sequences, whose first dimension is the length".to_owned(),
-                },
-                shape,
-                "Give all sequences the same shape but for the first dimension",
-            ));
+            let expected = match rest {
+                Some(rest) => format!("a length, then the shape of the others, {rest:?}"),
+                None => "sequences, whose first dimension is the length".to_owned(),
+            };
+            refuse!(shape("pad_sequences", shape);
+                expected, "Give all sequences the same shape but for the first dimension");
         };
         longest = longest.max(length);
     }

@@ -11,7 +11,7 @@ mod tests;
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Result, attempt, refuse};
 use crate::input;
-use crate::notebook::{Show, Table};
+use crate::notebook::{Table, show_as_table};
 use crate::tensor::Tensor;
 use column::{Column, Entries};
 use std::fmt::Display;
@@ -53,8 +53,7 @@ pub struct DataFrame {
     rows: usize,
 }
 
-outlined!(Clone for DataFrame { columns, rows });
-outlined!(Debug for DataFrame { columns, rows });
+outlined!(Clone Debug for DataFrame { columns, rows });
 
 /// Reads the columns of a text, and the number of its rows; its first argument names the text in errors.
 type Parser = fn(&str, &str) -> Result<(Vec<Column>, usize)>;
@@ -160,10 +159,12 @@ impl DataFrame {
 
     fn parse(source: &str, text: &str, parse: Parser) -> Result<Self> {
         let (columns, rows) = parse(source, text)?;
-        Ok(DataFrame {
-            columns: columns.into(),
-            rows,
-        })
+        Ok(Self::of(columns, rows))
+    }
+
+    fn of(columns: Vec<Column>, rows: usize) -> Self {
+        let columns = columns.into();
+        Self { columns, rows }
     }
 
     /// Returns the number of rows.
@@ -291,11 +292,8 @@ impl DataFrame {
             ("the columns {}", self.columns().join(", ")),
             "Bring both to the same columns with select or drop");
         let columns = self.columns.iter().zip(other.columns.iter());
-        let columns: Vec<Column> = columns.map(|(a, b)| a.followed_by(b)).collect();
-        Ok(Self {
-            columns: columns.into(),
-            rows: self.rows + other.rows,
-        })
+        let columns = columns.map(|(a, b)| a.followed_by(b)).collect();
+        Ok(Self::of(columns, self.rows + other.rows))
     }
 
     /// Replaces each column of texts by one column for each distinct text, sorted, in which 1 marks the rows
@@ -350,18 +348,16 @@ impl DataFrame {
     }
 
     fn with(&self, columns: Vec<Column>) -> Self {
-        let rows = self.rows;
-        Self {
-            columns: columns.into(),
-            rows,
-        }
+        Self::of(columns, self.rows)
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(self.columns());
+        let right = self.columns.iter().enumerate();
+        let right = right.filter(|(_, c)| matches!(c.entries, Entries::Values(_)));
+        let mut table = Table::new(self.columns()).right(right.map(|(i, _)| i));
         let row = |row| self.columns.iter().map(|c| c.text(row)).collect();
         table.push_all(self.rows, row);
-        table
+        table.with_html(false)
     }
 }
 
@@ -369,10 +365,4 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-impl Show for DataFrame {
-    fn show_text(&self) -> String {
-        let right = self.columns.iter().enumerate();
-        let right = right.filter(|(_, c)| matches!(c.entries, Entries::Values(_)));
-        self.table().text(&Vec::from_iter(right.map(|(i, _)| i)))
-    }
-}
+show_as_table!(DataFrame);

@@ -17,7 +17,7 @@ pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 pub use targets::Targets;
 
-use crate::error::{self, Error, Result, problem, refuse};
+use crate::error::{Error, Result, problem, refuse};
 use candle_core::{DType, Device};
 use std::fmt;
 
@@ -81,6 +81,20 @@ pub trait Transform: Send + Sync {
     }
 }
 
+/// Implements [`Transform`] for a step that changes the targets as well.
+macro_rules! with_targets {
+    ($step:ident, $apply_with:item) => {
+        impl Transform for $step {
+            fn apply(&self, image: &Tensor) -> Result<Tensor> {
+                self.apply_with(image, &mut Targets::default())
+            }
+
+            $apply_with
+        }
+    };
+}
+use with_targets;
+
 impl<T: Transform + ?Sized> Transform for Box<T> {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         (**self).apply(image)
@@ -121,11 +135,7 @@ impl Compose {
     }
 }
 
-impl Transform for Compose {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { Compose,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = image.clone();
         for step in &self.steps {
@@ -189,18 +199,14 @@ impl ImageBytes {
                     device: image.device().clone(),
                 })
             }
-            _ if image.dtype() != DType::U8 => Err(error::dtype(
-                step,
+            _ if image.dtype() != DType::U8 && step == "ToTensor" => {
+                refuse!(dtype(step, image.dtype());
                 "an image (height, width, 3) of u8",
-                image.dtype(),
-                match step {
-                    "ToTensor" => {
-                        "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)"
-                            .to_owned()
-                    }
-                    _ => format!("Put {step} before ToTensor, which changes shape and type"),
-                },
-            )),
+                "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)")
+            }
+            _ if image.dtype() != DType::U8 => refuse!(dtype(step, image.dtype());
+                "an image (height, width, 3) of u8",
+                "Put {step} before ToTensor, which changes shape and type"),
             dims => refuse!(shape(step, dims);
                 "an image (height, width, 3) of u8",
                 "Bring the channels to the end with image.permute((1, 2, 0)), and keep 3 of them with \

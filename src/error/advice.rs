@@ -46,49 +46,42 @@ impl Display for AnyError<'_> {
 
 /// Returns the message of an error, and a line about what to do unless the message has one.
 pub(crate) fn described(error: &AnyError<'_>) -> String {
-    if let Some(error) = error.get::<super::Error>() {
-        return described(&AnyError::new(error.as_candle()));
-    }
-    if let Some(error) = error.get::<Error>() {
-        return of_error(error);
-    }
-    if let Some(error) = error.get::<Box<dyn std::error::Error>>() {
-        return of_any(&**error);
-    }
-    if let Some(error) = error.get::<Box<dyn std::error::Error + Send>>() {
-        return of_any(&**error);
-    }
-    if let Some(error) = error.get::<Box<dyn std::error::Error + Send + Sync>>() {
-        return of_any(&**error);
-    }
-    let advice = if let Some(error) = error.get::<std::io::Error>() {
-        of_io(error.kind())
-    } else if error.get::<ParseIntError>().is_some() {
-        Some(NOT_AN_INTEGER)
-    } else if error.get::<ParseFloatError>().is_some() {
-        Some(NOT_A_FLOAT)
-    } else {
-        None
-    };
-    join(&error.to_string(), advice)
+    type Own = dyn std::error::Error;
+    type Sent = dyn std::error::Error + Send;
+    type Shared = dyn std::error::Error + Send + Sync;
+
+    let boxed = error.get::<Box<Own>>().map(|error| of_any(&**error));
+    let boxed = boxed.or_else(|| error.get::<Box<Sent>>().map(|error| of_any(&**error)));
+    let boxed = boxed.or_else(|| error.get::<Box<Shared>>().map(|error| of_any(&**error)));
+    boxed
+        .or_else(|| advised!(error.get))
+        .unwrap_or_else(|| error.to_string())
 }
 
 /// Returns the same as [`described`], for an error in a box.
 pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(error) = error.downcast_ref::<super::Error>() {
-        described(&AnyError::new(error))
-    } else if let Some(error) = error.downcast_ref::<Error>() {
-        described(&AnyError::new(error))
-    } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
-        described(&AnyError::new(error))
-    } else if let Some(error) = error.downcast_ref::<ParseIntError>() {
-        described(&AnyError::new(error))
-    } else if let Some(error) = error.downcast_ref::<ParseFloatError>() {
-        described(&AnyError::new(error))
-    } else {
-        join(&error.to_string(), None)
-    }
+    advised!(error.downcast_ref).unwrap_or_else(|| error.to_string())
 }
+
+/// Returns the message of an error with its advice, if it is of a type for which there is advice. `$get` returns the error
+/// as a type.
+macro_rules! advised {
+    ($error:ident.$get:ident) => {{
+        let own = $error.$get::<super::Error>().map(super::Error::as_candle);
+        let candle = own.or_else(|| $error.$get::<Error>()).map(of_error);
+        candle.or_else(|| {
+            let advice = if let Some(error) = $error.$get::<std::io::Error>() {
+                of_io(error.kind())
+            } else if $error.$get::<ParseIntError>().is_some() {
+                Some(NOT_AN_INTEGER)
+            } else {
+                $error.$get::<ParseFloatError>().map(|_| NOT_A_FLOAT)
+            };
+            advice.map(|advice| join(&$error.to_string(), Some(advice)))
+        })
+    }};
+}
+use advised;
 
 /// Returns the id of a type that may contain references, for which `TypeId::of` is not callable. Types that
 /// differ in lifetimes alone have the same id.

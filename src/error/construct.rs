@@ -5,66 +5,50 @@ use candle_core::DType;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Returns the error `operation: expected …, found …`, for an argument or a setting that is out of its range.
-pub(crate) fn argument(
-    operation: impl Display,
-    expected: impl Display,
-    found: impl Display,
-    advice: impl Display,
-) -> Error {
-    Problem::Argument {
-        operation: operation.to_string(),
-        expected: expected.to_string(),
-        found: found.to_string(),
-    }
-    .with_advice(advice)
+/// Makes the constructors: a row has the variant with its fields. A field is any text, or has a type and the method that
+/// makes the field of it. The advice is the last argument of all.
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident => $variant:ident($($field:ident $(: $type:ty = $value:ident)?),*);)*) => {$(
+        $(#[$doc])*
+        pub(crate) fn $name($($field: constructors!(@type $($type)?),)* advice: impl Display) -> Error {
+            $(let $field = constructors!(@value $field $($value)?);)*
+            Problem::$variant { $($field),* }.with_advice(advice)
+        }
+    )*};
+    (@type) => { impl Display };
+    (@type $type:ty) => { $type };
+    (@value $field:ident) => { $field.to_string() };
+    (@value $field:ident $value:ident) => { $field.$value() };
 }
 
-/// Returns the error `operation: expected …, found shape [2, 3]`.
-pub(crate) fn shape(
-    operation: impl Display,
-    expected: impl Display,
-    found: &[usize],
-    advice: impl Display,
-) -> Error {
-    Problem::Shape {
-        operation: operation.to_string(),
-        expected: expected.to_string(),
-        found: found.to_vec(),
-    }
-    .with_advice(advice)
+constructors! {
+    /// Returns the error `operation: expected …, found …`, for an argument or a setting that is out of its range.
+    argument => Argument(operation, expected, found);
+    /// Returns the error `operation: expected …, found shape [2, 3]`.
+    shape => Shape(operation, expected, found: &[usize] = to_vec);
+    /// Returns the error `operation: expected …, found i64`.
+    dtype => DType(operation, expected, found: DType = into);
+    /// Returns the error `operation: example 7 is out of range: there are 4, counted from 0`.
+    index => Index(operation, kind, index: i64 = into, len: usize = into);
+    /// Returns the error `operation: problem`, for a method that was called too early.
+    state => State(operation, problem);
+    /// Returns the error `cannot read the image leaf.png: reason`.
+    file => File(action, path: &Path = into, reason);
+    /// Returns the error `source: expected …, found …`, for a text or a file's content in another form.
+    parse => Parse(source, expected, found);
+    /// Returns the error of a GPU that cannot be used.
+    gpu => Gpu(problem);
+    /// Returns an error with these two lines, for a problem that has no variant of its own.
+    explain => Other(problem);
 }
 
-/// Returns the error `operation: expected …, found i64`.
-pub(crate) fn dtype(
-    operation: impl Display,
-    expected: impl Display,
-    found: DType,
-    advice: impl Display,
-) -> Error {
-    Problem::DType {
-        operation: operation.to_string(),
-        expected: expected.to_string(),
-        found,
-    }
-    .with_advice(advice)
-}
-
-/// Returns the error `operation: example 7 is out of range: there are 4, counted from 0`.
-pub(crate) fn index(
-    operation: impl Display,
-    kind: &str,
-    index: i64,
-    len: usize,
-    advice: impl Display,
-) -> Error {
-    Problem::Index {
-        operation: operation.to_string(),
-        kind: kind.to_owned(),
-        index,
-        len,
-    }
-    .with_advice(advice)
+/// Returns the error of an index above the last; `empty` is the advice if there is none.
+pub(crate) fn outside(operation: &str, kind: &str, found: usize, len: usize, empty: &str) -> Error {
+    let advice = match len {
+        0 => empty.to_owned(),
+        _ => format!("Use indices from 0 to {}", len - 1),
+    };
+    index(operation, kind, found as i64, len, advice)
 }
 
 /// Returns the error `there is no metric named "…"`, with the names that exist as advice.
@@ -87,59 +71,9 @@ pub(crate) fn name<N: AsRef<str>>(
     .with_advice(advice)
 }
 
-/// Returns the error `operation: problem`, for a method that was called too early.
-pub(crate) fn state(operation: impl Display, problem: impl Display, advice: impl Display) -> Error {
-    Problem::State {
-        operation: operation.to_string(),
-        problem: problem.to_string(),
-    }
-    .with_advice(advice)
-}
-
-/// Returns the error `cannot read the image leaf.png: reason`.
-pub(crate) fn file(action: &str, path: &Path, reason: impl Display, advice: impl Display) -> Error {
-    Problem::File {
-        action: action.to_owned(),
-        path: path.to_owned(),
-        reason: reason.to_string(),
-    }
-    .with_advice(advice)
-}
-
-/// Returns the error `source: expected …, found …`, for a text or a file's content in another form.
-pub(crate) fn parse(
-    source: impl Display,
-    expected: impl Display,
-    found: impl Display,
-    advice: impl Display,
-) -> Error {
-    Problem::Parse {
-        source: source.to_string(),
-        expected: expected.to_string(),
-        found: found.to_string(),
-    }
-    .with_advice(advice)
-}
-
 /// Returns the error of a long computation that the user asked to stop.
 pub(crate) fn interrupted() -> Error {
     Problem::Interrupted.with_advice(
         "Run the cell again to start over; the variables of earlier cells are still there",
     )
-}
-
-/// Returns the error of a GPU that cannot be used.
-pub(crate) fn gpu(problem: impl Display, advice: impl Display) -> Error {
-    Problem::Gpu {
-        problem: problem.to_string(),
-    }
-    .with_advice(advice)
-}
-
-/// Returns an error with these two lines, for a problem that has no variant of its own.
-pub(crate) fn explain(problem: impl Display, advice: impl Display) -> Error {
-    Problem::Other {
-        problem: problem.to_string(),
-    }
-    .with_advice(advice)
 }

@@ -67,6 +67,12 @@ fn error_of(payload: Box<dyn Any + Send>) -> Error {
     }
 }
 
+/// Returns the message of a caught panic.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
 /// Panics with an error.
 #[cold]
 #[track_caller]

@@ -3,7 +3,7 @@
 use super::answer::{Call, Fault, Outcome};
 use super::library::{Exercise, Expected};
 use super::value::Value;
-use crate::error::attempt;
+use crate::error::{self, attempt};
 use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Mutex;
@@ -42,17 +42,11 @@ pub(super) fn judge(exercise: &Exercise, answer: &Call<'_>) -> Verdict {
 fn judged(exercise: &Exercise, answer: &Call<'_>) -> Result<Judged, Judged> {
     let (mut right, mut of, mut first) = (0, 0, None);
     for case in &exercise.cases {
-        let outcome = match called(answer, &case.inputs) {
-            Called::Outcome(Err(Fault::Type(why))) => {
-                return Err(Judged::Wrong {
-                    right: 0,
-                    of: exercise.cases.len(),
-                    why,
-                });
-            }
-            Called::NotWritten => return Err(Judged::NotWritten),
-            Called::Outcome(outcome) => outcome,
-        };
+        let outcome = called(answer, &case.inputs).ok_or(Judged::NotWritten)?;
+        if let Err(Fault::Type(why)) = outcome {
+            let (right, of) = (0, exercise.cases.len());
+            return Err(Judged::Wrong { right, of, why });
+        }
         let mut parts = compare(exercise, &case.expected, &outcome);
         if case.inputs.is_empty() {
             hide_expected(&mut parts);
@@ -89,14 +83,9 @@ fn with_input(inputs: &[Value], why: &str) -> String {
     }
 }
 
-enum Called {
-    NotWritten,
-    Outcome(Outcome),
-}
-
 /// Calls the answer. A panic counts as an error, and its message is not printed. That of a wrong shape or type
 /// is the error itself.
-fn called(answer: &Call<'_>, inputs: &[Value]) -> Called {
+fn called(answer: &Call<'_>, inputs: &[Value]) -> Option<Outcome> {
     static HOOK: Mutex<()> = Mutex::new(());
     let caught = {
         let _one_at_a_time = HOOK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -106,19 +95,15 @@ fn called(answer: &Call<'_>, inputs: &[Value]) -> Called {
         set_hook(hook);
         caught
     };
-    let payload = match caught {
-        Ok(Ok(outcome)) => return Called::Outcome(outcome),
-        Ok(Err(error)) => return Called::Outcome(Err(Fault::Error(error.to_string()))),
-        Err(payload) => payload,
+    let fault = match caught {
+        Ok(Ok(outcome)) => return Some(outcome),
+        Ok(Err(error)) => Fault::Error(error.to_string()),
+        Err(payload) => match error::panic_text(&*payload).unwrap_or_default() {
+            text if text.starts_with("not yet implemented") => return None,
+            text => Fault::Error(format!("a panic: {text}")),
+        },
     };
-    let text = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    match text.unwrap_or_default() {
-        text if text.starts_with("not yet implemented") => Called::NotWritten,
-        text => Called::Outcome(Err(Fault::Error(format!("a panic: {text}")))),
-    }
+    Some(Err(fault))
 }
 
 /// Returns what is wrong with each part of an outcome; most have one part.
@@ -144,39 +129,33 @@ fn compare(exercise: &Exercise, expected: &Expected, outcome: &Outcome) -> Vec<R
     };
     match expected {
         Expected::Value(expected) => vec![compare_values(expected, found, exercise.tolerance)],
-        Expected::Hashes {
-            hashes,
-            is_list: false,
-        } => {
-            let is_right = hash(&exercise.name, 0, found) == hashes[0];
-            vec![
-                is_right
-                    .then_some(())
-                    .ok_or_else(|| format!("found     {}", short(found))),
-            ]
+        Expected::Hashes { hashes, is_list } => {
+            compare_hashes(&exercise.name, hashes, *is_list, found)
         }
-        Expected::Hashes {
-            hashes,
-            is_list: true,
-        } => compare_hashes(&exercise.name, hashes, found),
         Expected::Error => unreachable!("it was handled above"),
     }
 }
 
-fn compare_hashes(name: &str, hashes: &[String], found: &Value) -> Vec<Result<(), String>> {
+fn compare_hashes(
+    name: &str,
+    hashes: &[String],
+    is_list: bool,
+    found: &Value,
+) -> Vec<Result<(), String>> {
     let parts = match found {
+        found if !is_list => std::slice::from_ref(found),
         Value::List(parts) if parts.len() == hashes.len() => parts,
         _ => {
-            let why = format!(
-                "found     {} instead of {} elements",
-                short(found),
-                hashes.len()
-            );
-            return vec![Err(why); hashes.len()];
+            let why = format!("{} instead of {} elements", short(found), hashes.len());
+            return vec![Err(format!("found     {why}")); hashes.len()];
         }
     };
     let part = |(i, (part, expected)): (usize, (&Value, &String))| {
-        let why = || format!("found     {} as element {i}, counted from 0", short(part));
+        let place = match is_list {
+            true => format!(" as element {i}, counted from 0"),
+            false => String::new(),
+        };
+        let why = || format!("found     {}{place}", short(part));
         (hash(name, i, part) == *expected)
             .then_some(())
             .ok_or_else(why)

@@ -49,26 +49,17 @@ impl Exercise {
     }
 
     fn from_json(name: &str, json: &Json) -> Option<Exercise> {
-        let list = |json: &Json, key: &str| json.get(key).and_then(Json::as_array).cloned();
         let case = |json: &Json| {
-            let inputs = list(json, "in")?;
             Some(Case {
-                inputs: inputs.iter().map(Value::from_json).collect::<Option<_>>()?,
+                inputs: list(json, "in", Value::from_json)?,
                 expected: expected(&json["out"])?,
             })
         };
-        let hint = |hint: &Json| hint.as_str().map(str::to_owned);
         Some(Exercise {
             name: name.to_owned(),
             tolerance: json["tolerance"].as_f64().unwrap_or(1e-4),
-            cases: list(json, "cases")?
-                .iter()
-                .map(case)
-                .collect::<Option<_>>()?,
-            hints: list(json, "hints")?
-                .iter()
-                .map(hint)
-                .collect::<Option<_>>()?,
+            cases: list(json, "cases", case)?,
+            hints: list(json, "hints", |hint| hint.as_str().map(str::to_owned))?,
         })
     }
 
@@ -82,18 +73,18 @@ fn expected(json: &Json) -> Option<Expected> {
     let Some(object) = json.as_object() else {
         return Some(Expected::Value(Value::from_json(json)?));
     };
-    let hashes = match object.get("hash") {
-        Some(Json::Array(hashes)) => hashes
-            .iter()
-            .map(Json::as_str)
-            .collect::<Option<Vec<_>>>()?,
-        Some(hash) => vec![hash.as_str()?],
+    let text = |json: &Json| json.as_str().map(str::to_owned);
+    let (hashes, is_list) = match object.get("hash") {
+        Some(Json::Array(_)) => (list(json, "hash", text)?, true),
+        Some(hash) => (vec![text(hash)?], false),
         None => return object.get("error").map(|_| Expected::Error),
     };
-    Some(Expected::Hashes {
-        hashes: hashes.into_iter().map(str::to_owned).collect(),
-        is_list: object["hash"].is_array(),
-    })
+    Some(Expected::Hashes { hashes, is_list })
+}
+
+/// Reads the items of a list; `None` if there is no list, or one of them cannot be read.
+fn list<T>(json: &Json, key: &str, read: impl Fn(&Json) -> Option<T>) -> Option<Vec<T>> {
+    json.get(key)?.as_array()?.iter().map(read).collect()
 }
 
 fn names() -> impl Iterator<Item = &'static String> {

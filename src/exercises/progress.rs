@@ -1,5 +1,6 @@
 //! The file that says which exercises are solved, and how often an answer was wrong.
 
+use crate::input;
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -68,19 +69,12 @@ impl Progress {
 
 /// Returns `$TAPER_STATE`, else `taper` in the system's folder for the state of programs.
 fn state_folder() -> Option<PathBuf> {
-    let variable = |name| {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty());
-        value.map(PathBuf::from)
-    };
-    let home = || variable("HOME");
-    let system = || match std::env::consts::OS {
-        "windows" => variable("LOCALAPPDATA"),
-        "macos" => home().map(|home| home.join("Library/Application Support")),
-        _ => variable("XDG_STATE_HOME")
-            .filter(|folder| folder.is_absolute())
-            .or_else(|| Some(home()?.join(".local/state"))),
-    };
-    variable("TAPER_STATE").or_else(|| Some(system()?.join("taper")))
+    let system = [
+        "XDG_STATE_HOME",
+        ".local/state",
+        "Library/Application Support",
+    ];
+    input::folder(&|name| std::env::var_os(name), "TAPER_STATE", system)
 }
 
 /// Creates a folder that other users cannot read.

@@ -89,8 +89,7 @@ pub struct Detections {
     pub true_classes: Tensor,
 }
 
-outlined!(Clone for Detections { boxes, scores, classes, true_boxes, true_classes });
-outlined!(Debug for Detections { boxes, scores, classes, true_boxes, true_classes });
+outlined!(Clone Debug for Detections { boxes, scores, classes, true_boxes, true_classes });
 
 /// Returns the mean average precision of detections: the mean over the classes and over the thresholds of intersection over
 /// union, as for the COCO data set, where precision is the highest at each recall or beyond, at 101 values of the recall. At

@@ -23,8 +23,7 @@ pub struct Confusion {
     counts: Vec<Vec<u64>>,
 }
 
-outlined!(Clone for Confusion { counts });
-outlined!(Debug for Confusion { counts });
+outlined!(Clone Debug for Confusion { counts });
 
 /// How the metric of each class becomes one value.
 ///

@@ -1,28 +1,19 @@
 //! Runs a function while a model is in evaluation mode.
 
-use crate::nn::visitor::Visitor;
+use crate::nn::parameters::EachMode;
 use crate::nn::{Mode, Parameters};
 
 /// Runs `work` while the model is in evaluation mode, then restores each of the model's modes, also after a
 /// panic.
 pub(crate) fn evaluating<T, M: Parameters + ?Sized>(model: &M, work: impl FnOnce() -> T) -> T {
-    let mut before = Before(Vec::new());
-    model.visit(&mut before);
+    let mut before = Vec::new();
+    model.visit(&mut EachMode(&mut |mode| before.push(mode.is_training())));
     let _restore = Restore {
         model,
-        modes: before.0.into_iter(),
+        modes: before.into_iter(),
     };
     model.set_training(false);
     work()
-}
-
-/// Collects the modes.
-struct Before(Vec<bool>);
-
-impl Visitor for Before {
-    fn mode(&mut self, mode: &Mode) {
-        self.0.push(mode.is_training());
-    }
 }
 
 /// Sets the modes again when it is dropped.
@@ -33,15 +24,11 @@ struct Restore<'a, M: Parameters + ?Sized> {
 
 impl<M: Parameters + ?Sized> Drop for Restore<'_, M> {
     fn drop(&mut self) {
-        self.model.visit(&mut Modes(&mut self.modes));
-    }
-}
-
-struct Modes<'a>(&'a mut std::vec::IntoIter<bool>);
-
-impl Visitor for Modes<'_> {
-    fn mode(&mut self, mode: &Mode) {
-        self.0.next().into_iter().for_each(|m| mode.set_training(m));
+        let restore = &mut |mode: &Mode| {
+            let training = self.modes.next();
+            training.into_iter().for_each(|it| mode.set_training(it));
+        };
+        self.model.visit(&mut EachMode(restore));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result, problem};
 use crate::input;
-use crate::nn::prefix::Prefixes;
 use crate::nn::{LoadOptions, LoadReport, StateEntry};
 use crate::tensor::{Candle, Tensor};
 use candle_core::{Device, safetensors};
@@ -79,10 +78,7 @@ pub(super) fn load_into(
     let report = LoadReport::of(model, &values)?;
     match report.is_complete() || options.partial && !report.loaded.is_empty() {
         true => Ok((values, report)),
-        false => Err(match prefixes(model, &values, &report) {
-            Some(prefixes) => other_names(path, &report, &prefixes, &options),
-            None => refused(path, &report),
-        }),
+        false => Err(misfit(path, model, &values, &report, Some(&options))),
     }
 }
 
@@ -95,45 +91,38 @@ pub(crate) fn check(
     let report = LoadReport::of(model, values)?;
     match report.is_complete() {
         true => Ok(()),
-        false => Err(match prefixes(model, values, &report) {
-            Some(prefixes) => problem!(
-                ("{} does not fit this model: {}", path.display(), prefixes.sentence());
-                "Change its names to those of the model, or load a file with LoadOptions::new().strip_prefix(…)"),
-            None => refused(path, &report),
-        }),
+        false => Err(misfit(path, model, values, &report, None)),
     }
 }
 
-/// Returns the prefixes with which the names of the file would be those of the model.
-fn prefixes(
+/// Returns the error for values that do not fit. Its advice depends on whether the names would be those of the model with
+/// another prefix, and whether there are options for that.
+fn misfit(
+    path: &Path,
     model: &[StateEntry],
     values: &HashMap<String, Tensor>,
     report: &LoadReport,
-) -> Option<Prefixes> {
-    let entries: HashMap<&str, &StateEntry> = model
-        .iter()
-        .map(|entry| (entry.name.as_str(), entry))
-        .collect();
-    report.prefixes(&|name, other| {
+    options: Option<&LoadOptions>,
+) -> Error {
+    let entries = model.iter().map(|entry| (entry.name.as_str(), entry));
+    let entries: HashMap<&str, &StateEntry> = entries.collect();
+    let prefixes = report.prefixes(&|name, other| {
         let pair = entries.get(name).zip(values.get(other));
         pair.is_some_and(|(entry, value)| entry.refusal(value).is_none())
-    })
-}
-
-/// Returns the error for a file whose names have another prefix.
-fn other_names(
-    path: &Path,
-    report: &LoadReport,
-    prefixes: &Prefixes,
-    options: &LoadOptions,
-) -> Error {
+    });
+    let Some(prefixes) = prefixes else {
+        return refused(path, report);
+    };
     let is_whole = report.mismatched.is_empty()
         && report.missing.len() == prefixes.found
         && report.unexpected.len() == prefixes.found;
-    let code = options.code(prefixes, !is_whole);
-    problem!(
-        ("{} does not fit this model: {}", path.display(), prefixes.sentence());
-        "Load it with load_parameters_with(path, &device, {code}); nothing was changed")
+    let advice = match options.map(|options| options.code(&prefixes, !is_whole)) {
+        Some(code) => format!(
+            "Load it with load_parameters_with(path, &device, {code}); nothing was changed"
+        ),
+        None => "Change its names to those of the model, or load a file with LoadOptions::new().strip_prefix(…)".into(),
+    };
+    problem!(("{} does not fit this model: {}", path.display(), prefixes.sentence()); advice)
 }
 
 /// Sets each parameter and buffer that has a matching value.

@@ -1,10 +1,8 @@
 //! The trait of all layers.
 
-use crate::error::Result;
 use crate::nn::Parameters;
 use crate::nn::fusible::Fusible;
 use crate::nn::parameters::print_as_described;
-use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::tensor::Tensor;
 
 /// A model that maps an input to an output: one tensor to one tensor, unless its type says otherwise.
@@ -105,20 +103,6 @@ impl<L: Layer + 'static> Layer for Option<L> {
             Some(layer) => layer.forward(input),
             None => input.clone(),
         }
-    }
-}
-
-impl Parameters for Box<dyn Layer> {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        (**self).visit(visitor);
-    }
-
-    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
-        (**self).visit_mut(visitor)
-    }
-
-    fn shallow_copy(&self) -> Self {
-        (**self).copy_layer()
     }
 }
 

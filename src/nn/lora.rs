@@ -55,8 +55,7 @@ pub struct LoraConfig {
     targets: Erased<Option<Vec<String>>>,
 }
 
-outlined!(Clone for LoraConfig { rank, alpha, targets });
-outlined!(Debug for LoraConfig { rank, alpha, targets });
+outlined!(Clone Debug for LoraConfig { rank, alpha, targets });
 
 impl LoraConfig {
     /// Creates settings for adapters of this rank.

@@ -176,18 +176,19 @@ pub(super) use print_as_described;
 // A cell compiles the methods of the trait for each model, so these functions do the work.
 
 fn set_training(visit: &dyn Fn(&mut dyn Visitor), training: bool) {
-    visit(&mut SetTraining(training));
+    visit(&mut EachMode(&mut |mode| mode.set_training(training)));
 }
 
 fn set_frozen(visit: &dyn Fn(&mut dyn Visitor), frozen: bool) {
     visit(&mut SetFrozen(frozen));
 }
 
-struct SetTraining(bool);
+/// Passes each mode of a model to the function.
+pub(super) struct EachMode<'a>(pub(super) &'a mut dyn FnMut(&Mode));
 
-impl Visitor for SetTraining {
+impl Visitor for EachMode<'_> {
     fn mode(&mut self, mode: &Mode) {
-        mode.set_training(self.0);
+        (self.0)(mode);
     }
 }
 

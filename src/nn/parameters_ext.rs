@@ -11,153 +11,253 @@ use candle_core::Device;
 use std::collections::HashMap;
 use std::path::Path;
 
+/// A table of methods, each of which requires a model.
+macro_rules! of_models {
+    ($($(#[$meta:meta])* fn $name:ident($($argument:tt)*) $(-> $output:ty)? = $value:expr;)*) => {$(
+        $(#[$meta])*
+        fn $name($($argument)*) $(-> $output)?
+        where
+            Self: Parameters,
+        {
+            $value
+        }
+    )*};
+}
+
 /// The methods of every model: list, count, copy, save and load its parameters, and so on.
 ///
 /// Every type implements this trait, and each method requires [`Parameters`]. So an editor that does not
 /// expand the derive still finds the methods, and infers the type of
 /// `let n = model.num_parameters();`.
 pub trait ParametersExt {
-    /// Returns all parameters with PyTorch's dotted names, such as `"0.weight"`. A parameter that the
-    /// model uses twice is listed once, under its first name.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 1)];
-    /// for (name, parameter) in net.named_parameters() {
-    ///     println!("{name}: {:?}", parameter.shape());
-    /// }
-    /// assert_eq!(net.named_parameters()[2].0, "2.weight");
-    /// ```
-    fn named_parameters(&self) -> Vec<(String, Parameter)>
-    where
-        Self: Parameters,
-    {
-        trained(state_of(self))
-    }
+    of_models! {
+        /// Returns all parameters with PyTorch's dotted names, such as `"0.weight"`. A parameter that the
+        /// model uses twice is listed once, under its first name.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 1)];
+        /// for (name, parameter) in net.named_parameters() {
+        ///     println!("{name}: {:?}", parameter.shape());
+        /// }
+        /// assert_eq!(net.named_parameters()[2].0, "2.weight");
+        /// ```
+        fn named_parameters(&self) -> Vec<(String, Parameter)> = trained(state_of(self));
 
-    /// Returns all parameters, in the order of the fields.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 8).parameters().len(), 2);
-    /// ```
-    fn parameters(&self) -> Vec<Parameter>
-    where
-        Self: Parameters,
-    {
-        parameters(state_of(self))
-    }
+        /// Returns all parameters, in the order of the fields.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Linear::new(4, 8).parameters().len(), 2);
+        /// ```
+        fn parameters(&self) -> Vec<Parameter> = parameters(state_of(self));
 
-    /// Returns the parameter with this name.
-    ///
-    /// # Panics
-    /// If there is none; the message lists the names.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8), ReLU];
-    /// assert_eq!(net.parameter("0.bias").shape().dims(), [8]);
-    /// assert_eq!(net[0].parameter("bias").device().label(), "cpu");
-    /// ```
-    #[track_caller]
-    fn parameter(&self, name: &str) -> Parameter
-    where
-        Self: Parameters,
-    {
-        named(state_of(self), name)
-    }
+        /// Returns the parameter with this name.
+        ///
+        /// # Panics
+        /// If there is none; the message lists the names.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let net = seq![Linear::new(4, 8), ReLU];
+        /// assert_eq!(net.parameter("0.bias").shape().dims(), [8]);
+        /// assert_eq!(net[0].parameter("bias").device().label(), "cpu");
+        /// ```
+        #[track_caller]
+        fn parameter(&self, name: &str) -> Parameter = named(state_of(self), name);
 
-    /// Returns the number of elements of all parameters. A lazy parameter without values counts as 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 8).num_parameters(), 4 * 8 + 8);
-    /// ```
-    fn num_parameters(&self) -> usize
-    where
-        Self: Parameters,
-    {
-        state::count(&state_of(self))
-    }
+        /// Returns the number of elements of all parameters. A lazy parameter without values counts as 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Linear::new(4, 8).num_parameters(), 4 * 8 + 8);
+        /// ```
+        fn num_parameters(&self) -> usize = state::count(&state_of(self));
 
-    /// Switches the model to training mode, the mode of a new model.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![Linear::new(4, 8)];
-    /// net.eval(); // before measuring
-    /// net.train(); // before training goes on
-    /// ```
-    fn train(&mut self)
-    where
-        Self: Parameters,
-    {
-        self.set_training(true);
-    }
+        /// Switches the model to training mode, the mode of a new model.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = seq![Linear::new(4, 8)];
+        /// net.eval(); // before measuring
+        /// net.train(); // before training goes on
+        /// ```
+        fn train(&mut self) = self.set_training(true);
 
-    /// Switches the model to evaluation mode: dropout keeps every element, batch normalisation uses its
-    /// running statistics, and so on.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![Linear::new(4, 8)];
-    /// net.eval();
-    /// ```
-    fn eval(&mut self)
-    where
-        Self: Parameters,
-    {
-        self.set_training(false);
-    }
+        /// Switches the model to evaluation mode: dropout keeps every element, batch normalisation uses its
+        /// running statistics, and so on.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = seq![Linear::new(4, 8)];
+        /// net.eval();
+        /// ```
+        fn eval(&mut self) = self.set_training(false);
 
-    /// Freezes the model, or a part of it: its parameters get no gradients, so that no optimiser changes
-    /// them, and it stays in evaluation mode also during training, so that batch normalisation keeps its
-    /// running statistics and dropout does nothing.
-    ///
-    /// PyTorch's `requires_grad_(False)` leaves batch normalisation in training mode. Candle's own layers
-    /// cannot be frozen; pass their optimiser the other parameters only.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![Linear::new(4, 8), LazyBatchNorm1d::new(), Linear::new(8, 2)];
-    /// net[0].freeze();
-    /// net[1].freeze();
-    /// let loss = net.forward(&ones((3, 4))).sqr().mean_all();
-    /// let gradients = loss.backward();
-    /// assert!(gradients.get(&net.parameter("0.weight").tensor()).is_none());
-    /// SGD::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
-    /// ```
-    fn freeze(&mut self)
-    where
-        Self: Parameters,
-    {
-        self.set_frozen(true);
-    }
+        /// Freezes the model, or a part of it: its parameters get no gradients, so that no optimiser changes
+        /// them, and it stays in evaluation mode also during training, so that batch normalisation keeps its
+        /// running statistics and dropout does nothing.
+        ///
+        /// PyTorch's `requires_grad_(False)` leaves batch normalisation in training mode. Candle's own layers
+        /// cannot be frozen; pass their optimiser the other parameters only.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = seq![Linear::new(4, 8), LazyBatchNorm1d::new(), Linear::new(8, 2)];
+        /// net[0].freeze();
+        /// net[1].freeze();
+        /// let loss = net.forward(&ones((3, 4))).sqr().mean_all();
+        /// let gradients = loss.backward();
+        /// assert!(gradients.get(&net.parameter("0.weight").tensor()).is_none());
+        /// SGD::new(net.parameters(), 0.1).step(&gradients); // changes the last layer only
+        /// ```
+        fn freeze(&mut self) = self.set_frozen(true);
 
-    /// Undoes [`freeze`](Self::freeze): training changes the parameters again. The model returns to
-    /// training mode at the next [`train`](Self::train), which a [`Trainer`](crate::train::Trainer) calls
-    /// too.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = Linear::new(4, 8);
-    /// net.freeze();
-    /// net.unfreeze();
-    /// assert!(!net.parameter("weight").is_frozen());
-    /// ```
-    fn unfreeze(&mut self)
-    where
-        Self: Parameters,
-    {
-        self.set_frozen(false);
+        /// Undoes [`freeze`](Self::freeze): training changes the parameters again. The model returns to
+        /// training mode at the next [`train`](Self::train), which a [`Trainer`](crate::train::Trainer) calls
+        /// too.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = Linear::new(4, 8);
+        /// net.freeze();
+        /// net.unfreeze();
+        /// assert!(!net.parameter("weight").is_frozen());
+        /// ```
+        fn unfreeze(&mut self) = self.set_frozen(false);
+
+        /// Returns the values of all parameters and buffers by name, like PyTorch's `state_dict`. The
+        /// tensors share the model's memory.
+        ///
+        /// # Panics
+        /// If a lazy parameter has no values yet.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let norm = BatchNorm1d::new(3);
+        /// let names: Vec<String> = norm.state_dict().into_iter().map(|(name, _)| name).collect();
+        /// assert_eq!(names[..3], ["weight", "bias", "running_mean"]);
+        /// ```
+        #[track_caller]
+        fn state_dict(&self) -> Vec<(String, Tensor)> = tensors(state_of(self)).or_raise();
+
+        /// Sets the values of all parameters and buffers by name, like PyTorch's `load_state_dict`. Each stays on its
+        /// device.
+        ///
+        /// # Errors
+        /// If a name is missing or unknown, or a value has another shape or type. The model is then unchanged.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (net, mut other) = (Linear::new(3, 2), Linear::new(3, 2));
+        /// other.load_state_dict(&net.state_dict())?;
+        /// let x = ones((1, 3));
+        /// assert_eq!(other.forward(&x).to_vec2::<f32>(), net.forward(&x).to_vec2::<f32>());
+        /// # Ok::<(), Error>(())
+        /// ```
+        fn load_state_dict(&mut self, state: &[(String, Tensor)]) -> Result<()> = set_all(state_of(self), state);
+
+        /// Writes all parameters and buffers to a safetensors file, with PyTorch's names and layout.
+        ///
+        /// The file is written under another name and then renamed, so it is complete or not there.
+        ///
+        /// # Errors
+        /// If a lazy parameter has no values yet, or the file cannot be written.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let path = std::env::temp_dir().join("taper_linear.safetensors");
+        /// let net = Linear::new(3, 2);
+        /// net.save_parameters(&path)?;
+        /// let mut other = Linear::new(3, 2);
+        /// other.load_parameters(&path, &try_gpu(0))?; // straight onto the device
+        /// # std::fs::remove_file(path)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        fn save_parameters(&self, path: impl AsRef<Path>) -> Result<()> = save(path.as_ref(), state_of(self));
+
+        /// Loads all parameters and buffers from a safetensors file onto a device, and moves the model
+        /// there. Lazy parameters get their shapes from the file.
+        ///
+        /// # Errors
+        /// If the file is missing or damaged, or belongs to another model: the message names the tensors
+        /// that are missing, unknown, or of another shape. The model is then unchanged.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = seq![LazyLinear::new(2)];
+        /// assert!(net.load_parameters("missing.safetensors", &cpu()).is_err());
+        /// ```
+        fn load_parameters(&mut self, path: impl AsRef<Path>, device: &Device) -> Result<()> = {
+            self.load_parameters_with(path, device, LoadOptions::new())?;
+            Ok(())
+        };
+
+        /// Loads parameters and buffers as [`load_parameters`](Self::load_parameters) does, as far as the options
+        /// allow, and returns what was loaded and what was not. [`LoadOptions`] has an example.
+        ///
+        /// # Errors
+        /// If the file is missing or damaged, or does not match the model as far as the options require. The
+        /// model is then unchanged.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut net = Linear::new(3, 2);
+        /// let options = LoadOptions::new().partial();
+        /// assert!(net.load_parameters_with("missing.safetensors", &cpu(), options).is_err());
+        /// ```
+        fn load_parameters_with(
+            &mut self, path: impl AsRef<Path>, device: &Device, options: LoadOptions
+        ) -> Result<LoadReport> = {
+            let loaded = load(path.as_ref(), device, state_of(self), options)?;
+            placement::move_to(device, &mut |visitor| self.visit_mut(visitor))?;
+            assign(state_of(self), loaded)
+        };
+
+        /// Initialises every weight again: the parameters with two or more dimensions. Biases and the
+        /// scales of normalisation layers stay.
+        ///
+        /// # Panics
+        /// If a lazy parameter has no values yet.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
+        /// net.init_weights(Init::XavierUniform);
+        /// ```
+        #[track_caller]
+        fn init_weights(&self, init: Init) = initialise(state_of(self), init);
+
+        /// Initialises every parameter whose name contains a text again, whatever its number of dimensions.
+        ///
+        /// # Panics
+        /// If no name contains it; if a lazy parameter has no values yet; or if the rule needs two dimensions and a
+        /// parameter has fewer.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
+        /// net.init_named("0.weight", Init::Orthogonal(1.0));
+        /// net.init_named("bias", Init::Constant(0.0));
+        /// assert_eq!(net.parameter("2.bias").tensor().to_vec1::<f32>(), [0.0, 0.0]);
+        /// ```
+        #[track_caller]
+        fn init_named(&self, part: &str, init: Init) = initialise_named(state_of(self), part, init);
     }
 
     /// Returns a copy of the model on a device, in memory of its own, even if the model is on that
@@ -184,123 +284,6 @@ pub trait ParametersExt {
         let mut copy = self.shallow_copy();
         placement::copy_to(device, &mut |visitor| copy.visit_mut(visitor)).or_raise();
         copy
-    }
-
-    /// Returns the values of all parameters and buffers by name, like PyTorch's `state_dict`. The
-    /// tensors share the model's memory.
-    ///
-    /// # Panics
-    /// If a lazy parameter has no values yet.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let norm = BatchNorm1d::new(3);
-    /// let names: Vec<String> = norm.state_dict().into_iter().map(|(name, _)| name).collect();
-    /// assert_eq!(names[..3], ["weight", "bias", "running_mean"]);
-    /// ```
-    #[track_caller]
-    fn state_dict(&self) -> Vec<(String, Tensor)>
-    where
-        Self: Parameters,
-    {
-        tensors(state_of(self)).or_raise()
-    }
-
-    /// Sets the values of all parameters and buffers by name, like PyTorch's `load_state_dict`. Each stays on its
-    /// device.
-    ///
-    /// # Errors
-    /// If a name is missing or unknown, or a value has another shape or type. The model is then unchanged.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (net, mut other) = (Linear::new(3, 2), Linear::new(3, 2));
-    /// other.load_state_dict(&net.state_dict())?;
-    /// let x = ones((1, 3));
-    /// assert_eq!(other.forward(&x).to_vec2::<f32>(), net.forward(&x).to_vec2::<f32>());
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn load_state_dict(&mut self, state: &[(String, Tensor)]) -> Result<()>
-    where
-        Self: Parameters,
-    {
-        set_all(state_of(self), state)
-    }
-
-    /// Writes all parameters and buffers to a safetensors file, with PyTorch's names and layout.
-    ///
-    /// The file is written under another name and then renamed, so it is complete or not there.
-    ///
-    /// # Errors
-    /// If a lazy parameter has no values yet, or the file cannot be written.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let path = std::env::temp_dir().join("taper_linear.safetensors");
-    /// let net = Linear::new(3, 2);
-    /// net.save_parameters(&path)?;
-    /// let mut other = Linear::new(3, 2);
-    /// other.load_parameters(&path, &try_gpu(0))?; // straight onto the device
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn save_parameters(&self, path: impl AsRef<Path>) -> Result<()>
-    where
-        Self: Parameters,
-    {
-        save(path.as_ref(), state_of(self))
-    }
-
-    /// Loads all parameters and buffers from a safetensors file onto a device, and moves the model
-    /// there. Lazy parameters get their shapes from the file.
-    ///
-    /// # Errors
-    /// If the file is missing or damaged, or belongs to another model: the message names the tensors
-    /// that are missing, unknown, or of another shape. The model is then unchanged.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![LazyLinear::new(2)];
-    /// assert!(net.load_parameters("missing.safetensors", &cpu()).is_err());
-    /// ```
-    fn load_parameters(&mut self, path: impl AsRef<Path>, device: &Device) -> Result<()>
-    where
-        Self: Parameters,
-    {
-        self.load_parameters_with(path, device, LoadOptions::new())?;
-        Ok(())
-    }
-
-    /// Loads parameters and buffers as [`load_parameters`](Self::load_parameters) does, as far as the options
-    /// allow, and returns what was loaded and what was not. [`LoadOptions`] has an example.
-    ///
-    /// # Errors
-    /// If the file is missing or damaged, or does not match the model as far as the options require. The
-    /// model is then unchanged.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = Linear::new(3, 2);
-    /// let options = LoadOptions::new().partial();
-    /// assert!(net.load_parameters_with("missing.safetensors", &cpu(), options).is_err());
-    /// ```
-    fn load_parameters_with(
-        &mut self,
-        path: impl AsRef<Path>,
-        device: &Device,
-        options: LoadOptions,
-    ) -> Result<LoadReport>
-    where
-        Self: Parameters,
-    {
-        let loaded = load(path.as_ref(), device, state_of(self), options)?;
-        placement::move_to(device, &mut |visitor| self.visit_mut(visitor))?;
-        assign(state_of(self), loaded)
     }
 
     /// Returns a table of the layers that an input of this shape passes through, with the shape of each
@@ -352,48 +335,6 @@ pub trait ParametersExt {
         Self: Layer + Sized,
     {
         Summary::measured(self, input_shape.into()).or_raise()
-    }
-
-    /// Initialises every weight again: the parameters with two or more dimensions. Biases and the
-    /// scales of normalisation layers stay.
-    ///
-    /// # Panics
-    /// If a lazy parameter has no values yet.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
-    /// net.init_weights(Init::XavierUniform);
-    /// ```
-    #[track_caller]
-    fn init_weights(&self, init: Init)
-    where
-        Self: Parameters,
-    {
-        initialise(state_of(self), init);
-    }
-
-    /// Initialises every parameter whose name contains a text again, whatever its number of dimensions.
-    ///
-    /// # Panics
-    /// If no name contains it; if a lazy parameter has no values yet; or if the rule needs two dimensions and a
-    /// parameter has fewer.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8), ReLU, Linear::new(8, 2)];
-    /// net.init_named("0.weight", Init::Orthogonal(1.0));
-    /// net.init_named("bias", Init::Constant(0.0));
-    /// assert_eq!(net.parameter("2.bias").tensor().to_vec1::<f32>(), [0.0, 0.0]);
-    /// ```
-    #[track_caller]
-    fn init_named(&self, part: &str, init: Init)
-    where
-        Self: Parameters,
-    {
-        initialise_named(state_of(self), part, init);
     }
 }
 

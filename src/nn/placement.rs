@@ -9,103 +9,84 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, does not
-// compile the destructors of the visitors too.
-
-/// A walk through the tensors of a model.
+/// A walk through the tensors of a model. It is a trait object, so that a notebook's cell, which compiles the calls for its
+/// model, does not compile the visitor too.
 type Walk<'a> = &'a mut dyn FnMut(&mut dyn VisitorMut) -> Result<()>;
 
 /// Moves the tensors of a model to the device.
 pub(super) fn move_to(device: &Device, walk: Walk<'_>) -> Result<()> {
-    walk(&mut Mover {
-        device: device.clone(),
-        tensors: HashMap::new(),
-    })
+    let parameter = |parameter: &Parameter| {
+        parameter.move_to(device)?;
+        Ok(parameter.clone())
+    };
+    replace(
+        walk,
+        &parameter,
+        &|tensor| match tensor.device().same_device(device) {
+            true => Ok(tensor.clone()),
+            false => copied(tensor, device),
+        },
+    )
 }
 
 /// Replaces the tensors of a shallow copy by copies on the device, so that it shares nothing with its model.
 pub(super) fn copy_to(device: &Device, walk: Walk<'_>) -> Result<()> {
-    walk(&mut Copier {
-        device: device.clone(),
+    let parameter = |parameter: &Parameter| parameter.copy_to(device);
+    replace(walk, &parameter, &|tensor| copied(tensor, device))
+}
+
+/// Converts the floating-point values of a model to another type.
+pub(super) fn convert(dtype: DType, walk: Walk<'_>) -> Result<()> {
+    refuse!(if !matches!(dtype, DType::F32 | DType::F64 | DType::BF16 | DType::F16);
+        dtype("to_dtype of a model", dtype);
+        "f32, f64, bf16 or f16",
+        "Layers compute with floating-point numbers: choose one of these types");
+    let parameter = |parameter: &Parameter| {
+        parameter.convert(dtype)?;
+        Ok(parameter.clone())
+    };
+    replace(
+        walk,
+        &parameter,
+        &|tensor| match tensor.dtype().is_float() && tensor.dtype() != dtype {
+            true => in_place_of(tensor, tensor.detach().to_dtype(dtype)?),
+            false => Ok(tensor.clone()),
+        },
+    )
+}
+
+/// Replaces each parameter and each of Candle's tensors by what the functions return for it.
+pub(super) fn replace(
+    walk: Walk<'_>,
+    parameter: &dyn Fn(&Parameter) -> Result<Parameter>,
+    tensor: &dyn Fn(&Candle) -> Result<Candle>,
+) -> Result<()> {
+    walk(&mut Replacement {
+        parameter,
+        tensor,
         parameters: HashMap::new(),
         tensors: HashMap::new(),
     })
 }
 
-/// Converts the floating-point values of a model to another type.
-pub(super) fn convert(dtype: DType, walk: Walk<'_>) -> Result<()> {
-    match dtype {
-        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => walk(&mut Converter {
-            dtype,
-            tensors: HashMap::new(),
-        }),
-        other => refuse!(dtype("to_dtype of a model", other);
-            "f32, f64, bf16 or f16",
-            "Layers compute with floating-point numbers: choose one of these types"),
-    }
-}
-
-/// Converts each tensor once, so that tied parameters stay tied.
-struct Converter {
-    dtype: DType,
-    tensors: HashMap<TensorId, Candle>,
-}
-
-impl VisitorMut for Converter {
-    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
-        parameter.convert(self.dtype)
-    }
-
-    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
-        if !tensor.dtype().is_float() || tensor.dtype() == self.dtype {
-            return Ok(tensor.clone());
-        }
-        once(&mut self.tensors, tensor.id(), || {
-            in_place_of(tensor, tensor.detach().to_dtype(self.dtype)?)
-        })
-    }
-}
-
-/// Moves each tensor once, so that tied parameters stay tied.
-struct Mover {
-    device: Device,
-    tensors: HashMap<TensorId, Candle>,
-}
-
-impl VisitorMut for Mover {
-    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
-        parameter.move_to(&self.device)
-    }
-
-    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
-        if tensor.device().same_device(&self.device) {
-            return Ok(tensor.clone());
-        }
-        once(&mut self.tensors, tensor.id(), || {
-            copied(tensor, &self.device)
-        })
-    }
-}
-
-/// Copies each tensor once, so that parameters that are tied in the model are tied in the copy.
-struct Copier {
-    device: Device,
-    /// The copies, by the address of the parameter that was copied.
+/// Replaces each tensor once, so that tied parameters stay tied.
+struct Replacement<'a> {
+    parameter: &'a dyn Fn(&Parameter) -> Result<Parameter>,
+    tensor: &'a dyn Fn(&Candle) -> Result<Candle>,
+    /// What replaces a parameter, by its address.
     parameters: HashMap<usize, Parameter>,
     tensors: HashMap<TensorId, Candle>,
 }
 
-impl VisitorMut for Copier {
+impl VisitorMut for Replacement<'_> {
     fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
-        let copy = || parameter.copy_to(&self.device);
-        *parameter = once(&mut self.parameters, parameter.address(), copy)?;
+        let new = || (self.parameter)(parameter);
+        *parameter = once(&mut self.parameters, parameter.address(), new)?;
         Ok(())
     }
 
     fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
-        once(&mut self.tensors, tensor.id(), || {
-            copied(tensor, &self.device)
-        })
+        once(&mut self.tensors, tensor.id(), || (self.tensor)(tensor))
     }
 }
 

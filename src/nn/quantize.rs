@@ -88,16 +88,10 @@ pub struct Quantization {
 
 impl Show for Quantization {
     fn show_text(&self) -> String {
-        let Self {
-            layers,
-            bits,
-            bytes_before,
-            bytes,
-        } = self;
-        let plural = if *layers == 1 { "" } else { "s" };
-        format!(
-            "Quantization({layers} layer{plural}, {bits} bits, {bytes_before} bytes to {bytes})"
-        )
+        let plural = if self.layers == 1 { "" } else { "s" };
+        let (layers, bits) = (self.layers, self.bits);
+        let bytes = format!("{} bytes to {}", self.bytes_before, self.bytes);
+        format!("Quantization({layers} layer{plural}, {bits} bits, {bytes})")
     }
 }
 

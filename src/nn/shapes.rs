@@ -3,13 +3,11 @@
 use crate::erased::{Erased, outlined};
 use crate::error::{self, Error, Result, raise, refuse};
 use crate::nn::summary::{Recording, trial};
-use crate::nn::visitor::VisitorMut;
-use crate::nn::{Layer, Parameter, state_of};
+use crate::nn::{Layer, Parameter, placement, state_of};
 use crate::notebook::{MimeBundle, Show, debug_as_shown, display};
 use crate::plot::{Chain, Outcome, Step};
-use crate::tensor::{Candle, generator_state, restore_generator};
+use crate::tensor::{generator_state, restore_generator};
 use candle_core::Shape;
-use std::collections::{HashMap, HashSet};
 
 /// The layers that an input would pass, with the shape of each output; [`check_shapes`] returns it.
 ///
@@ -186,41 +184,18 @@ fn of_batch(error: &Error, batch: Option<usize>) -> Error {
 fn waiting_copy(model: &dyn Layer) -> Box<dyn Layer> {
     let state = state_of(model);
     let buffers = state.iter().filter(|entry| !entry.trained);
-    let mut own = Own {
-        buffers: buffers.map(|entry| entry.parameter.address()).collect(),
-        copies: HashMap::new(),
+    let buffers: Vec<usize> = buffers.map(|entry| entry.parameter.address()).collect();
+    let own = |parameter: &Parameter| match parameter.waiting_copy() {
+        Some(copy) => Ok(copy),
+        None if buffers.contains(&parameter.address()) => parameter.copy_to(&parameter.device()),
+        None => Ok(parameter.clone()),
     };
     let mut copy = model.copy_layer();
-    // The visitor copies at most buffers, which are small.
-    let _ = copy.visit_mut(&mut own);
+    // At most buffers are copied, which are small.
+    let _ = placement::replace(&mut |visitor| copy.visit_mut(visitor), &own, &|x| {
+        Ok(x.clone())
+    });
     copy
-}
-
-struct Own {
-    buffers: HashSet<usize>,
-    /// The copies, by the address of the parameter that was copied: tied parameters stay tied.
-    copies: HashMap<usize, Parameter>,
-}
-
-impl VisitorMut for Own {
-    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
-        let address = parameter.address();
-        if let Some(copy) = self.copies.get(&address) {
-            *parameter = copy.clone();
-            return Ok(());
-        }
-        let copy = match parameter.waiting_copy() {
-            Some(copy) => copy,
-            None if self.buffers.contains(&address) => parameter.copy_to(&parameter.device())?,
-            None => return Ok(()),
-        };
-        *parameter = self.copies.entry(address).or_insert(copy).clone();
-        Ok(())
-    }
-
-    fn tensor(&mut self, tensor: &Candle) -> Result<Candle> {
-        Ok(tensor.clone())
-    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ pub(super) use recorder::{
 use crate::erased::outlined;
 use crate::error::{Result, attempt};
 use crate::nn::{Layer, state, state_of};
-use crate::notebook::{MimeBundle, Show, debug_as_shown};
+use crate::notebook::{Table, debug_as_shown, show_as_table};
 use crate::tensor::{Tensor, generator_state, restore_generator};
 use candle_core::Shape;
 use recorder::{begin_pass, measured, record};
-use row::{Cost, LayerTable, Row, layer_table};
+use row::{Cost, Row, layer_table};
 use std::time::{Duration, Instant};
 
 /// The least and the largest number of measured runs of a model. Between them, it runs until this time has passed.
@@ -101,20 +101,12 @@ impl Summary {
 }
 
 impl Summary {
-    fn table(&self) -> LayerTable {
+    fn table(&self) -> Table {
         layer_table(&self.rows, &self.costs, Some(self.total))
     }
 }
 
-impl Show for Summary {
-    fn show_text(&self) -> String {
-        self.table().text()
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        self.table().bundle()
-    }
-}
+show_as_table!(Summary);
 
 /// Runs a model once, forward and backward, and returns what its layers took.
 fn measure(model: &dyn Layer, input: &Tensor) -> Result<Vec<(Row, Cost)>> {
@@ -139,6 +131,7 @@ mod tests {
     use crate::nn::{
         BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
     };
+    use crate::notebook::Show;
     use crate::tensor::{Tensor, zeros};
     use candle_core::DType;
     use std::panic::AssertUnwindSafe;

@@ -19,8 +19,7 @@ pub struct MimeBundle {
     data: Erased<Map<String, Value>>,
 }
 
-outlined!(Clone for MimeBundle { data });
-outlined!(Debug for MimeBundle { data });
+outlined!(Clone Debug for MimeBundle { data });
 
 impl PartialEq for MimeBundle {
     #[inline(never)]

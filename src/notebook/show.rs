@@ -10,7 +10,7 @@ mod json;
 mod table;
 mod tensor;
 
-pub(crate) use table::Table;
+pub(crate) use table::{Table, show_as_table};
 
 use crate::notebook::{MimeBundle, display};
 use candle_core::{DType, Shape};

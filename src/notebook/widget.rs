@@ -11,9 +11,8 @@ pub(crate) use control::{new_control, show_control};
 use super::Show;
 use super::bundle::MimeBundle;
 use super::handle::{LiveDisplay, display_live};
-use crate::error::{Result, attempt};
+use crate::error::{Result, attempt, panic_text};
 use serde_json::{Value, json};
-use std::any::Any;
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,16 +103,6 @@ impl Slider {
         match self.is_log {
             true => (self.range.0.log10(), self.range.1.log10()),
             false => self.range,
-        }
-    }
-
-    fn scale(&self) -> frames::Scale {
-        frames::Scale {
-            label: self.label.clone(),
-            ends: self.ends(),
-            step: self.step_size(),
-            is_log: self.is_log,
-            start: self.get(),
         }
     }
 
@@ -251,8 +240,7 @@ fn begin(shown: Vec<(String, Vec<f64>)>, sliders: &[Slider], callback: Callback)
     }
     let mut run: Run = Box::new(bundles(callback));
     let first = run(&values);
-    let scales = sliders.iter().map(Slider::scale);
-    let display = display_live(&frames::added(first, scales, &mut run));
+    let display = display_live(&frames::added(first, sliders, &mut run));
     let interaction = Interaction {
         controls,
         values,
@@ -269,15 +257,12 @@ fn bundles(mut callback: Callback) -> impl FnMut(&[f64]) -> MimeBundle {
         match result {
             Ok(Ok(bundle)) => bundle,
             Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
-            Err(panic) => MimeBundle::text(format!("Panic: {}", message(panic.as_ref()))),
+            Err(panic) => {
+                let text = panic_text(&*panic).unwrap_or("the panic has no message");
+                MimeBundle::text(format!("Panic: {text}"))
+            }
         }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("the panic has no message")
 }
 
 /// A callback of [`interact`], for the values of its controls.

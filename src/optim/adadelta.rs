@@ -1,8 +1,7 @@
 //! Adadelta.
 
 use super::optimizer;
-use super::rule::{Step, decayed, mean, rule};
-use crate::ops::{Formula, Numeric};
+use super::rule::{mean, rule};
 
 optimizer!(
     /// Adadelta: the size of a step follows from the sizes of the last steps and gradients, so that the
@@ -24,7 +23,8 @@ optimizer!(
 );
 
 rule!(
-    AdadeltaRule of Adadelta, ["square_avg", "acc_delta"];
+    AdadeltaRule of Adadelta, ["square_avg", "acc_delta"],
+    "lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}";
 
     /// Sets the decay rate of the running means of the squared gradient and of the squared change.
     ///
@@ -46,22 +46,11 @@ rule!(
     /// ```
     eps: f64 = 1e-6, below f64::INFINITY;
 
-    {
-        fn print(&self, lr: f64, decay: &str) -> String {
-            let Self { rho, eps } = self;
-            format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
-        }
-    }
-);
-
-impl Formula for Step<AdadeltaRule> {
-    #[inline(always)]
-    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
-        let Step { rule, update } = self;
-        let g = decayed(value, gradient, update.weight_decay);
+    {}
+    |rule, update, value, g, state| {
         state[0] = mean(state[0], g * g, rule.rho);
         let delta = (state[1] + rule.eps).sqrt() / (state[0] + rule.eps).sqrt() * g;
         state[1] = mean(state[1], delta * delta, rule.rho);
         value - delta * update.lr
     }
-}
+);

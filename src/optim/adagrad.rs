@@ -1,8 +1,7 @@
 //! Adagrad.
 
 use super::optimizer;
-use super::rule::{Step, Update, decayed, rule};
-use crate::ops::{Formula, Numeric};
+use super::rule::{Update, rule};
 
 optimizer!(
     /// Adagrad: divides each gradient by the root of the sum of its squares so far, so that rare
@@ -31,7 +30,8 @@ impl AdagradRule {
 }
 
 rule!(
-    AdagradRule of Adagrad, ["sum"];
+    AdagradRule of Adagrad, ["sum"],
+    "lr={lr}, lr_decay={lr_decay}, weight_decay={decay}, initial_accumulator_value={initial_accumulator_value}, eps={eps}";
 
     /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
     ///
@@ -67,26 +67,9 @@ rule!(
         fn initial(&self) -> f64 {
             self.initial_accumulator_value
         }
-
-        fn print(&self, lr: f64, decay: &str) -> String {
-            let Self {
-                lr_decay,
-                initial_accumulator_value: initial,
-                eps,
-            } = self;
-            format!(
-                "lr={lr}, lr_decay={lr_decay}, weight_decay={decay}, initial_accumulator_value={initial}, eps={eps}"
-            )
-        }
     }
-);
-
-impl Formula for Step<AdagradRule> {
-    #[inline(always)]
-    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
-        let Step { rule, update } = self;
-        let g = decayed(value, gradient, update.weight_decay);
+    |rule, update, value, g, state| {
         state[0] = state[0] + g * g;
         value - g / (state[0].sqrt() + rule.eps) * rule.lr(update)
     }
-}
+);

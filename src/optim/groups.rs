@@ -3,7 +3,7 @@
 use super::parameter_state::{ParameterState, precise};
 use super::rule::{Rule, Update};
 use crate::erased::Erased;
-use crate::error::{self, Result, attempt, refuse};
+use crate::error::{Result, attempt, refuse};
 use crate::nn::Parameter;
 use crate::ops::{self, StepTensors};
 use crate::tensor::{GradStore, Tensor};
@@ -33,15 +33,12 @@ impl Group<dyn Rule> {
         if let Some((name, value, limit)) =
             limits.find(|(_, value, limit)| !(0.0..*limit).contains(value))
         {
-            return Err(error::argument(
-                kind,
-                match limit.is_finite() {
-                    true => format!("{name} of at least 0 and below {limit}"),
-                    false => format!("{name} of at least 0"),
-                },
-                value,
-                "Set it where the optimiser is created; a schedule sets lr before each step",
-            ));
+            let below = match limit.is_finite() {
+                true => format!(" and below {limit}"),
+                false => String::new(),
+            };
+            refuse!(argument(kind, value); "{name} of at least 0{below}",
+                "Set it where the optimiser is created; a schedule sets lr before each step");
         }
         match self.rule.conflict() {
             None => Ok(()),
@@ -129,29 +126,26 @@ impl<R: Rule> Groups<R> {
         weight_decay: f64,
         rule: R,
     ) -> Self {
-        let member = |parameter| Member {
-            parameter,
-            group: 0,
-            kept: None,
+        let group = Group {
+            lr,
+            weight_decay,
+            decay_matrices_only: false,
+            maximize: false,
+            rule,
         };
-        let all = Self {
+        let mut groups = Self {
             kind,
-            groups: Erased::new(vec![Group {
-                lr,
-                weight_decay,
-                decay_matrices_only: false,
-                maximize: false,
-                rule,
-            }]),
-            members: Erased::new(parameters.into_iter().map(member).collect()),
-        };
-        let mut distinct = Self {
-            kind,
-            groups: Erased::default(),
+            groups: Erased::new(vec![group]),
             members: Erased::default(),
         };
-        distinct.add(all);
-        distinct
+        for parameter in parameters {
+            groups.add_member(Member {
+                parameter,
+                group: 0,
+                kept: None,
+            });
+        }
+        groups
     }
 
     /// Adds the groups of another optimiser. A parameter that both have moves to the other's group.
@@ -160,11 +154,15 @@ impl<R: Rule> Groups<R> {
         self.groups.extend(other.groups.into_inner());
         for mut member in other.members.into_inner() {
             member.group += before;
-            let mut own = self.members.iter_mut();
-            match own.find(|own| own.parameter.is_same(&member.parameter)) {
-                Some(own) => own.group = member.group,
-                None => self.members.push(member),
-            }
+            self.add_member(member);
+        }
+    }
+
+    fn add_member(&mut self, member: Member) {
+        let mut own = self.members.iter_mut();
+        match own.find(|own| own.parameter.is_same(&member.parameter)) {
+            Some(own) => own.group = member.group,
+            None => self.members.push(member),
         }
     }
 

@@ -1,8 +1,7 @@
 //! RMSprop.
 
 use super::optimizer;
-use super::rule::{Step, decayed, mean, rule};
-use crate::ops::{Formula, Numeric};
+use super::rule::{mean, rule};
 
 optimizer!(
     /// RMSprop: divides each gradient by the root of the running mean of its square. From Hinton, 2012,
@@ -23,7 +22,8 @@ optimizer!(
 );
 
 rule!(
-    RMSpropRule of RMSprop, ["square_avg", "momentum_buffer", "grad_avg"];
+    RMSpropRule of RMSprop, ["square_avg", "momentum_buffer", "grad_avg"],
+    "lr={lr}, alpha={alpha}, eps={eps}, weight_decay={decay}, momentum={momentum}, centered={centered}";
 
     /// Sets the decay rate of the running mean of the squared gradient.
     ///
@@ -74,26 +74,8 @@ rule!(
                 _ => true,
             }
         }
-
-        fn print(&self, lr: f64, decay: &str) -> String {
-            let Self {
-                alpha,
-                eps,
-                momentum,
-                centered,
-            } = self;
-            format!(
-                "lr={lr}, alpha={alpha}, eps={eps}, weight_decay={decay}, momentum={momentum}, centered={centered}"
-            )
-        }
     }
-);
-
-impl Formula for Step<RMSpropRule> {
-    #[inline(always)]
-    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
-        let Step { rule, update } = self;
-        let g = decayed(value, gradient, update.weight_decay);
+    |rule, update, value, g, state| {
         state[0] = mean(state[0], g * g, rule.alpha);
         let mut spread = state[0];
         if rule.centered {
@@ -108,4 +90,4 @@ impl Formula for Step<RMSpropRule> {
         }
         value - direction * update.lr
     }
-}
+);

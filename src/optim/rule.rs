@@ -46,14 +46,16 @@ where
     }
 }
 
-/// Defines the settings of a rule with their defaults: the struct, a setter of the optimiser for each, and the [`Rule`]
-/// with the names of the state, the limits, and further methods.
+/// Defines the settings of a rule with their defaults: the struct, a setter of the optimiser for each, the [`Rule`]
+/// with the names of the state, the text of the settings, their limits, and further methods, and the formula, which has
+/// the gradient with the weight decay.
 macro_rules! rule {
     (
         $(#[$meta:meta])*
-        $rule:ident of $name:ident, $states:expr;
+        $rule:ident of $name:ident, $states:expr, $settings:literal $(, $part:ident = $text:expr)*;
         $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr $(, below $limit:expr)?;)*
         { $($method:item)* }
+        |$this:ident, $update:ident, $value:ident, $g:ident, $state:ident| $new:block
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
@@ -80,7 +82,21 @@ macro_rules! rule {
                 vec![$($((stringify!($field), self.$field, $limit),)?)*]
             }
 
+            fn print(&self, lr: f64, decay: &str) -> String {
+                let Self { $($field,)* } = self;
+                format!($settings, lr = lr, decay = decay $(, $part = $text)*)
+            }
+
             $($method)*
+        }
+
+        impl $crate::ops::Formula for $crate::optim::rule::Step<$rule> {
+            #[inline(always)]
+            fn apply<Q: $crate::ops::Numeric>(self, $value: Q, gradient: Q, $state: &mut [Q]) -> Q {
+                let Self { rule: $this, update: $update } = self;
+                let $g = $crate::optim::rule::decayed($value, gradient, $update.weight_decay);
+                $new
+            }
         }
     };
 }

@@ -7,9 +7,7 @@ pub use one_cycle::OneCycle;
 pub use plateau::ReduceOnPlateau;
 pub(crate) use plateau::is_better_larger;
 
-use crate::error::raise;
 use std::f64::consts::PI;
-use std::fmt::Display;
 
 /// A schedule of the learning rate: [`Schedule`], [`OneCycle`], [`ReduceOnPlateau`], or your own. A
 /// closure that takes the initial learning rate of the optimiser, and the time, is a schedule as well.
@@ -164,24 +162,14 @@ pub enum Schedule {
     },
 }
 
-/// Panics unless a setting of a schedule is valid.
-#[track_caller]
-fn require(is_valid: bool, setting: &str, expected: &str, found: impl Display) {
-    raise!(if !is_valid; argument(setting, found);
-        expected, "Change this setting of the schedule");
+/// Panics if a setting of a schedule is wrong: the setting, what was found, and what was expected.
+macro_rules! require {
+    (if $wrong:expr; $setting:literal, $found:expr; $expected:literal) => {
+        $crate::error::raise!(if $wrong; argument($setting, $found);
+            $expected, "Change this setting of the schedule")
+    };
 }
-
-/// Panics unless the factor at the beginning of a linear change is a factor that PyTorch's `LinearLR` takes.
-#[track_caller]
-fn require_first_factor(setting: &str, from: f64) {
-    let is_valid = from > 0.0 && from <= 1.0;
-    require(
-        is_valid,
-        setting,
-        "a first factor above 0 and at most 1",
-        from,
-    );
-}
+use require;
 
 impl Schedule {
     /// Multiplies the learning rate by `gamma` after every `every` epochs, as PyTorch's `StepLR`.
@@ -196,12 +184,7 @@ impl Schedule {
     /// If `every` is 0.
     #[track_caller]
     pub fn step(every: usize, gamma: f64) -> Self {
-        require(
-            every > 0,
-            "Schedule::step",
-            "an interval of at least 1",
-            every,
-        );
+        require!(if every == 0; "Schedule::step", every; "an interval of at least 1");
         Self::Step { every, gamma }
     }
 
@@ -256,14 +239,10 @@ impl Schedule {
     /// If `from` is not above 0, `to` is negative, or one of them is above 1.
     #[track_caller]
     pub fn linear(from: f64, to: f64, total: usize) -> Self {
-        let name = "Schedule::linear";
-        require_first_factor(name, from);
-        require(
-            (0.0..=1.0).contains(&to),
-            name,
-            "a last factor from 0 to 1",
-            to,
-        );
+        // As PyTorch's LinearLR.
+        require!(if !(from > 0.0 && from <= 1.0);
+            "Schedule::linear", from; "a first factor above 0 and at most 1");
+        require!(if !(0.0..=1.0).contains(&to); "Schedule::linear", to; "a last factor from 0 to 1");
         Self::Linear { from, to, total }
     }
 
@@ -294,14 +273,9 @@ impl Schedule {
     /// If `first` or `growth` is 0.
     #[track_caller]
     pub fn warm_restarts(first: usize, growth: usize) -> Self {
-        let (name, min_lr) = ("Schedule::warm_restarts", 0.0);
-        require(
-            first > 0,
-            name,
-            "a first decrease of at least 1 epoch",
-            first,
-        );
-        require(growth > 0, name, "a growth of at least 1", growth);
+        require!(if first == 0; "Schedule::warm_restarts", first; "a first decrease of at least 1 epoch");
+        require!(if growth == 0; "Schedule::warm_restarts", growth; "a growth of at least 1");
+        let min_lr = 0.0;
         Self::WarmRestarts {
             first,
             growth,
@@ -336,7 +310,7 @@ impl Schedule {
     /// If `from` is not above 0, or above 1.
     #[track_caller]
     pub fn warmup_from(self, from: f64, total: usize) -> Self {
-        require_first_factor("warmup_from", from);
+        require!(if !(from > 0.0 && from <= 1.0); "warmup_from", from; "a first factor above 0 and at most 1");
         let then = Box::new(self);
         Self::Warmup { from, total, then }
     }

@@ -1,9 +1,8 @@
 //! Stochastic gradient descent.
 
-use super::rule::{Step, decayed, rule};
+use super::rule::rule;
 use super::{Optimizer, optimizer};
 use crate::nn::Parameter;
-use crate::ops::{Formula, Numeric};
 
 optimizer!(
     /// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
@@ -33,7 +32,12 @@ impl SgdRule {
 }
 
 rule!(
-    SgdRule of SGD, ["momentum_buffer"];
+    SgdRule of SGD, ["momentum_buffer"],
+    "lr={lr}, momentum={momentum}, {dampened}weight_decay={decay}, nesterov={nesterov}",
+    dampened = match *dampening {
+        0.0 => String::new(),
+        dampening => format!("dampening={dampening}, "),
+    };
 
     /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
     /// Polyak, 1964.
@@ -83,29 +87,8 @@ rule!(
                 )
             })
         }
-
-        fn print(&self, lr: f64, decay: &str) -> String {
-            let Self {
-                momentum,
-                dampening,
-                nesterov,
-            } = self;
-            let dampening = match *dampening {
-                0.0 => String::new(),
-                dampening => format!("dampening={dampening}, "),
-            };
-            format!(
-                "lr={lr}, momentum={momentum}, {dampening}weight_decay={decay}, nesterov={nesterov}"
-            )
-        }
     }
-);
-
-impl Formula for Step<SgdRule> {
-    #[inline(always)]
-    fn apply<Q: Numeric>(self, value: Q, gradient: Q, state: &mut [Q]) -> Q {
-        let Step { rule, update } = self;
-        let g = decayed(value, gradient, update.weight_decay);
+    |rule, update, value, g, state| {
         let Some(buffer) = state.first_mut() else {
             return value - g * update.lr;
         };
@@ -116,7 +99,8 @@ impl Formula for Step<SgdRule> {
         };
         value - direction * update.lr
     }
-}
+);
+
 /// Returns [`SGD`] without momentum as a trait object, the default of a model.
 pub(crate) fn plain_sgd(parameters: Vec<Parameter>, lr: f64) -> Box<dyn Optimizer> {
     Box::new(SGD::new(parameters, lr))

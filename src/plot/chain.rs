@@ -2,10 +2,11 @@
 
 use super::render::UNIT;
 use super::render::palette::{INK, stroke};
-use super::render::scene::{Anchor, Scene};
+use super::render::scene::Scene;
 use super::render::text::{FONT, ROW, shortened_to, text_width};
 use crate::notebook::MimeBundle;
 use plotters::style::RGBColor;
+use plotters_backend::text_anchor::HPos;
 
 /// The layers that an input passes, in order. The first step is the input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,7 +167,7 @@ impl Chain {
             scene.draw_frame((MARGIN, top), (box_width, height(label)), color, dashes);
             for (row, line) in label.iter().enumerate() {
                 let middle = top + HEIGHT / 2 + row as i32 * ROW;
-                scene.write(line, (MARGIN + GAP, middle), Anchor::Start, color);
+                scene.write(line, (MARGIN + GAP, middle), HPos::Left, color);
             }
             let bottom = top + height(label);
             top = bottom + BETWEEN;
@@ -174,7 +175,7 @@ impl Chain {
                 scene.draw_rule((MARGIN + RULE, bottom), (MARGIN + RULE, top));
             }
             let beside = (MARGIN + RESULT, bottom + BETWEEN / 2);
-            scene.write(&step.result(), beside, Anchor::Start, color);
+            scene.write(&step.result(), beside, HPos::Left, color);
         }
         scene.svg()
     }

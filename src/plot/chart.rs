@@ -14,12 +14,13 @@ use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
 use super::render::UNIT;
 use super::render::palette::INK;
-use super::render::scene::{Anchor, Scene};
+use super::render::scene::Scene;
 use super::render::text::{FONT, ROW, centred, row_height, text_width};
 use crate::notebook::MimeBundle;
 use plotters::chart::ChartBuilder;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::style::{Color, IntoFont};
+use plotters_backend::text_anchor::HPos;
 use right_axis::RightAxis;
 use series::{DrawnSeries, plot_area};
 use spec::{Area, TICK, middle};
@@ -122,7 +123,7 @@ impl Chart {
         scene.end_clip();
         let middle = middle(area).0;
         let title = centred(&self.title, middle, width as i32 * UNIT);
-        scene.write(&title, (middle, 4 * UNIT + ROW / 2), Anchor::Middle, INK);
+        scene.write(&title, (middle, 4 * UNIT + ROW / 2), HPos::Center, INK);
         self.draw_legend(scene, &legend);
         Ok(())
     }

@@ -38,21 +38,20 @@ pub fn drawing(side: usize) -> Drawing {
 }
 
 impl Drawing {
-    /// Starts with an image, whose elements are the pixels of the field row by row, instead of an empty field.
-    ///
-    /// # Panics
-    /// Panics if the image does not have side · side elements.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let digit = Digits::new().val()?.get(&[0])?.x; // (1, 1, 8, 8)
-    /// interact(drawing(8).start(&digit), |image| Ok(image.sum_all().item()));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn start(mut self, image: &Tensor) -> Self {
-        self.start = image.reshape((1, 1, self.side, self.side)).detach();
-        self
+    setters! {
+        /// Starts with an image, whose elements are the pixels of the field row by row, instead of an empty field.
+        ///
+        /// # Panics
+        /// Panics if the image does not have side · side elements.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let digit = Digits::new().val()?.get(&[0])?.x; // (1, 1, 8, 8)
+        /// interact(drawing(8).start(&digit), |image| Ok(image.sum_all().item()));
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn start(self, image: &Tensor): self.start = image.reshape((1, 1, self.side, self.side)).detach();
     }
 
     fn pixels(&self) -> Vec<f64> {

@@ -132,8 +132,7 @@ pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
     Figure::new(counted.map(|series| vec![series])).ylabel("count")
 }
 
-outlined!(Clone for Figure { chart, problem });
-outlined!(Debug for Figure { chart, problem });
+outlined!(Clone Debug for Figure { chart, problem });
 
 impl Figure {
     fn new(series: Result<Vec<Series>>) -> Self {
@@ -277,36 +276,33 @@ impl Figure {
         /// assert!(figure.svg().contains(">100</text>")); // the highest tick
         /// ```
         pub fn yscale(self, scale: Scale): self.chart.y.scale = scale;
-    }
 
-    /// Draws a marker on every point of the lines.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 4, 9]]);
-    /// assert!(figure.clone().markers().svg().len() > figure.svg().len());
-    /// ```
-    pub fn markers(mut self) -> Self {
-        for series in &mut self.chart.series {
-            if series.style == Style::Line {
-                series.style = Style::LineWithMarkers;
+        /// Draws a marker on every point of the lines.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 4, 9]]);
+        /// assert!(figure.clone().markers().svg().len() > figure.svg().len());
+        /// ```
+        pub fn markers(self): {
+            for series in &mut self.chart.series {
+                if series.style == Style::Line {
+                    series.style = Style::LineWithMarkers;
+                }
             }
-        }
-        self
-    }
+        };
 
-    /// Sets the size in pixels. The default is 600 by 340, the minimum 100 by 80.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let figure = plot(&(0..3), &[&[1, 4, 9]]).figsize(600, 300);
-    /// assert!(figure.svg().contains("width=\"600\" height=\"300\""));
-    /// ```
-    pub fn figsize(mut self, width: u32, height: u32) -> Self {
-        self.chart.size = (width.clamp(100, 4000), height.clamp(80, 4000));
-        self
+        /// Sets the size in pixels. The default is 600 by 340, the minimum 100 by 80.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let figure = plot(&(0..3), &[&[1, 4, 9]]).figsize(600, 300);
+        /// assert!(figure.svg().contains("width=\"600\" height=\"300\""));
+        /// ```
+        pub fn figsize(self, width: u32, height: u32):
+            self.chart.size = (width.clamp(100, 4000), height.clamp(80, 4000));
     }
 }
 

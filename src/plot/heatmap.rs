@@ -11,7 +11,7 @@ use super::render::output::{Graphic, graphic};
 use super::render::scene::Scene;
 use super::values::Values;
 use crate::erased::texts;
-use crate::error::{Result, explain};
+use crate::error::{Result, problem, refuse};
 use layout::HeatmapLayout;
 
 /// Draws a matrix, `(rows, columns)`, of any type and on any device. The first row is at the top.
@@ -28,10 +28,9 @@ pub fn heatmap(matrix: &Tensor) -> Heatmap {
         &[rows, columns] if rows > 0 && columns > 0 => {
             matrix.values().map(|values| (rows, columns, values))
         }
-        dims => Err(explain(
-            format_args!("heatmap: expected a matrix, found a tensor of shape {dims:?}"),
-            "Pass a tensor with two dimensions, as from .squeeze(0) or .i(0)",
-        )),
+        dims => Err(problem!(
+            "heatmap: expected a matrix, found a tensor of shape {dims:?}";
+            "Pass a tensor with two dimensions, as from .squeeze(0) or .i(0)")),
     };
     Heatmap::new(found)
 }
@@ -75,31 +74,20 @@ fn matrix_of(truth: &dyn Values, predicted: &dyn Values, names: Vec<String>) -> 
 }
 
 fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Result<Vec<f64>> {
-    if classes == 0 {
-        return Err(explain(
-            "confusion_matrix: the list of classes is empty",
-            "Name the classes, as in [\"cat\", \"dog\"]",
-        ));
-    }
+    refuse!(if classes == 0;
+        "confusion_matrix: the list of classes is empty";
+        "Name the classes, as in [\"cat\", \"dog\"]");
     let (truth, predicted) = (truth.values()?, predicted.values()?);
-    if truth.len() != predicted.len() {
-        return Err(explain(
-            format_args!(
-                "confusion_matrix: truth has {}, but predicted has {}",
-                count_values(truth.len()),
-                predicted.len()
-            ),
-            "Pass one true and one predicted class for each example",
-        ));
-    }
+    refuse!(if truth.len() != predicted.len();
+        ("confusion_matrix: truth has {}, but predicted has {}", count_values(truth.len()), predicted.len());
+        "Pass one true and one predicted class for each example");
     let class = |value: f64| match value {
         value if value >= 0.0 && value.fract() == 0.0 && value < classes as f64 => {
             Ok(value as usize)
         }
-        _ => Err(explain(
-            format_args!("confusion_matrix: expected a class below {classes}, found {value}"),
-            "Classes are integers from 0; pass a name for each of them",
-        )),
+        _ => Err(problem!(
+            "confusion_matrix: expected a class below {classes}, found {value}";
+            "Classes are integers from 0; pass a name for each of them")),
     };
     let mut counts = vec![0.0; classes * classes];
     for (truth, predicted) in truth.into_iter().zip(predicted) {
@@ -139,46 +127,39 @@ impl Heatmap {
         /// assert!(map.svg().contains(">queries</text>"));
         /// ```
         pub fn ylabel(self, label: impl Into<String>): self.ylabel = label.into();
-    }
 
-    /// Names the rows, which are numbered from 0 otherwise.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(2)).row_names(["cat", "dog"]);
-    /// assert!(map.svg().contains(">cat</text>"));
-    /// ```
-    pub fn row_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        *self.row_names = texts(&mut names.into_iter().map(Into::into));
-        self
-    }
+        /// Names the rows, which are numbered from 0 otherwise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(2)).row_names(["cat", "dog"]);
+        /// assert!(map.svg().contains(">cat</text>"));
+        /// ```
+        pub fn row_names<L: Into<String>>(self, names: impl IntoIterator<Item = L>):
+            *self.row_names = texts(&mut names.into_iter().map(Into::into));
 
-    /// Names the columns, which are numbered from 0 otherwise.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&eye(2)).column_names(["cat", "dog"]);
-    /// assert!(map.svg().contains(">dog</text>"));
-    /// ```
-    pub fn column_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
-        *self.column_names = texts(&mut names.into_iter().map(Into::into));
-        self
-    }
+        /// Names the columns, which are numbered from 0 otherwise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&eye(2)).column_names(["cat", "dog"]);
+        /// assert!(map.svg().contains(">dog</text>"));
+        /// ```
+        pub fn column_names<L: Into<String>>(self, names: impl IntoIterator<Item = L>):
+            *self.column_names = texts(&mut names.into_iter().map(Into::into));
 
-    /// Sets whether each value is written into its cell. If there is no room for the values, a line
-    /// below the heat map says so.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let map = heatmap(&tensor(&[[2, 75], [8, 100]])).annotate(true);
-    /// assert!(map.svg().contains(">75</text>"));
-    /// ```
-    pub fn annotate(mut self, annotate: bool) -> Self {
-        self.annotated = annotate;
-        self
+        /// Sets whether each value is written into its cell. If there is no room for the values, a line
+        /// below the heat map says so.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let map = heatmap(&tensor(&[[2, 75], [8, 100]])).annotate(true);
+        /// assert!(map.svg().contains(">75</text>"));
+        /// ```
+        pub fn annotate(self, annotate: bool): self.annotated = annotate;
     }
 }
 

@@ -3,14 +3,15 @@
 use super::render::UNIT;
 use super::render::output::{Graphic, graphic};
 use super::render::palette::INK;
-use super::render::scene::{Anchor, Scene};
+use super::render::scene::Scene;
 use super::render::text::{ROW, shortened};
 use crate::erased::{Erased, outlined, texts};
-use crate::error::{Result, attempt, explain};
+use crate::error::{Result, attempt, problem, refuse};
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::tensor::Tensor;
 use candle_core::{DType, Device};
+use plotters_backend::text_anchor::HPos;
 
 /// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
@@ -53,32 +54,16 @@ impl Images for Tensor {
     fn images(&self) -> Result<Vec<Tensor>> {
         match self.dims().len() {
             3 | 4 => Ok((0..self.dims()[0]).map(|i| self.get(i)).collect()),
-            _ => Err(explain(
-                format_args!(
-                    "show_images: expected a batch of images, found a tensor of shape {:?}",
-                    self.dims()
-                ),
-                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]",
-            )),
+            _ => refuse!(
+                ("show_images: expected a batch of images, found a tensor of shape {:?}", self.dims());
+                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]"),
         }
     }
 }
 
-impl Images for [Tensor] {
+impl<T: AsRef<[Tensor]> + ?Sized> Images for T {
     fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.to_vec())
-    }
-}
-
-impl<const N: usize> Images for [Tensor; N] {
-    fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.to_vec())
-    }
-}
-
-impl Images for Vec<Tensor> {
-    fn images(&self) -> Result<Vec<Tensor>> {
-        Ok(self.clone())
+        Ok(self.as_ref().to_vec())
     }
 }
 
@@ -145,25 +130,22 @@ fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
     }
 }
 
-outlined!(Clone for ImageGrid { images, total, titles, columns, width, problem });
-outlined!(Debug for ImageGrid { images, total, titles, columns, width, problem });
+outlined!(Clone Debug for ImageGrid { images, total, titles, columns, width, problem });
 
 impl ImageGrid {
-    /// Sets a title above each image: a text, or a number such as a label.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let images = rand((2, 8, 8));
-    /// let grid = show_images(&images).titles(["noise", "more noise"]);
-    /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
-    /// ```
-    pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
-        *self.titles = texts(&mut titles.into_iter().map(|title| title.to_string()));
-        self
-    }
-
     setters! {
+        /// Sets a title above each image: a text, or a number such as a label.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let images = rand((2, 8, 8));
+        /// let grid = show_images(&images).titles(["noise", "more noise"]);
+        /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
+        /// ```
+        pub fn titles<T: ToString>(self, titles: impl IntoIterator<Item = T>):
+            *self.titles = texts(&mut titles.into_iter().map(|title| title.to_string()));
+
         /// Sets the number of images in a row; the default is 8.
         ///
         /// ```
@@ -209,7 +191,7 @@ impl Graphic for ImageGrid {
                 scene.write(
                     &shortened(title, width + GAP / 2),
                     position,
-                    Anchor::Middle,
+                    HPos::Center,
                     INK,
                 );
             }
@@ -243,13 +225,9 @@ impl Graphic for ImageGrid {
 /// Converts a tensor to an image; see [`Images`].
 pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
     let not_an_image = || {
-        explain(
-            format_args!(
-                "show_images: expected an image, found a tensor of shape {:?}",
-                image.dims()
-            ),
-            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8",
-        )
+        problem!(
+            ("show_images: expected an image, found a tensor of shape {:?}", image.dims());
+            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8")
     };
     let channels = match *image.dims() {
         [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)

@@ -1,5 +1,7 @@
 //! Conversion of primitive values to `f64`, and their text in figures.
 
+use crate::notebook::digits::without_zeros;
+
 /// A primitive number of any type, so that `draw(epoch, loss, …)` needs no `as f64`.
 ///
 /// ```
@@ -46,7 +48,7 @@ pub(crate) fn short(value: f64) -> String {
     }
     let exponent = decade(value);
     if (-4..7).contains(&exponent) {
-        without_zeros(format!("{value:.*}", (3 - exponent).max(0) as usize))
+        without_zeros(&format!("{value:.*}", (3 - exponent).max(0) as usize)).to_owned()
     } else {
         scientific(value, 3)
     }
@@ -68,7 +70,7 @@ pub(super) fn scientific(value: f64, decimals: usize) -> String {
         "10{}",
         exponent.chars().map(superscript).collect::<String>()
     );
-    match without_zeros(mantissa.to_owned()).as_str() {
+    match without_zeros(mantissa) {
         "1" => power,
         "-1" => format!("-{power}"),
         mantissa => format!("{mantissa}·{power}"),
@@ -85,13 +87,6 @@ pub(super) fn decade(value: f64) -> i32 {
     text.rsplit_once('e')
         .and_then(|(_, exponent)| exponent.parse().ok())
         .unwrap_or(0)
-}
-
-fn without_zeros(text: String) -> String {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
 }
 
 fn superscript(digit: char) -> char {

@@ -55,18 +55,17 @@ impl CartPole {
         }
     }
 
-    /// Sets after how many steps an episode is cut off; 500 by default.
-    ///
-    /// ```
-    /// use taper::rl::{CartPole, Environment};
-    ///
-    /// let mut environment = CartPole::new().max_steps(1);
-    /// environment.reset();
-    /// assert!(environment.step(0).truncated);
-    /// ```
-    pub fn max_steps(mut self, steps: usize) -> Self {
-        self.limit = steps;
-        self
+    setters! {
+        /// Sets after how many steps an episode is cut off; 500 by default.
+        ///
+        /// ```
+        /// use taper::rl::{CartPole, Environment};
+        ///
+        /// let mut environment = CartPole::new().max_steps(1);
+        /// environment.reset();
+        /// assert!(environment.step(0).truncated);
+        /// ```
+        pub fn max_steps(self, steps: usize): self.limit = steps;
     }
 
     fn observation(&self) -> Tensor {

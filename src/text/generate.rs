@@ -4,7 +4,7 @@ mod settings;
 
 use super::continuation::{Continuation, UseOfCache};
 use super::sampling::Sampling;
-use super::stream::{Stream, Tokens};
+use super::stream::Stream;
 use super::{Beam, beams};
 use crate::data::Tokenizer;
 use crate::erased::Erased;
@@ -166,7 +166,7 @@ impl<'a> Generate<'a> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stream<'t>(self, tokenizer: &'t dyn Tokenizer) -> Stream<'a, 't> {
-        Stream::new(Box::new(self), tokenizer)
+        Stream::new(self, tokenizer)
     }
 
     /// Shows the prompt and the new text below the cell while it is generated, and returns the new text.
@@ -233,21 +233,17 @@ impl<'a> Generate<'a> {
 
     /// Returns the next token.
     #[track_caller]
-    fn advance(&mut self) -> Option<u32> {
+    pub(super) fn advance(&mut self) -> Option<u32> {
         self.state.next_token().or_raise()
     }
-}
 
-impl Tokens for Generate<'_> {
-    fn advance(&mut self) -> Option<u32> {
-        Generate::advance(self)
-    }
-
-    fn stops(&self) -> &[String] {
+    /// Returns the texts before which to end.
+    pub(super) fn stops(&self) -> &[String] {
         &self.state.stop
     }
 
-    fn is_stop(&self, token: u32) -> bool {
+    /// Returns whether a token ends the text.
+    pub(super) fn is_stop(&self, token: u32) -> bool {
         self.state.stop_tokens.contains(&token)
     }
 }

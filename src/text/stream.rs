@@ -1,5 +1,6 @@
 //! Text that appears while it is generated.
 
+use super::Generate;
 use crate::data::Tokenizer;
 use crate::erased::Erased;
 use crate::error::Result;
@@ -19,19 +20,8 @@ pub struct Stream<'a, 't> {
     parts: Erased<Parts<'a, 't>>,
 }
 
-/// Tokens that are generated one by one, with what ends their text.
-pub(super) trait Tokens {
-    fn advance(&mut self) -> Option<u32>;
-
-    /// Returns the texts before which to end.
-    fn stops(&self) -> &[String];
-
-    /// Returns whether a token ends the text.
-    fn is_stop(&self, token: u32) -> bool;
-}
-
 struct Parts<'a, 't> {
-    tokens: Box<dyn Tokens + 'a>,
+    generate: Generate<'a>,
     tokenizer: &'t dyn Tokenizer,
     /// The tokens of the text so far.
     found: Vec<u32>,
@@ -41,10 +31,10 @@ struct Parts<'a, 't> {
 }
 
 impl<'a, 't> Stream<'a, 't> {
-    pub(super) fn new(tokens: Box<dyn Tokens + 'a>, tokenizer: &'t dyn Tokenizer) -> Self {
+    pub(super) fn new(generate: Generate<'a>, tokenizer: &'t dyn Tokenizer) -> Self {
         Self {
             parts: Parts {
-                tokens,
+                generate,
                 tokenizer,
                 found: vec![],
                 returned: 0,
@@ -65,8 +55,8 @@ impl Parts<'_, '_> {
     #[track_caller]
     fn advance(&mut self) -> Result<Option<String>> {
         while !self.has_ended {
-            match self.tokens.advance() {
-                Some(token) if !self.tokens.is_stop(token) => self.found.push(token),
+            match self.generate.advance() {
+                Some(token) if !self.generate.is_stop(token) => self.found.push(token),
                 _ => self.has_ended = true,
             }
             let text = self.tokenizer.decode(&self.found);
@@ -86,7 +76,7 @@ impl Parts<'_, '_> {
 
     /// Returns how much of the text may be returned.
     fn end_of(&mut self, text: &str) -> usize {
-        let stops = self.tokens.stops();
+        let stops = self.generate.stops();
         let whole = stops.iter().filter_map(|stop| text.find(stop)).min();
         if let Some(end) = whole {
             self.has_ended = true;

@@ -1,7 +1,7 @@
 //! The accuracy of a classifier.
 
 use crate::erased::outlined;
-use crate::error::{self, OrRaise, Result, raise, refuse};
+use crate::error::{OrRaise, Result, raise, refuse};
 use crate::nn::same_device;
 use crate::tensor::{Tensor, with_device, zeros};
 use candle_core::DType;
@@ -63,17 +63,12 @@ fn check_classes(y_hat: &Tensor, y: &Tensor) -> Result<()> {
             "logits (batch, classes)", "Pass one row of logits for each example");
     };
     let expected = [&[batch][..], positions].concat();
-    if y.dims() != expected {
-        return Err(error::shape(
-            "accuracy",
-            match positions {
-                [] => format!("one class for each of {batch} examples"),
-                _ => format!("one class for each position of the logits, {expected:?}"),
-            },
-            y.dims(),
-            format_args!("Pass classes of shape {}", shape_text(&expected)),
-        ));
-    }
+    let wanted = match positions {
+        [] => format!("one class for each of {batch} examples"),
+        _ => format!("one class for each position of the logits, {expected:?}"),
+    };
+    refuse!(if y.dims() != expected; shape("accuracy", y.dims());
+        wanted, ("Pass classes of shape {}", shape_text(&expected)));
     refuse!(if y.dtype().is_float(); dtype("accuracy", y.dtype());
         "class indices", "Convert them: y.to_dtype(DType::I64)");
     Ok(())
@@ -110,8 +105,7 @@ pub struct Accuracy {
     total: usize,
 }
 
-outlined!(Clone for Accuracy { right, total });
-outlined!(Debug for Accuracy { right, total });
+outlined!(Clone Debug for Accuracy { right, total });
 
 impl Accuracy {
     /// Creates a metric without predictions.

@@ -90,16 +90,15 @@ impl AveragedWeights {
         Self { state }
     }
 
-    /// Sets after how many steps averaging begins; 0 by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let average = AveragedWeights::swa().start(1000);
-    /// ```
-    pub fn start(mut self, steps: usize) -> Self {
-        self.state.start = steps;
-        self
+    setters! {
+        /// Sets after how many steps averaging begins; 0 by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let average = AveragedWeights::swa().start(1000);
+        /// ```
+        pub fn start(self, steps: usize): self.state.start = steps;
     }
 
     /// Adds the model's parameters to the averages. The first call copies them.

@@ -52,17 +52,16 @@ impl Checkpoint {
         }
     }
 
-    /// Sets after how many epochs each checkpoint is saved; the default is 1.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let checkpoint = Checkpoint::new("lenet.safetensors").every(10);
-    /// assert!(format!("{checkpoint:?}").contains("every: 10"));
-    /// ```
-    pub fn every(mut self, epochs: usize) -> Self {
-        self.every = epochs.max(1);
-        self
+    setters! {
+        /// Sets after how many epochs each checkpoint is saved; the default is 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let checkpoint = Checkpoint::new("lenet.safetensors").every(10);
+        /// assert!(format!("{checkpoint:?}").contains("every: 10"));
+        /// ```
+        pub fn every(self, epochs: usize): self.every = epochs.max(1);
     }
 }
 

@@ -28,8 +28,7 @@ pub struct EarlyStopping {
     best: Option<(f64, Snapshot)>,
 }
 
-outlined!(Clone for EarlyStopping { name, patience, min_delta, larger_is_better, restore_best, best });
-outlined!(Debug for EarlyStopping { name, patience, min_delta, larger_is_better, restore_best, best });
+outlined!(Clone Debug for EarlyStopping { name, patience, min_delta, larger_is_better, restore_best, best });
 
 impl EarlyStopping {
     /// Creates a callback that stops the training when a metric of the history, `"val_loss"` for

@@ -23,7 +23,9 @@ use super::parallel;
 use super::recorder::{Fetched, Recorder};
 use super::trainer::State;
 use super::unfinished::{Random, Unfinished};
-use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
+use super::{
+    Callback, Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint,
+};
 use crate::data::{AnyLoader, BatchData, DataModule};
 use crate::error::Result;
 use crate::notebook::check_interrupt;
@@ -33,7 +35,7 @@ use crate::tensor::generator_state;
 use accumulated::Accumulated;
 use panics::caught;
 use prepare::{initialize_lazy, refuse_empty};
-use ranks::{Ranks, is_by_all, runs_on};
+use ranks::{Ranks, call_each, is_by_all, runs_on};
 use speed::{Speed, per_second};
 use std::panic::resume_unwind;
 use std::time::Instant;
@@ -395,13 +397,8 @@ impl<'a> Fit<'a> {
             optimizer: &*self.optimizer,
             unfinished: None,
         };
-        let mut flow = Flow::Continue;
-        let callbacks = trainer.callbacks.iter_mut();
-        for callback in callbacks.filter(runs_on(&trainer.ranks)) {
-            if callback.on_epoch_end(&end)? == Flow::Stop {
-                flow = Flow::Stop;
-            }
-        }
+        let call = |callback: &mut dyn Callback| callback.on_epoch_end(&end);
+        let flow = call_each(&mut trainer.callbacks, &trainer.ranks, call)?;
         self.agreed(flow)
     }
 }

@@ -4,7 +4,7 @@ mod columns;
 
 use super::Metrics;
 use crate::erased::outlined;
-use crate::notebook::{Show, Table, debug_as_shown};
+use crate::notebook::{MimeBundle, Show, Table, debug_as_shown};
 use crate::plot::ProgressBoard;
 use std::collections::BTreeSet;
 
@@ -56,10 +56,8 @@ pub struct Interval {
 }
 
 outlined!(Clone for History { epochs, intervals });
-outlined!(Clone for Epoch { epoch, metrics, samples_per_second, seconds, lr });
-outlined!(Debug for Epoch { epoch, metrics, samples_per_second, seconds, lr });
-outlined!(Clone for Interval { step, epoch, metrics, samples_per_second, lr });
-outlined!(Debug for Interval { step, epoch, metrics, samples_per_second, lr });
+outlined!(Clone Debug for Epoch { epoch, metrics, samples_per_second, seconds, lr });
+outlined!(Clone Debug for Interval { step, epoch, metrics, samples_per_second, lr });
 
 impl History {
     /// Returns a metric of all epochs, `"train_loss"` for instance; epochs without it are left out.
@@ -87,14 +85,13 @@ impl History {
         self.epochs.last()?.metric(name)
     }
 
-    /// Returns the table of the epochs, and the number of its columns.
-    fn table(&self) -> (Table, usize) {
+    fn table(&self) -> Table {
         let names: BTreeSet<&String> = self.epochs.iter().flat_map(|e| e.metrics.keys()).collect();
         let mut heads = vec!["epoch".to_owned()];
         heads.extend(names.iter().map(|name| name.to_string()));
         heads.extend(["samples/s", "seconds"].map(str::to_owned));
-        let columns = heads.len();
-        let mut table = Table::new(heads);
+        let columns = 0..heads.len();
+        let mut table = Table::new(heads).right(columns);
         for epoch in &self.epochs {
             let mut cells = vec![epoch.epoch.to_string()];
             let metric = |name: &&String| epoch.metric(name).map(number).unwrap_or_default();
@@ -103,7 +100,7 @@ impl History {
             cells.push(format!("{:.2}", epoch.seconds));
             table.push(cells);
         }
-        (table, columns)
+        table
     }
 }
 
@@ -161,18 +158,16 @@ pub(super) fn number(value: f64) -> String {
 
 impl Show for History {
     fn show_text(&self) -> String {
-        if self.epochs.is_empty() {
-            return "no epochs yet".to_owned();
+        match self.epochs.is_empty() {
+            true => "no epochs yet".to_owned(),
+            false => self.table().text(),
         }
-        let (table, columns) = self.table();
-        table.text(&Vec::from_iter(0..columns))
     }
 
-    fn show_bundle(&self) -> crate::notebook::MimeBundle {
-        let text = crate::notebook::MimeBundle::text(self.show_text());
+    fn show_bundle(&self) -> MimeBundle {
         match self.epochs.is_empty() {
-            true => text,
-            false => text.with("text/html", self.table().0.html()),
+            true => MimeBundle::text(self.show_text()),
+            false => self.table().bundle(),
         }
     }
 }

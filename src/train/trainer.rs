@@ -209,22 +209,21 @@ impl Trainer {
         self
     }
 
-    /// Sets after how many batches the metrics are fetched from the device, drawn, and passed to the
-    /// callbacks; the default is twice an epoch. Batches are steps unless
-    /// [`accumulate_grad_batches`](Self::accumulate_grad_batches) is set. With 1, the loop waits for
-    /// the device at every batch, which makes training on a GPU slower.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let history = Trainer::new(1).log_every(5).fit(&mut model, &Digits::new())?;
-    /// assert_eq!(history.intervals.len(), 5); // of 23 steps
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn log_every(mut self, steps: usize) -> Self {
-        self.log_every = Some(steps.max(1));
-        self
+    setters! {
+        /// Sets after how many batches the metrics are fetched from the device, drawn, and passed to the
+        /// callbacks; the default is twice an epoch. Batches are steps unless
+        /// [`accumulate_grad_batches`](Self::accumulate_grad_batches) is set. With 1, the loop waits for
+        /// the device at every batch, which makes training on a GPU slower.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+        /// let history = Trainer::new(1).log_every(5).fit(&mut model, &Digits::new())?;
+        /// assert_eq!(history.intervals.len(), 5); // of 23 steps
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn log_every(self, steps: usize): self.log_every = Some(steps.max(1));
     }
 
     /// Adds a callback.

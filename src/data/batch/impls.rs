@@ -1,7 +1,7 @@
 //! The types that are batches.
 
 use super::{AnyBatch, Batch, BatchData, Search, Searched, compiled_here, nothing_to_join};
-use crate::error::{self, Error, Result, attempt, problem, refuse};
+use crate::error::{Error, Result, attempt, problem, refuse};
 use crate::ops::cat;
 use crate::tensor::Tensor;
 use candle_core::Device;
@@ -128,19 +128,13 @@ impl BatchData for Tensor {
             [first, ..] => (first, first.dims().get(1..)),
         };
         for batch in batches {
-            if batch.dims().get(1..) != shape || shape.is_none() {
-                return Err(error::shape(
-                    "collate",
-                    match shape {
-                        Some(shape) => {
-                            format!("a first dimension, then the shape of the others, {shape:?}")
-                        }
-                        None => "tensors whose first dimension is the batch".to_owned(),
-                    },
-                    batch.dims(),
-                    "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths",
-                ));
-            }
+            let expected = || match shape {
+                Some(rest) => format!("a first dimension, then the shape of the others, {rest:?}"),
+                None => "tensors whose first dimension is the batch".to_owned(),
+            };
+            refuse!(if batch.dims().get(1..) != shape || shape.is_none(); shape("collate", batch.dims());
+                ("{}", expected()),
+                "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths");
             refuse!(if batch.dtype() != first.dtype(); dtype("collate", batch.dtype());
                 ("{}, as the first tensor", first.dtype().as_str()), "Convert it: x.to_dtype(…)");
         }
@@ -220,9 +214,9 @@ impl<A: BatchData, B: BatchData, C: BatchData, D: BatchData> BatchData for (A, B
     fieldwise!(0: a, 1: b, 2: c, 3: d => (a, b, c, d));
 }
 
-/// Implements [`BatchData`] for lists with an item for each example.
+/// Implements [`BatchData`] for lists with an item for each example, from what moves items to a device.
 macro_rules! lists {
-    ($($item:ty),*) => {$(
+    ($($item:ty),*: |$items:ident, $device:ident| $moved:expr) => {$(
         impl BatchData for Vec<$item> {
             whole!();
 
@@ -230,13 +224,15 @@ macro_rules! lists {
                 Ok(self.len())
             }
 
-            fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
+            fn part(&self, start: usize, len: usize, $device: &Device) -> Result<Self> {
                 let part = start.checked_add(len).and_then(|end| self.get(start..end));
-                OnDevice::all_on(part.ok_or_else(|| outside(self.len(), start, len))?, device)
+                let $items = part.ok_or_else(|| outside(self.len(), start, len))?;
+                $moved
             }
 
-            fn to_device(&self, device: &Device) -> Result<Self> {
-                OnDevice::all_on(self, device)
+            fn to_device(&self, $device: &Device) -> Result<Self> {
+                let $items = self;
+                $moved
             }
 
             fn collate(batches: &[&Self]) -> Result<Self> {
@@ -250,31 +246,5 @@ macro_rules! lists {
     )*};
 }
 
-/// Moves the items of a list; only tensors are on a device.
-trait OnDevice: Sized {
-    fn all_on(items: &[Self], device: &Device) -> Result<Vec<Self>>;
-}
-
-impl OnDevice for Tensor {
-    fn all_on(items: &[Self], device: &Device) -> Result<Vec<Self>> {
-        items
-            .iter()
-            .map(|item| BatchData::to_device(item, device))
-            .collect()
-    }
-}
-
-macro_rules! plain {
-    ($($item:ty),*) => {
-        lists!($($item),*);
-
-        $(impl OnDevice for $item {
-            fn all_on(items: &[Self], _: &Device) -> Result<Vec<Self>> {
-                Ok(items.to_vec())
-            }
-        })*
-    };
-}
-
-lists!(Tensor);
-plain!(usize, i64, i32, u32, u8, f32, f64, bool, String);
+lists!(Tensor: |items, device| items.iter().map(|x| BatchData::to_device(x, device)).collect());
+lists!(usize, i64, i32, u32, u8, f32, f64, bool, String: |items, _device| Ok(items.to_vec()));

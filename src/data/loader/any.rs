@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The settings of a [`DataLoader`](super::DataLoader), and its data set.
 #[derive(Clone)]
 pub struct AnyLoader {
-    dataset: Arc<dyn AnyDataset>,
+    pub(super) dataset: Arc<dyn AnyDataset>,
     pub(super) batch_size: usize,
     pub(super) shuffle: bool,
     pub(super) sampler: Option<Arc<dyn Sampler>>,
@@ -20,7 +20,7 @@ pub struct AnyLoader {
     pub(super) prefetch: usize,
     pub(super) device: Option<Device>,
     /// This rank, and the number of ranks that share each batch.
-    rank: (usize, usize),
+    pub(super) rank: (usize, usize),
 }
 
 impl AnyLoader {
@@ -141,13 +141,10 @@ impl AnyLoader {
             "a sampler of {examples} indices, its num_samples()",
             "Return as many indices from sample() as num_samples() says");
         Ok(Plan {
-            dataset: self.dataset.clone(),
+            loader: self.clone(),
             order,
-            batch_size: self.batch_size,
             num_batches: self.num_batches(),
             seed,
-            device: self.device.clone(),
-            rank: self.rank,
         })
     }
 }

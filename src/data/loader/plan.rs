@@ -1,9 +1,9 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
+use super::any::AnyLoader;
 use crate::data::{AnyBatch, BatchData, Dataset};
 use crate::error::{Result, attempt};
 use crate::tensor::{Part, with_seed};
-use candle_core::Device;
 use std::sync::Arc;
 
 /// A [`Dataset`] as a trait object, whose batches are boxed.
@@ -51,29 +51,30 @@ impl Share {
 
 /// The order of the examples in one loop, and the settings with which any thread makes the same batches.
 pub(super) struct Plan {
-    pub(super) dataset: Arc<dyn AnyDataset>,
+    pub(super) loader: AnyLoader,
     pub(super) order: Vec<usize>,
-    pub(super) batch_size: usize,
     pub(super) num_batches: usize,
     pub(super) seed: u64,
-    pub(super) device: Option<Device>,
-    /// This rank, and the number of ranks that share each batch.
-    pub(super) rank: (usize, usize),
 }
 
 impl Plan {
     pub(super) fn batch(&self, number: usize) -> Result<Box<dyn AnyBatch>> {
-        let start = number * self.batch_size;
-        let end = (start + self.batch_size).min(self.order.len());
-        let Part {
-            start: own, len, ..
-        } = Share::new(end - start, self.rank.0, self.rank.1).part;
-        let start = start + own;
+        let AnyLoader {
+            dataset,
+            batch_size,
+            device,
+            rank,
+            ..
+        } = &self.loader;
+        let start = number * batch_size;
+        let end = (start + batch_size).min(self.order.len());
+        let own = Share::new(end - start, rank.0, rank.1).part;
+        let own = &self.order[start + own.start..][..own.len];
         // A wrong shape in the data set's own code is an error of the loop, also on another thread.
         let batch = with_seed(self.seed.wrapping_add(number as u64), || {
-            attempt(|| self.dataset.boxed(&self.order[start..start + len])).flatten()
+            attempt(|| dataset.boxed(own)).flatten()
         })?;
-        match &self.device {
+        match device {
             None => Ok(batch),
             Some(device) => batch.moved_to(device),
         }

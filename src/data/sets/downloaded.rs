@@ -3,7 +3,7 @@
 use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::data_module;
-use crate::error::{self, Error, Result, problem};
+use crate::error::{Error, Result, problem, refuse};
 use crate::tensor::Tensor;
 use candle_core::{DType, Device, safetensors};
 use std::path::Path;
@@ -136,14 +136,9 @@ fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDat
     // The second line of the message is the command alone, for copying.
     let command = format!("cargo taper data get {name}");
     let file = folder.join(part).with_extension("safetensors");
-    if !file.exists() {
-        return Err(error::file(
-            &format!("read {set} in"),
-            &folder,
-            "it is not there yet. Type this in a terminal:",
-            command,
-        ));
-    }
+    refuse!(if !file.exists();
+        file(&format!("read {set} in"), &folder, "it is not there yet. Type this in a terminal:");
+        command);
     read(&file, shape).map_err(|error| {
         problem!(file("read", &file, format_args!("{error}. Download it again, in a terminal:"));
             command)

@@ -152,23 +152,22 @@ impl ImageFolder {
         Ok(())
     }
 
-    /// Sets the transform of each image, which begins as `(height, width, 3)` of `u8`. The default
-    /// is [`ToTensor`] alone.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// # let folder = std::env::temp_dir().join(format!("taper_folder_transform_{}", std::process::id()));
-    /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
-    /// let data = ImageFolder::new(root.join("train"))?
-    ///     .transform(compose![Resize::new(128), CenterCrop::new(64), ToTensor]);
-    /// assert_eq!(data.get(&[0])?.x.dims(), [1, 3, 64, 64]);
-    /// # std::fs::remove_dir_all(folder)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
-        self.transform = Arc::new(transform);
-        self
+    setters! {
+        /// Sets the transform of each image, which begins as `(height, width, 3)` of `u8`. The default
+        /// is [`ToTensor`] alone.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// # let folder = std::env::temp_dir().join(format!("taper_folder_transform_{}", std::process::id()));
+        /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
+        /// let data = ImageFolder::new(root.join("train"))?
+        ///     .transform(compose![Resize::new(128), CenterCrop::new(64), ToTensor]);
+        /// assert_eq!(data.get(&[0])?.x.dims(), [1, 3, 64, 64]);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn transform(self, transform: impl Transform + 'static): self.transform = Arc::new(transform);
     }
 
     /// Returns the names of the classes; their positions are the targets.

@@ -65,25 +65,24 @@ impl ImageDataset {
         Ok(ImageDataset { bytes, transform })
     }
 
-    /// Sets the transform of each image, which begins as `(height, width, channels)` of `u8`. The
-    /// default is [`ToTensor`](crate::data::transforms::ToTensor) alone.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let steps = compose![
-    ///     RandomHorizontalFlip::new(),
-    ///     ToTensor,
-    ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
-    /// ];
-    /// let data = Shapes::new().num_train(8).train()?.transform(steps);
-    /// let x = data.get(&[0, 1])?.x; // (2, 3, 32, 32)
-    /// assert!(x.min_all().item() < 0.0); // normalized
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
-        self.transform = Some(Arc::new(transform));
-        self
+    setters! {
+        /// Sets the transform of each image, which begins as `(height, width, channels)` of `u8`. The
+        /// default is [`ToTensor`](crate::data::transforms::ToTensor) alone.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let steps = compose![
+        ///     RandomHorizontalFlip::new(),
+        ///     ToTensor,
+        ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
+        /// ];
+        /// let data = Shapes::new().num_train(8).train()?.transform(steps);
+        /// let x = data.get(&[0, 1])?.x; // (2, 3, 32, 32)
+        /// assert!(x.min_all().item() < 0.0); // normalized
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn transform(self, transform: impl Transform + 'static): self.transform = Some(Arc::new(transform));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::data::transforms::{
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
 use crate::error::Result;
-use images::{Images, unwritable};
+use images::unwritable;
 use std::path::PathBuf;
 
 /// The mean and the standard deviation of red, green and blue in the images of ImageNet.
@@ -121,6 +121,16 @@ settings! {
     }
 }
 
+macro_rules! images {
+    ($($(#[$doc:meta])* $name:ident: $folder:literal, $transformer:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self) -> Result<ImageFolder> {
+            let images = ImageFolder::new(self.path()?.join($folder))?;
+            Ok(images.transform(Self::$transformer()))
+        }
+    )*};
+}
+
 impl Leaves {
     setters! {
         /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
@@ -158,9 +168,8 @@ impl Leaves {
             Some(folder) => folder.clone(),
             None => self.own_folder()?,
         };
-        let images = self.images();
-        if !images.are_in(&folder) {
-            images.draw_into(&folder)?;
+        if !self.are_in(&folder) {
+            self.draw_into(&folder)?;
         }
         Ok(folder)
     }
@@ -169,16 +178,7 @@ impl Leaves {
     fn own_folder(&self) -> Result<PathBuf> {
         let data = data_folder()?;
         std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
-        Ok(data.join(self.images().folder_name()))
-    }
-
-    fn images(&self) -> Images {
-        Images {
-            num_train: self.num_train,
-            num_val: self.num_val,
-            num_test: self.num_test,
-            seed: self.seed,
-        }
+        Ok(data.join(self.folder_name()))
     }
 
     /// Returns the transform for training: resize, centre crop, random mirroring and contrast,
@@ -220,55 +220,46 @@ impl Leaves {
         ]
     }
 
-    /// Returns the training images, transformed by
-    /// [`training_transformer`](Self::training_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().train()?.len(), 160);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn train(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("train"))?;
-        Ok(images.transform(Self::training_transformer()))
-    }
-
-    /// Returns the validation images, transformed by
-    /// [`validation_transformer`](Self::validation_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().val()?.len(), 40);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn val(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("validation"))?;
-        Ok(images.transform(Self::validation_transformer()))
-    }
-
-    /// Returns the test images, transformed by
-    /// [`validation_transformer`](Self::validation_transformer).
-    ///
-    /// # Errors
-    /// As for [`path`](Self::path).
-    ///
-    /// ```no_run
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Leaves::new().test()?.len(), 40);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn test(&self) -> Result<ImageFolder> {
-        let images = ImageFolder::new(self.path()?.join("test"))?;
-        Ok(images.transform(Self::validation_transformer()))
+    images! {
+        /// Returns the training images, transformed by
+        /// [`training_transformer`](Self::training_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().train()?.len(), 160);
+        /// # Ok::<(), Error>(())
+        /// ```
+        train: "train", training_transformer;
+        /// Returns the validation images, transformed by
+        /// [`validation_transformer`](Self::validation_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().val()?.len(), 40);
+        /// # Ok::<(), Error>(())
+        /// ```
+        val: "validation", validation_transformer;
+        /// Returns the test images, transformed by
+        /// [`validation_transformer`](Self::validation_transformer).
+        ///
+        /// # Errors
+        /// As for [`path`](Self::path).
+        ///
+        /// ```no_run
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Leaves::new().test()?.len(), 40);
+        /// # Ok::<(), Error>(())
+        /// ```
+        test: "test", validation_transformer;
     }
 
     /// Returns the test images in batches.

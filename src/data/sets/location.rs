@@ -1,6 +1,7 @@
 //! The folder of the data sets.
 
 use crate::error::{Result, problem};
+use crate::input;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -17,19 +18,11 @@ pub(super) fn data_folder() -> Result<PathBuf> {
 /// Returns the folder for the variables of any environment. Taper's cache is `$TAPER_CACHE`, else
 /// `taper` in the system's folder for caches.
 fn folder_in(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let variable = |name| {
-        let value = environment(name).filter(|value| !value.is_empty());
-        value.map(PathBuf::from)
-    };
-    let caches = || match std::env::consts::OS {
-        "windows" => variable("LOCALAPPDATA"),
-        "macos" => variable("HOME").map(|home| home.join("Library/Caches")),
-        _ => variable("XDG_CACHE_HOME")
-            .filter(|folder| folder.is_absolute())
-            .or_else(|| Some(variable("HOME")?.join(".cache"))),
-    };
-    let cache = || variable("TAPER_CACHE").or_else(|| Some(caches()?.join("taper")));
-    variable("TAPER_DATA").or_else(|| Some(cache()?.join("data")))
+    let data = environment("TAPER_DATA").filter(|value| !value.is_empty());
+    let system = ["XDG_CACHE_HOME", ".cache", "Library/Caches"];
+    let cache = || input::folder(&environment, "TAPER_CACHE", system);
+    data.map(PathBuf::from)
+        .or_else(|| Some(cache()?.join("data")))
 }
 
 #[cfg(test)]

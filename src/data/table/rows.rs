@@ -120,20 +120,13 @@ impl DataFrame {
                 });
             }
         }
-        let rows = firsts.len();
-        Ok(Self {
-            columns: columns.into(),
-            rows,
-        })
+        Ok(Self::of(columns, firsts.len()))
     }
 
     fn take(&self, rows: impl Iterator<Item = usize>) -> Self {
         let rows: Vec<usize> = rows.collect();
         let columns = self.columns.iter().map(|column| column.take(&rows));
-        Self {
-            columns: columns.collect::<Vec<_>>().into(),
-            rows: rows.len(),
-        }
+        Self::of(columns.collect(), rows.len())
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::notebook::Show;
 use crate::tensor::tensor;
 
 fn table(text: &str) -> DataFrame {

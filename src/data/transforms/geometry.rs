@@ -1,7 +1,7 @@
 //! Steps that move pixels.
 
 use super::targets::Crop;
-use super::{ImageBytes, Targets, Transform, no_pixels};
+use super::{ImageBytes, Targets, Transform, no_pixels, with_targets};
 use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::{check_size, random_unit};
@@ -75,11 +75,7 @@ impl Resize {
     }
 }
 
-impl Transform for Resize {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { Resize,
     fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("Resize", input)?;
         let (height, width, channels) = (image.height, image.width, image.channels);
@@ -171,11 +167,7 @@ impl CenterCrop {
     }
 }
 
-impl Transform for CenterCrop {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { CenterCrop,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("CenterCrop", image)?;
         let size = self.size;
@@ -236,27 +228,22 @@ impl RandomHorizontalFlip {
         Self::default()
     }
 
-    /// Sets the probability of a flip, from 0 to 1.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = tensor(&[[[1u8], [2]]]); // (1, 2, 1)
-    /// let never = RandomHorizontalFlip::new().p(0.0);
-    /// assert_eq!(never.apply(&image)?.to_vec3::<u8>(), image.to_vec3::<u8>());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn p(mut self, probability: f64) -> Self {
-        self.p = probability;
-        self
+    setters! {
+        /// Sets the probability of a flip, from 0 to 1.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = tensor(&[[[1u8], [2]]]); // (1, 2, 1)
+        /// let never = RandomHorizontalFlip::new().p(0.0);
+        /// assert_eq!(never.apply(&image)?.to_vec3::<u8>(), image.to_vec3::<u8>());
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn p(self, probability: f64): self.p = probability;
     }
 }
 
-impl Transform for RandomHorizontalFlip {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { RandomHorizontalFlip,
     fn apply_with(&self, input: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let mut image = ImageBytes::of("RandomHorizontalFlip", input)?;
         if random_unit() >= self.p {

@@ -1,7 +1,7 @@
 //! Random crops of an image.
 
 use super::targets::Crop;
-use super::{ImageBytes, Targets, Transform, no_pixels};
+use super::{ImageBytes, Targets, Transform, no_pixels, with_targets};
 use crate::error::{Result, refuse};
 use crate::tensor::Tensor;
 use crate::tensor::random_unit;
@@ -41,27 +41,22 @@ impl RandomCrop {
         RandomCrop { size, padding: 0 }
     }
 
-    /// Sets how many black pixels are added on each side before the crop; the default is 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let image = ones((2, 2, 1)).to_dtype(DType::U8);
-    /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
-    /// assert_eq!(crop.sum_all().item(), 4.0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn padding(mut self, pixels: usize) -> Self {
-        self.padding = pixels;
-        self
+    setters! {
+        /// Sets how many black pixels are added on each side before the crop; the default is 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let image = ones((2, 2, 1)).to_dtype(DType::U8);
+        /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
+        /// assert_eq!(crop.sum_all().item(), 4.0);
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn padding(self, pixels: usize): self.padding = pixels;
     }
 }
 
-impl Transform for RandomCrop {
-    fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        self.apply_with(image, &mut Targets::default())
-    }
-
+with_targets! { RandomCrop,
     fn apply_with(&self, image: &Tensor, targets: &mut Targets) -> Result<Tensor> {
         let ImageBytes { height, width, .. } = ImageBytes::of("RandomCrop", image)?;
         let (size, padding) = (self.size, self.padding);

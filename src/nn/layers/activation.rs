@@ -1,6 +1,6 @@
-//! Activation functions, element by element, and softmax.
+//! Layers without settings: activation functions, softmax, and the layer that flattens.
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, raise};
 use crate::nn::fusible::Fusible;
 use crate::nn::summary::record_output;
 use crate::nn::{Layer, Parameters, check};
@@ -10,8 +10,8 @@ use crate::tensor::Tensor;
 /// Defines layers without parameters, each with the function that it applies.
 macro_rules! activations {
     ($($(#[$doc:meta])* $name:ident: $function:expr;)*) => {$(
-        $(#[$doc])*
         #[derive(Clone, Copy, Default, Parameters)]
+        $(#[$doc])*
         pub struct $name;
 
         impl Layer for $name {
@@ -148,12 +148,30 @@ activations! {
         let y = ops::softmax_as(&check::name(&Softmax), input.raw(), (-1).into());
         y.or_raise().into()
     };
+
+    /// Merges all dimensions but the first, the batch, into one.
+    ///
+    /// # Shapes
+    /// `(batch, a, b, …)` to `(batch, a · b · …)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Flatten.forward(&zeros((8, 1, 28, 28))); // (8, 784)
+    /// assert_eq!(y.dims(), [8, 784]);
+    /// ```
+    #[describe(start_dim = 1, end_dim = -1)]
+    Flatten: |input| match input.rank() {
+        0 => raise(check::refused(&Flatten, input, "It needs a batch: (batch, …)")),
+        1 => input.unsqueeze(1),
+        _ => input.flatten_from(1),
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::tensor;
+    use crate::tensor::{tensor, zeros};
 
     #[test]
     fn no_activation_hides_a_nan() {
@@ -173,5 +191,17 @@ mod tests {
             format!("{ReLU:?} {Sigmoid:?} {Tanh:?}"),
             "ReLU() Sigmoid() Tanh()"
         );
+    }
+
+    #[test]
+    fn the_batch_stays() {
+        for (input, output) in [
+            (vec![2, 3], vec![2, 3]),
+            (vec![2, 3, 4], vec![2, 12]),
+            (vec![5], vec![5, 1]),
+        ] {
+            let y = Flatten.forward(&zeros(input));
+            assert_eq!(y.dims(), output);
+        }
     }
 }

@@ -1,55 +1,48 @@
 //! Maximum pooling to a given size.
 
 use crate::error::{OrRaise, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::summary::record_output;
-use crate::nn::{Layer, Parameters, check};
+use crate::nn::{Parameters, check};
 use crate::ops::{self, OutputSize, Pair, Pool2dSpec};
 use crate::tensor::Tensor;
 
-/// Takes the maximum of patches that cover the image, so that the output has the given size whatever the size of the
-/// input. Neighbouring patches overlap where the sizes do not divide evenly. Of equal elements, the first gets the
-/// gradient.
-///
-/// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and the width,
-/// where `None` keeps the size of the input. The batch may be missing.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
-/// let y = AdaptiveMaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
-/// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
-/// ```
-#[derive(Clone, Copy, Parameters)]
-#[describe(output_size = self.size)]
-pub struct AdaptiveMaxPool2d {
-    size: OutputSize,
-}
-
-impl AdaptiveMaxPool2d {
-    /// Creates a layer whose output has this height and width: `3`, or `(2, 3)`.
+layer! {
+    /// Takes the maximum of patches that cover the image, so that the output has the given size whatever the size of the
+    /// input. Neighbouring patches overlap where the sizes do not divide evenly. Of equal elements, the first gets the
+    /// gradient.
     ///
-    /// # Panics
-    /// If one of them is 0.
+    /// # Shapes
+    /// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and the width,
+    /// where `None` keeps the size of the input. The batch may be missing.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = AdaptiveMaxPool2d::new(3).forward(&zeros((1, 2, 7, 5)));
-    /// assert_eq!(y.dims(), [1, 2, 3, 3]);
+    /// let x = arange(0.0, 16.0).reshape((1, 1, 4, 4));
+    /// let y = AdaptiveMaxPool2d::new(2).forward(&x); // (1, 1, 2, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [5.0, 7.0, 13.0, 15.0]);
     /// ```
-    #[inline]
-    #[track_caller]
-    pub fn new(size: impl Into<OutputSize>) -> Self {
-        Self::of_size(size.into())
-    }
-
-    #[track_caller]
-    fn of_size(size: OutputSize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if a size is 0.
+    #[derive(Clone, Copy)]
+    #[describe(output_size = self.size)]
+    pub struct AdaptiveMaxPool2d(size: impl Into<OutputSize>) {
+        size: OutputSize = size.into(),
         check::positive("AdaptiveMaxPool2d", &[("size", size.least())]);
-        Self { size }
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        if input.rank() == 3 {
+            return self.forward(&input.unsqueeze(0)).squeeze(0);
+        }
+        let (_, _, height, width) = check::image(self, input);
+        if height == 0 || width == 0 {
+            let expected = "Its images must have at least one pixel";
+            raise(check::refused(self, input, expected))
+        }
+        let y = maxima(self, input, self.size.of(height, width));
+        record_output(self, y)
     }
 }
 
@@ -92,26 +85,10 @@ fn patches(size: usize, outputs: usize) -> Vec<(usize, usize)> {
     (0..outputs).map(patch).collect()
 }
 
-impl Layer for AdaptiveMaxPool2d {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        if input.rank() == 3 {
-            return self.forward(&input.unsqueeze(0)).squeeze(0);
-        }
-        let (_, _, height, width) = check::image(self, input);
-        if height == 0 || width == 0 {
-            let expected = "Its images must have at least one pixel";
-            raise(check::refused(self, input, expected))
-        }
-        let y = maxima(self, input, self.size.of(height, width));
-        record_output(self, y)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::{arange, zeros};
 

@@ -6,90 +6,81 @@ mod projections;
 pub(super) use inputs::AttentionInputs;
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::layers::Linear;
 use crate::nn::summary::{record_output, record_part};
-use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
+use crate::nn::{Init, Layer, Mode, Parameter, check};
 use crate::ops::AttentionMask;
 use crate::tensor::{Tensor, zeros};
 
-/// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
-/// features, and the outputs of all heads are projected together.
-///
-/// `in_proj_weight` has the shape `(3 embed_dim, embed_dim)`: the projections of queries, keys and values.
-/// Names and initial values are those of PyTorch. From Vaswani et al., 2017, and d2l's chapter *Multi-Head
-/// Attention*.
-///
-/// # Shapes
-/// Queries `(queries, batch, embed_dim)`, keys and values `(keys, batch, embed_dim)`, to
-/// `(queries, batch, embed_dim)`; with [`batch_first`](Self::batch_first), the batch comes first. It may be missing. In
-/// `seq!` the layer computes self-attention: the input is query, key and value.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-/// let x = randn((4, 10, 8)); // (batch, steps, features)
-/// let y = attention.forward(&x, &x, &x, &AttentionMask::causal()); // (4, 10, 8)
-/// assert_eq!(y.dims(), [4, 10, 8]);
-/// ```
-#[derive(Parameters)]
-#[describe(
-    embed_dim = self.embed_dim(),
-    num_heads = self.num_heads,
-    dropout = self.dropout,
-    batch_first = self.batch_first
-)]
-pub struct MultiheadAttention {
-    in_proj_weight: Parameter,
-    in_proj_bias: Option<Parameter>,
-    bias_k: Option<Parameter>,
-    bias_v: Option<Parameter>,
-    out_proj: Linear,
-    num_heads: usize,
-    dropout: f64,
-    batch_first: bool,
-    zero_attn: bool,
-    mode: Mode,
-}
-
-impl MultiheadAttention {
-    /// Creates a layer for this many features and heads, on the default device.
+layer! {
+    /// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
+    /// features, and the outputs of all heads are projected together.
     ///
-    /// # Panics
-    /// If one of them is 0, or `num_heads` does not divide `embed_dim`.
+    /// `in_proj_weight` has the shape `(3 embed_dim, embed_dim)`: the projections of queries, keys and values.
+    /// Names and initial values are those of PyTorch. From Vaswani et al., 2017, and d2l's chapter *Multi-Head
+    /// Attention*.
+    ///
+    /// # Shapes
+    /// Queries `(queries, batch, embed_dim)`, keys and values `(keys, batch, embed_dim)`, to
+    /// `(queries, batch, embed_dim)`; with [`batch_first`](Self::batch_first), the batch comes first. It may be missing. In
+    /// `seq!` the layer computes self-attention: the input is query, key and value.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(MultiheadAttention::new(8, 2).num_parameters(), 4 * 8 * 8 + 4 * 8);
-    /// assert!(attempt(|| MultiheadAttention::new(8, 3)).is_err());
+    /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
+    /// let x = randn((4, 10, 8)); // (batch, steps, features)
+    /// let y = attention.forward(&x, &x, &x, &AttentionMask::causal()); // (4, 10, 8)
+    /// assert_eq!(y.dims(), [4, 10, 8]);
     /// ```
-    #[track_caller]
-    pub fn new(embed_dim: usize, num_heads: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if one of its arguments is 0, or `num_heads` does not divide `embed_dim`.
+    #[describe(
+        embed_dim = self.embed_dim(),
+        num_heads = self.num_heads,
+        dropout = self.dropout,
+        batch_first = self.batch_first
+    )]
+    pub struct MultiheadAttention(embed_dim: usize, num_heads: usize) {
         let sizes = [("embed_dim", embed_dim), ("num_heads", num_heads)];
         check::positive("MultiheadAttention", &sizes);
         raise!(if !embed_dim.is_multiple_of(num_heads);
             "MultiheadAttention: {num_heads} heads cannot share {embed_dim} features";
             "Choose an embed_dim that num_heads divides");
         let rows = embed_dim.saturating_mul(3);
+        // Its weight is drawn first.
         let out_proj = Linear::new(embed_dim, embed_dim);
         out_proj.clear_bias();
-        let weight = Init::XavierUniform.tensor((rows, embed_dim));
-        Self {
-            in_proj_weight: Parameter::new(&weight),
-            in_proj_bias: Some(Parameter::new(&zeros(rows))),
-            bias_k: None,
-            bias_v: None,
-            out_proj,
-            num_heads,
-            dropout: 0.0,
-            batch_first: false,
-            zero_attn: false,
-            mode: Mode::new(),
-        }
+        in_proj_weight = Parameter::new(&Init::XavierUniform.tensor((rows, embed_dim))),
+        in_proj_bias: Option<Parameter> = Some(Parameter::new(&zeros(rows))),
+        bias_k: Option<Parameter> = None,
+        bias_v: Option<Parameter> = None,
+        out_proj: Linear,
+        num_heads: usize,
+        dropout: f64 = 0.0,
+        /// Sets whether the layer takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`;
+        /// `false` by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
+        /// let (q, k) = (randn((4, 3, 8)), randn((4, 5, 8)));
+        /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
+        /// ```
+        set batch_first: bool = false,
+        zero_attn: bool = false,
+        mode = Mode::new(),
     }
+    /// Computes self-attention.
+    fn forward(&self, input: &Tensor) -> Tensor {
+        self.forward(input, input, input, &AttentionMask::none())
+    }
+}
 
+impl MultiheadAttention {
     setters! {
         /// Sets the probability with which each weight of the attention is dropped in training mode; 0 by
         /// default.
@@ -111,20 +102,6 @@ impl MultiheadAttention {
     pub(super) fn set_dropout(&mut self, p: f64) {
         check::probability("MultiheadAttention", "dropout", p);
         self.dropout = p;
-    }
-
-    setters! {
-        /// Sets whether the layer takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`;
-        /// `false` by default.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// let attention = MultiheadAttention::new(8, 2).batch_first(true);
-        /// let (q, k) = (randn((4, 3, 8)), randn((4, 5, 8)));
-        /// assert_eq!(attention.forward(&q, &k, &k, &AttentionMask::none()).dims(), [4, 3, 8]);
-        /// ```
-        pub fn batch_first(self, batch_first: bool): self.set_batch_first(batch_first);
     }
 
     pub(super) fn set_batch_first(&mut self, batch_first: bool) {
@@ -288,15 +265,6 @@ impl MultiheadAttention {
     fn output(&self, heads: &Tensor) -> Tensor {
         record_part(self);
         record_output(self, self.out_proj.forward(heads))
-    }
-}
-
-impl Layer for MultiheadAttention {
-    boxed_here!();
-
-    /// Computes self-attention: the input is query, key and value.
-    fn forward(&self, input: &Tensor) -> Tensor {
-        self.forward(input, input, input, &AttentionMask::none())
     }
 }
 

@@ -7,8 +7,8 @@
 //! They do not implement [`Layer`](crate::nn::Layer), because some of them need to be told whether the model
 //! trains. [`seq!`](crate::seq) accepts them nevertheless: see [`IntoLayer`](crate::nn::IntoLayer).
 
-use crate::error::Result;
-use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
+use crate::nn::containers::parameters;
+use crate::nn::{Buffer, Parameter, Visitor, visit_field};
 use crate::tensor::Candle;
 use candle_core::Var;
 
@@ -26,137 +26,104 @@ fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Candle>, 
     }
 }
 
-/// Implements [`Parameters`] for a layer without tensors.
-macro_rules! candle_function {
-    ($layer:ident) => {
-        impl Parameters for candle_nn::$layer {
-            fn visit(&self, visitor: &mut dyn Visitor) {
-                visitor.model(concat!("candle_nn::", stringify!($layer)));
-            }
-
-            fn visit_mut(&mut self, _: &mut dyn VisitorMut) -> Result<()> {
-                Ok(())
-            }
-
-            fn shallow_copy(&self) -> Self {
-                self.clone()
-            }
-        }
+/// Implements [`Parameters`] for layers, from the names of their parameters and buffers, and an expression that builds such
+/// a layer from other tensors.
+macro_rules! candle_layers {
+    ($([$($layer:ident)*] $tensors:tt)*) => {
+        $($(candle_layers!(@one $layer $tensors);)*)*
     };
-}
-
-candle_function!(Activation);
-candle_function!(Dropout);
-
-/// Implements [`Parameters`] for a layer, from the names of its parameters and buffers, and an expression
-/// that builds the layer from other tensors.
-macro_rules! candle_layer {
-    (
-        $layer:ident,
+    (@one $layer:ident {
         |$this:ident| [$($name:literal: $tensor:expr),*],
         buffers [$($buffer:literal: $values:expr),*],
         |$replaced:ident| $rebuild:expr
-    ) => {
-        impl Parameters for candle_nn::$layer {
-            fn visit(&self, visitor: &mut dyn Visitor) {
-                let $this = self;
-                visitor.model(concat!("candle_nn::", stringify!($layer)));
-                $(visit_tensor(visitor, $name, $tensor, false);)*
-                $(visit_tensor(visitor, $buffer, Some($values), true);)*
-            }
-
-            fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
-                let $this = &*self;
-                let mut $replaced = |tensor: &Candle| visitor.tensor(tensor);
-                *self = $rebuild;
-                Ok(())
-            }
-
-            fn shallow_copy(&self) -> Self {
-                self.clone()
-            }
+    }) => {
+        parameters! {
+            [] candle_nn::$layer: |self, visitor|
+                {
+                    let $this = self;
+                    visitor.model(concat!("candle_nn::", stringify!($layer)));
+                    $(visit_tensor(visitor, $name, $tensor, false);)*
+                    $(visit_tensor(visitor, $buffer, Some($values), true);)*
+                },
+                {
+                    let $this = &*self;
+                    let mut $replaced = |tensor: &Candle| visitor.tensor(tensor);
+                    *self = $rebuild;
+                    Ok(())
+                },
+                self.clone();
         }
     };
 }
 
-candle_layer!(
-    Linear,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?)
-);
-
-macro_rules! candle_convolutions {
-    ($($layer:ident)*) => {$(
-        candle_layer!(
-            $layer,
-            |this| ["weight": Some(this.weight()), "bias": this.bias()],
-            buffers [],
-            |replaced| Self::new(
-                replaced(this.weight())?,
-                this.bias().map(replaced).transpose()?,
-                *this.config()
-            )
-        );
-    )*};
-}
-candle_convolutions!(Conv1d Conv2d ConvTranspose1d ConvTranspose2d);
-
-candle_layer!(
-    PReLU,
-    |this| ["weight": Some(this.weight())],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.is_scalar())
-);
-
-candle_layer!(
-    RmsNorm,
-    |this| ["weight": Some(this.weight())],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.eps())
-);
-
-candle_layer!(
-    Embedding,
-    |this| ["weight": Some(this.embeddings())],
-    buffers [],
-    |replaced| Self::new(replaced(this.embeddings())?, this.hidden_size())
-);
-
-candle_layer!(
-    LayerNorm,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| match (this.bias(), this.remove_mean()) {
-        (Some(bias), _) => Self::new(replaced(this.weight())?, replaced(bias)?, this.eps()),
-        (None, true) => Self::new_no_bias(replaced(this.weight())?, this.eps()),
-        (None, false) => Self::rms_norm(replaced(this.weight())?, this.eps()),
+candle_layers! {
+    [Linear] {
+        |this| ["weight": Some(this.weight()), "bias": this.bias()],
+        buffers [],
+        |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?)
     }
-);
-
-candle_layer!(
-    BatchNorm,
-    |this| [
-        "weight": this.weight_and_bias().map(|both| both.0),
-        "bias": this.weight_and_bias().map(|both| both.1)
-    ],
-    buffers ["running_mean": this.running_mean(), "running_var": this.running_var()],
-    |replaced| {
-        let (mean, var) = (replaced(this.running_mean())?, replaced(this.running_var())?);
-        let (features, eps, momentum) = (mean.elem_count(), this.eps(), this.momentum());
-        match this.weight_and_bias() {
-            Some((weight, bias)) => {
-                let (weight, bias) = (replaced(weight)?, replaced(bias)?);
-                Self::new_with_momentum(features, mean, var, weight, bias, eps, momentum)?
-            }
-            None => Self::new_no_bias_with_momentum(features, mean, var, eps, momentum)?,
+    [Conv1d Conv2d ConvTranspose1d ConvTranspose2d] {
+        |this| ["weight": Some(this.weight()), "bias": this.bias()],
+        buffers [],
+        |replaced| Self::new(
+            replaced(this.weight())?,
+            this.bias().map(replaced).transpose()?,
+            *this.config(),
+        )
+    }
+    [PReLU] {
+        |this| ["weight": Some(this.weight())],
+        buffers [],
+        |replaced| Self::new(replaced(this.weight())?, this.is_scalar())
+    }
+    [RmsNorm] {
+        |this| ["weight": Some(this.weight())],
+        buffers [],
+        |replaced| Self::new(replaced(this.weight())?, this.eps())
+    }
+    [Embedding] {
+        |this| ["weight": Some(this.embeddings())],
+        buffers [],
+        |replaced| Self::new(replaced(this.embeddings())?, this.hidden_size())
+    }
+    [LayerNorm] {
+        |this| ["weight": Some(this.weight()), "bias": this.bias()],
+        buffers [],
+        |replaced| match (this.bias(), this.remove_mean()) {
+            (Some(bias), _) => Self::new(replaced(this.weight())?, replaced(bias)?, this.eps()),
+            (None, true) => Self::new_no_bias(replaced(this.weight())?, this.eps()),
+            (None, false) => Self::rms_norm(replaced(this.weight())?, this.eps()),
         }
     }
-);
+    [BatchNorm] {
+        |this| [
+            "weight": this.weight_and_bias().map(|both| both.0),
+            "bias": this.weight_and_bias().map(|both| both.1)
+        ],
+        buffers ["running_mean": this.running_mean(), "running_var": this.running_var()],
+        |replaced| {
+            let (mean, var) = (replaced(this.running_mean())?, replaced(this.running_var())?);
+            let (features, eps, momentum) = (mean.elem_count(), this.eps(), this.momentum());
+            match this.weight_and_bias() {
+                Some((weight, bias)) => {
+                    let (weight, bias) = (replaced(weight)?, replaced(bias)?);
+                    Self::new_with_momentum(features, mean, var, weight, bias, eps, momentum)?
+                }
+                None => Self::new_no_bias_with_momentum(features, mean, var, eps, momentum)?,
+            }
+        }
+    }
+}
+
+parameters! {
+    [] candle_nn::Activation: |self, visitor| visitor.model("candle_nn::Activation"), Ok(()), *self;
+    [] candle_nn::Dropout: |self, visitor| visitor.model("candle_nn::Dropout"), Ok(()), self.clone();
+}
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::error::Result;
+    use crate::nn::Parameters;
     use crate::nn::ParametersExt;
     use crate::tensor::ones;
     use candle_core::{DType, Device};

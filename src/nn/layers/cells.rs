@@ -3,24 +3,36 @@
 use crate::error::{OrRaise, raise};
 use crate::nn::layers::affine::initial;
 use crate::nn::layers::gates::Gates;
+use crate::nn::layers::recurrent::State;
 use crate::nn::layers::rnn::Nonlinearity;
 use crate::nn::{Parameter, Parameters, check};
 use crate::ops::{self, Cell};
 use crate::tensor::{Tensor, with_device, zeros};
 
-impl Gates {
+/// One step of a recurrent network, with the parameters for it.
+#[derive(Parameters)]
+#[describe(self.gates.weight_ih.size(1), self.hidden_size())]
+struct Step {
+    #[parameters(skip)]
+    cell: Cell,
+    #[parameters(flatten)]
+    gates: Gates,
+}
+
+impl Step {
     #[track_caller]
-    fn of_cell(name: &str, count: usize, input_size: usize, hidden_size: usize) -> Self {
+    fn new(name: &str, cell: Cell, [input_size, hidden_size]: [usize; 2]) -> Self {
         let sizes = [("input_size", input_size), ("hidden_size", hidden_size)];
         check::positive(name, &sizes);
-        Self::new(count, [input_size, hidden_size], true, None)
+        let gates = Gates::new(cell.gates(), [input_size, hidden_size], true, None);
+        Self { cell, gates }
     }
 
     #[track_caller]
     fn set_bias(&mut self, bias: bool) {
-        let weight = self.weight_hh.tensor();
+        let weight = self.gates.weight_hh.tensor();
         let new = || Parameter::new(&initial(weight.dim(1) as f64, weight.dim(0)));
-        for parameter in [&mut self.bias_ih, &mut self.bias_hh] {
+        for parameter in [&mut self.gates.bias_ih, &mut self.gates.bias_hh] {
             if bias != parameter.is_some() {
                 *parameter = bias.then(new);
             }
@@ -28,13 +40,33 @@ impl Gates {
     }
 
     fn hidden_size(&self) -> usize {
-        self.weight_hh.size(1).unwrap_or_default()
+        self.gates.weight_hh.size(1).unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn forward<S: State>(&self, layer: &dyn Parameters, x: &Tensor, state: Option<&S>) -> S {
+        let state = state.map(State::parts);
+        let [of_x, of_h] = self.inputs(layer, x, state.as_ref().map(|state| state[0]));
+        let state: Vec<Tensor> = match state {
+            Some(parts) => parts.into_iter().cloned().collect(),
+            None => {
+                let zeros = of_h.narrow(-1, 0, self.hidden_size()).zeros_like();
+                vec![zeros; self.cell.states()]
+            }
+        };
+        if let [h, c] = &state[..]
+            && c.dims() != h.dims()
+        {
+            let expected = "The states h and c must have the same shape";
+            raise(check::refused(layer, c, expected))
+        }
+        S::of(self.cell.step(&of_x, &of_h, &state))
     }
 
     /// Returns what the gates get from the input and from the state, `(batch, gates · hidden_size)` each.
     #[track_caller]
     fn inputs(&self, cell: &dyn Parameters, x: &Tensor, h: Option<&Tensor>) -> [Tensor; 2] {
-        let (inputs, hidden) = (self.weight_ih.size(1), self.hidden_size());
+        let (inputs, hidden) = (self.gates.weight_ih.size(1), self.hidden_size());
         if !matches!(x.rank(), 1 | 2) || x.dims().last().copied() != inputs {
             let expected = format!("Expected one step (batch, {})", inputs.unwrap_or_default());
             raise(check::refused(cell, x, expected))
@@ -56,15 +88,22 @@ impl Gates {
             y.or_raise().into()
         };
         [
-            linear(x, &self.weight_ih, &self.bias_ih),
-            linear(&h, &self.weight_hh, &self.bias_hh),
+            linear(x, &self.gates.weight_ih, &self.gates.bias_ih),
+            linear(&h, &self.gates.weight_hh, &self.gates.bias_hh),
         ]
     }
 }
 
-/// Implements the constructor and the settings of a cell.
+/// Defines a cell: its name, the type of its state, and the formula of its step.
 macro_rules! cell {
-    ($name:ident, $gates:literal $(, $field:ident: $value:expr)?) => {
+    ($(#[$doc:meta])* $name:ident($state:ty), $cell:expr) => {
+        $(#[$doc])*
+        #[derive(Parameters)]
+        pub struct $name {
+            #[parameters(flatten)]
+            step: Step,
+        }
+
         impl $name {
             /// Creates a cell with random parameters, on the default device. As in PyTorch, all are drawn uniformly
             /// between `-1/√hidden_size` and `1/√hidden_size`.
@@ -80,9 +119,8 @@ macro_rules! cell {
             /// ```
             #[track_caller]
             pub fn new(input_size: usize, hidden_size: usize) -> Self {
-                let name = stringify!($name);
-                let parameters = Gates::of_cell(name, $gates, input_size, hidden_size);
-                Self { parameters $(, $field: $value)? }
+                let step = Step::new(stringify!($name), $cell, [input_size, hidden_size]);
+                Self { step }
             }
 
             setters! {
@@ -94,32 +132,43 @@ macro_rules! cell {
                 #[doc = concat!("assert_eq!(", stringify!($name), "::new(3, 4).bias(false).parameters().len(), 2);")]
                 /// ```
                 #[track_caller]
-                pub fn bias(self, bias: bool): self.parameters.set_bias(bias);
+                pub fn bias(self, bias: bool): self.step.set_bias(bias);
+            }
+
+            /// Returns the new state for the input of one step, `(batch, input_size)`, and the state before it; `None` means
+            /// zeros. Each tensor of a state is `(batch, hidden_size)`. The batch may be missing.
+            ///
+            /// # Panics
+            /// If the shapes do not match.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let cell = ", stringify!($name), "::new(3, 4);")]
+            /// let state = cell.forward(&ones((2, 3)), None);
+            /// let state = cell.forward(&ones((2, 3)), Some(&state));
+            /// ```
+            #[track_caller]
+            pub fn forward(&self, x: &Tensor, state: Option<&$state>) -> $state {
+                self.step.forward(self, x, state)
             }
         }
     };
 }
 
-/// One step of an [`RNN`](crate::nn::RNN): `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let cell = RNNCell::new(3, 4);
-/// let mut h = cell.forward(&randn((2, 3)), None); // (2, 4)
-/// h = cell.forward(&randn((2, 3)), Some(&h));
-/// assert_eq!(h.dims(), [2, 4]);
-/// ```
-#[derive(Parameters)]
-#[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
-pub struct RNNCell {
-    #[parameters(flatten)]
-    parameters: Gates,
-    #[parameters(skip)]
-    nonlinearity: Nonlinearity,
+cell! {
+    /// One step of an [`RNN`](crate::nn::RNN): `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let cell = RNNCell::new(3, 4);
+    /// let mut h = cell.forward(&randn((2, 3)), None); // (2, 4)
+    /// h = cell.forward(&randn((2, 3)), Some(&h));
+    /// assert_eq!(h.dims(), [2, 4]);
+    /// ```
+    RNNCell(Tensor), Cell::Tanh
 }
-
-cell!(RNNCell, 1, nonlinearity: crate::nn::Tanh.into());
 
 impl RNNCell {
     setters! {
@@ -131,116 +180,36 @@ impl RNNCell {
         /// let h = RNNCell::new(3, 4).nonlinearity(ReLU).forward(&ones((2, 3)), None);
         /// assert!(h.min_all().item() >= 0.0);
         /// ```
-        pub fn nonlinearity(self, nonlinearity: impl Into<Nonlinearity>): self.nonlinearity = nonlinearity.into();
+        pub fn nonlinearity(self, nonlinearity: impl Into<Nonlinearity>): self.step.cell = nonlinearity.into().0;
     }
+}
 
-    /// Returns the new state, `(batch, hidden_size)`, for the input of one step, `(batch, input_size)`, and the state
-    /// `h` before it; `None` means zeros. The batch may be missing.
-    ///
-    /// # Panics
-    /// If the shapes do not match.
+cell! {
+    /// One step of a [`GRU`](crate::nn::GRU).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let h = RNNCell::new(3, 4).forward(&ones((2, 3)), None);
+    /// let cell = GRUCell::new(3, 4);
+    /// let mut h = cell.forward(&randn((2, 3)), None); // (2, 4)
+    /// h = cell.forward(&randn((2, 3)), Some(&h));
     /// assert_eq!(h.dims(), [2, 4]);
     /// ```
-    #[track_caller]
-    pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Tensor {
-        let [of_x, of_h] = self.parameters.inputs(self, x, h);
-        self.nonlinearity.apply(&(of_x + of_h))
-    }
+    GRUCell(Tensor), Cell::Gru
 }
 
-/// One step of a [`GRU`](crate::nn::GRU).
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let cell = GRUCell::new(3, 4);
-/// let mut h = cell.forward(&randn((2, 3)), None); // (2, 4)
-/// h = cell.forward(&randn((2, 3)), Some(&h));
-/// assert_eq!(h.dims(), [2, 4]);
-/// ```
-#[derive(Parameters)]
-#[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
-pub struct GRUCell {
-    #[parameters(flatten)]
-    parameters: Gates,
-}
-
-cell!(GRUCell, 3);
-
-impl GRUCell {
-    /// Returns the new state, `(batch, hidden_size)`, for the input of one step, `(batch, input_size)`, and the state
-    /// `h` before it; `None` means zeros. The batch may be missing.
-    ///
-    /// # Panics
-    /// If the shapes do not match.
+cell! {
+    /// One step of an [`LSTM`](crate::nn::LSTM), whose state is a pair `(h, c)`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let h = GRUCell::new(3, 4).forward(&ones((2, 3)), None);
-    /// assert_eq!(h.dims(), [2, 4]);
+    /// let cell = LSTMCell::new(3, 4);
+    /// let mut state = cell.forward(&randn((2, 3)), None); // (2, 4) each
+    /// state = cell.forward(&randn((2, 3)), Some(&state));
+    /// assert_eq!(state.0.dims(), [2, 4]);
     /// ```
-    #[track_caller]
-    pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> Tensor {
-        let [of_x, of_h] = self.parameters.inputs(self, x, h);
-        let h = h
-            .cloned()
-            .unwrap_or_else(|| of_h.chunk(3, -1)[0].zeros_like());
-        Cell::Gru.step(&of_x, &of_h, &[h]).remove(0)
-    }
-}
-
-/// One step of an [`LSTM`](crate::nn::LSTM), whose state is a pair `(h, c)`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let cell = LSTMCell::new(3, 4);
-/// let mut state = cell.forward(&randn((2, 3)), None); // (2, 4) each
-/// state = cell.forward(&randn((2, 3)), Some(&state));
-/// assert_eq!(state.0.dims(), [2, 4]);
-/// ```
-#[derive(Parameters)]
-#[describe(self.parameters.weight_ih.size(1), self.parameters.hidden_size())]
-pub struct LSTMCell {
-    #[parameters(flatten)]
-    parameters: Gates,
-}
-
-cell!(LSTMCell, 4);
-
-impl LSTMCell {
-    /// Returns the new state `(h, c)`, `(batch, hidden_size)` each, for the input of one step, `(batch, input_size)`, and
-    /// the state before it; `None` means zeros. The batch may be missing.
-    ///
-    /// # Panics
-    /// If the shapes do not match.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (h, c) = LSTMCell::new(3, 4).forward(&ones((2, 3)), None);
-    /// assert_eq!((h.dims(), c.dims()), (&[2, 4][..], &[2, 4][..]));
-    /// ```
-    #[track_caller]
-    pub fn forward(&self, x: &Tensor, state: Option<&(Tensor, Tensor)>) -> (Tensor, Tensor) {
-        let [of_x, of_h] = self.parameters.inputs(self, x, state.map(|(h, _)| h));
-        let (h, c) = match state {
-            Some(state) => state.clone(),
-            None => [0, 1].map(|_| of_h.chunk(4, -1)[0].zeros_like()).into(),
-        };
-        if c.dims() != h.dims() {
-            let expected = "The states h and c must have the same shape";
-            raise(check::refused(self, &c, expected))
-        }
-        let mut state = Cell::Lstm.step(&of_x, &of_h, &[h, c]).into_iter();
-        state.next().zip(state.next()).expect("the states h and c")
-    }
+    LSTMCell((Tensor, Tensor)), Cell::Lstm
 }
 
 #[cfg(test)]

@@ -43,17 +43,16 @@ layer! {
         record_output(self, self.mode.reduce(&self.vectors(input)))
     }
 
-    /// Sets what becomes of the vectors of a bag; the mean by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = EmbeddingBag::new(10, 3).mode(BagMode::Sum);
-    /// assert_eq!(layer.forward(&tensor(&[[1, 2]])).dims(), [1, 3]);
-    /// ```
-    pub fn mode(mut self, mode: BagMode) -> Self {
-        self.mode = mode;
-        self
+    setters! {
+        /// Sets what becomes of the vectors of a bag; the mean by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let layer = EmbeddingBag::new(10, 3).mode(BagMode::Sum);
+        /// assert_eq!(layer.forward(&tensor(&[[1, 2]])).dims(), [1, 3]);
+        /// ```
+        pub fn mode(self, mode: BagMode): self.mode = mode;
     }
 
     /// Embeds bags of different sizes: `tokens` are the integers of all bags, `(tokens,)`, and `offsets` the index at

@@ -1,70 +1,47 @@
 //! Group normalisation.
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::layer;
+use crate::nn::check;
 use crate::nn::layers::scale::Scale;
-use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
 
-/// Group normalisation: the channels of each example are split into groups, and each group gets mean 0
-/// and variance 1, then each channel a learned scale and shift. It does not depend on the batch.
-///
-/// From Wu and He, 2018.
-///
-/// # Shapes
-/// `(batch, channels, …)`; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let norm = GroupNorm::new(1, 2);
-/// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
-/// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
-/// ```
-#[derive(Parameters)]
-#[describe(
-    self.num_groups,
-    self.num_channels,
-    eps = self.eps,
-    affine = self.scale.weight.is_none().then_some(false),
-    bias = self.scale.no_bias()
-)]
-pub struct GroupNorm {
-    #[parameters(flatten)]
-    scale: Scale,
-    num_groups: usize,
-    num_channels: usize,
-    eps: f64,
-}
-
-impl GroupNorm {
-    /// Creates a layer that splits this many channels into this many groups, on the default device.
+layer! {
+    /// Group normalisation: the channels of each example are split into groups, and each group gets mean 0
+    /// and variance 1, then each channel a learned scale and shift. It does not depend on the batch.
     ///
-    /// # Panics
-    /// If one of them is 0, or `num_groups` does not divide `num_channels`.
+    /// From Wu and He, 2018.
+    ///
+    /// # Shapes
+    /// `(batch, channels, …)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(GroupNorm::new(4, 8).num_parameters(), 16);
-    /// assert!(attempt(|| GroupNorm::new(3, 8)).is_err());
+    /// let norm = GroupNorm::new(1, 2);
+    /// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
+    /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
     /// ```
-    #[track_caller]
-    pub fn new(num_groups: usize, num_channels: usize) -> Self {
+    ///
+    /// # Panics
+    /// [`new`](Self::new) panics if one of its arguments is 0, or `num_groups` does not divide `num_channels`.
+    #[describe(
+        self.num_groups,
+        self.num_channels,
+        eps = self.eps,
+        affine = self.scale.weight.is_none().then_some(false),
+        bias = self.scale.no_bias()
+    )]
+    pub struct GroupNorm(num_groups: usize, num_channels: usize) {
         let sizes = [("num_groups", num_groups), ("num_channels", num_channels)];
         check::positive("GroupNorm", &sizes);
         raise!(if !num_channels.is_multiple_of(num_groups);
             "GroupNorm: {num_groups} groups cannot share {num_channels} channels";
             "Choose a number of groups that divides the channels");
-        Self {
-            scale: Scale::new(num_channels, true, true),
-            num_groups,
-            num_channels,
-            eps: 1e-5,
-        }
-    }
-
-    setters! {
+        #[parameters(flatten)]
+        scale = Scale::new(num_channels, true, true),
+        num_groups: usize,
+        num_channels: usize,
         /// Sets the value that is added to the variance; 1e-5 by default.
         ///
         /// ```
@@ -72,8 +49,15 @@ impl GroupNorm {
         ///
         /// assert_eq!(GroupNorm::new(1, 2).eps(0.001).describe(), "GroupNorm(1, 2, eps=0.001)");
         /// ```
-        pub fn eps(self, eps: f64): self.eps = eps;
+        set eps: f64 = 1e-5,
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        self.scale.of_groups(self, input, self.num_groups, self.eps)
+    }
+}
 
+impl GroupNorm {
+    setters! {
         /// Sets whether the channels have a learned scale and shift, as by default.
         ///
         /// ```
@@ -94,18 +78,11 @@ impl GroupNorm {
     }
 }
 
-impl Layer for GroupNorm {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        self.scale.of_groups(self, input, self.num_groups, self.eps)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -1,81 +1,32 @@
 //! Instance normalisation.
 
 use crate::error::raise;
-use crate::nn::layer::boxed_here;
+use crate::nn::check;
 use crate::nn::layers::scale::Scale;
-use crate::nn::{Layer, Parameters, check};
 use crate::tensor::Tensor;
 
 /// Implements a normalisation of inputs with this many dimensions, of which the first may be missing.
 macro_rules! instance_norm {
     ($(#[$doc:meta])* $name:ident, $rank:literal, $shape:literal) => {
-        $(#[$doc])*
-        ///
-        /// From Ulyanov, Vedaldi and Lempitsky, 2016. Training and evaluation do not differ: there are no running
-        /// statistics.
-        #[derive(Parameters)]
-        #[describe(
-            self.num_features,
-            eps = self.eps,
-            affine = self.scale.weight.is_some(),
-            bias = self.scale.no_bias()
-        )]
-        pub struct $name {
-            #[parameters(flatten)]
-            scale: Scale,
-            num_features: usize,
-            eps: f64,
-        }
-
-        impl $name {
-            /// Creates a layer for this many channels, without parameters.
+        $crate::layer! {
+            $(#[$doc])*
+            ///
+            /// From Ulyanov, Vedaldi and Lempitsky, 2016. Training and evaluation do not differ: there are no running
+            /// statistics. At first the layer has no parameters.
             ///
             /// # Panics
-            /// If `num_features` is 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(4).num_parameters(), 0);")]
-            /// ```
-            #[track_caller]
-            pub fn new(num_features: usize) -> Self {
+            /// [`new`](Self::new) panics if `num_features` is 0.
+            #[describe(
+                self.num_features,
+                eps = self.eps,
+                affine = self.scale.weight.is_some(),
+                bias = self.scale.no_bias()
+            )]
+            pub struct $name(num_features: usize) {
                 check::positive(stringify!($name), &[("num_features", num_features)]);
-                Self {
-                    scale: Scale::new(num_features, false, false),
-                    num_features,
-                    eps: 1e-5,
-                }
-            }
-
-            /// Sets whether each channel has a learned scale and shift, on the default device; `false` by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($name), "::new(4).affine(true).num_parameters(), 8);")]
-            /// ```
-            #[track_caller]
-            pub fn affine(mut self, affine: bool) -> Self {
-                self.scale.set(affine, affine);
-                self
-            }
-
-            /// Sets whether an affine layer has a shift, as by default.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let norm = ", stringify!($name), "::new(4).affine(true).bias(false);")]
-            /// assert_eq!(norm.num_parameters(), 4);
-            /// ```
-            #[track_caller]
-            pub fn bias(mut self, bias: bool) -> Self {
-                self.scale.set_bias(bias && self.scale.weight.is_some());
-                self
-            }
-
-            setters! {
+                #[parameters(flatten)]
+                scale = Scale::new(num_features, false, false),
+                num_features: usize,
                 /// Sets the value that is added to the variance; 1e-5 by default.
                 ///
                 /// ```
@@ -84,13 +35,8 @@ macro_rules! instance_norm {
                 #[doc = concat!("let norm = ", stringify!($name), "::new(4).eps(0.001);")]
                 #[doc = concat!("assert_eq!(norm.describe(), \"", stringify!($name), "(4, eps=0.001, affine=false)\");")]
                 /// ```
-                pub fn eps(self, eps: f64): self.eps = eps;
+                set eps: f64 = 1e-5,
             }
-        }
-
-        impl Layer for $name {
-            boxed_here!();
-
             fn forward(&self, input: &Tensor) -> Tensor {
                 let is_single = input.rank() == $rank - 1;
                 let channels = input.dims().get(if is_single { 0 } else { 1 });
@@ -107,6 +53,31 @@ macro_rules! instance_norm {
                     raise(check::refused(self, input, expected))
                 }
                 self.scale.of_groups(self, input, self.num_features, self.eps)
+            }
+        }
+
+        impl $name {
+            setters! {
+                /// Sets whether each channel has a learned scale and shift, on the default device; `false` by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("assert_eq!(", stringify!($name), "::new(4).affine(true).num_parameters(), 8);")]
+                /// ```
+                #[track_caller]
+                pub fn affine(self, affine: bool): self.scale.set(affine, affine);
+
+                /// Sets whether an affine layer has a shift, as by default.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let norm = ", stringify!($name), "::new(4).affine(true).bias(false);")]
+                /// assert_eq!(norm.num_parameters(), 4);
+                /// ```
+                #[track_caller]
+                pub fn bias(self, bias: bool): self.scale.set_bias(bias && self.scale.weight.is_some());
             }
         }
     };
@@ -146,6 +117,7 @@ instance_norm!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

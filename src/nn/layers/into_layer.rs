@@ -1,7 +1,8 @@
 //! The types that [`seq!`](crate::seq) accepts: Taper's layers, and Candle's.
 
-use crate::error::{OrRaise, Result};
-use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
+use crate::error::OrRaise;
+use crate::nn::containers::parameters;
+use crate::nn::{Layer, Mode, Parameters};
 use crate::ops::tape;
 use crate::tensor::Tensor;
 use candle_core::ModuleT;
@@ -62,22 +63,14 @@ impl<M: Parameters + ModuleT + Send + Sync + 'static> Layer for Adapter<M> {
     }
 }
 
-impl<M: Parameters> Parameters for Adapter<M> {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        self.layer.visit(visitor);
-        self.mode.visit(visitor);
-    }
-
-    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
-        self.layer.visit_mut(visitor)
-    }
-
-    fn shallow_copy(&self) -> Self {
-        Self {
-            layer: self.layer.shallow_copy(),
-            mode: self.mode.shallow_copy(),
-        }
-    }
+parameters! {
+    [M: Parameters] Adapter<M>: |self, visitor|
+        {
+            self.layer.visit(visitor);
+            self.mode.visit(visitor);
+        },
+        self.layer.visit_mut(visitor),
+        Self { layer: self.layer.shallow_copy(), mode: self.mode.clone() };
 }
 
 macro_rules! into_layer {
@@ -99,6 +92,7 @@ into_layer!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Result;
     use crate::nn::ParametersExt;
     use crate::tensor::{ones, rand};
     use candle_core::{DType, Device};

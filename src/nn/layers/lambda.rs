@@ -1,53 +1,34 @@
 //! A function as a layer.
 
-use crate::nn::layer::boxed_here;
-use crate::nn::{Layer, Parameters};
+use crate::layer;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// A function from one tensor to one as a layer, such as a change of the shape between two layers of a
-/// [`seq!`](crate::seq). It has no parameters.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = seq![Linear::new(2, 12), Lambda::new(|x| x.reshape(((), 3, 2, 2))), Conv2d::new(3, 1, 2)];
-/// assert_eq!(net.forward(&zeros((5, 2))).dims(), [5, 1, 1, 1]);
-/// ```
-#[derive(Parameters)]
-pub struct Lambda {
-    #[parameters(skip)]
-    function: Function,
-}
-
-type Function = Arc<dyn Fn(&Tensor) -> Tensor + Send + Sync>;
-
-impl Lambda {
-    /// Creates a layer that calls a function.
+layer! {
+    /// A function from one tensor to one as a layer, such as a change of the shape between two layers of a
+    /// [`seq!`](crate::seq). It has no parameters.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Lambda::new(|x| x * 2.0).forward(&tensor(&[3.0]));
-    /// assert_eq!(y.item(), 6.0);
+    /// let net = seq![Linear::new(2, 12), Lambda::new(|x| x.reshape(((), 3, 2, 2))), Conv2d::new(3, 1, 2)];
+    /// assert_eq!(net.forward(&zeros((5, 2))).dims(), [5, 1, 1, 1]);
     /// ```
-    pub fn new(function: impl Fn(&Tensor) -> Tensor + Send + Sync + 'static) -> Self {
-        let function = Arc::new(function);
-        Self { function }
+    pub struct Lambda(function: impl Fn(&Tensor) -> Tensor + Send + Sync + 'static) {
+        #[parameters(skip)]
+        function: Function = Arc::new(function),
     }
-}
-
-impl Layer for Lambda {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         (self.function)(input)
     }
 }
 
+type Function = Arc<dyn Fn(&Tensor) -> Tensor + Send + Sync>;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Layer;
     use crate::nn::ParametersExt;
     use crate::tensor::ones;
     use candle_core::Device;

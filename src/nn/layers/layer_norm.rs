@@ -1,67 +1,39 @@
 //! Layer normalisation.
 
 use crate::error::{OrRaise, raise};
-use crate::nn::layer::boxed_here;
+use crate::layer;
 use crate::nn::layers::scale::Scale;
 use crate::nn::summary::{output_of, record_output};
-use crate::nn::{Layer, Parameters, check};
+use crate::nn::{Parameters, check};
 use crate::ops;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Result, Shape};
 
-/// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, or the last few, then a
-/// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
-///
-/// # Shapes
-/// `(…, features)`; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let norm = LayerNorm::new(2);
-/// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
-/// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
-/// ```
-#[derive(Parameters)]
-#[describe(
-    (self.scale.shape.rank() == 1).then(|| self.scale.shape.elem_count()),
-    (self.scale.shape.rank() > 1).then(|| self.scale.shape.clone()),
-    elementwise_affine = self.scale.weight.is_none().then_some(false)
-)]
-pub struct LayerNorm {
-    #[parameters(flatten)]
-    scale: Scale,
-    eps: f64,
-}
-
-impl LayerNorm {
-    /// Creates a layer for this many features, on the default device; or for the shape of the last dimensions.
+layer! {
+    /// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, or the last few, then a
+    /// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
     ///
-    /// # Panics
-    /// If a size is 0.
+    /// # Shapes
+    /// `(…, features)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// assert_eq!(LayerNorm::new(8).num_parameters(), 16);
-    /// assert_eq!(LayerNorm::new((4, 8)).num_parameters(), 64);
+    /// let norm = LayerNorm::new(2);
+    /// let y = norm.forward(&tensor(&[[1.0, 3.0]])); // (1, 2)
+    /// assert!((y.to_vec2::<f32>()[0][1] - 1.0).abs() < 1e-4);
     /// ```
-    #[inline]
-    #[track_caller]
-    pub fn new(shape: impl Into<Shape>) -> Self {
-        Self::of_shape(shape.into())
-    }
-
-    #[track_caller]
-    fn of_shape(shape: Shape) -> Self {
-        check_features("LayerNorm", &shape);
-        Self {
-            scale: Scale::new(shape, true, true),
-            eps: 1e-5,
-        }
-    }
-
-    setters! {
+    ///
+    /// # Panics
+    /// [`new`](Self::new), whose argument is the number of features or the shape of the last dimensions, panics if a size is 0.
+    #[describe(
+        self.scale.features(),
+        self.scale.dims(),
+        elementwise_affine = self.scale.weight.is_none().then_some(false)
+    )]
+    pub struct LayerNorm(shape: impl Into<Shape>) {
+        #[parameters(flatten)]
+        scale = Scale::of_features("LayerNorm", shape.into(), true, true),
         /// Sets the value that is added to the variance; 1e-5 by default.
         ///
         /// ```
@@ -70,8 +42,19 @@ impl LayerNorm {
         /// let norm = LayerNorm::new(2).eps(0.0);
         /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0])).to_vec1::<f32>(), [-1.0, 1.0]);
         /// ```
-        pub fn eps(self, eps: f64): self.eps = eps;
+        set eps: f64 = 1e-5,
+    }
+    fn forward(&self, input: &Tensor) -> Tensor {
+        let [weight, bias] = self.scale.tensors(input);
+        let (weight, bias) = (weight.raw(), bias.raw());
+        normalized(self, input, &self.scale.shape, |x| {
+            ops::layer_norm_as(&check::name(self), x, weight, bias, self.eps)
+        })
+    }
+}
 
+impl LayerNorm {
+    setters! {
         /// Sets whether the layer has a bias, as by default.
         ///
         /// ```
@@ -80,30 +63,20 @@ impl LayerNorm {
         /// assert_eq!(LayerNorm::new(8).bias(false).num_parameters(), 8);
         /// ```
         pub fn bias(self, bias: bool): self.set_bias(bias);
+
+        /// Sets whether the features have a learned scale and shift, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(LayerNorm::new(8).elementwise_affine(false).num_parameters(), 0);
+        /// ```
+        pub fn elementwise_affine(self, affine: bool): self.scale.set(affine, affine);
     }
 
     pub(super) fn set_bias(&mut self, bias: bool) {
         self.scale.set_bias(bias);
     }
-
-    /// Sets whether the features have a learned scale and shift, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(LayerNorm::new(8).elementwise_affine(false).num_parameters(), 0);
-    /// ```
-    pub fn elementwise_affine(mut self, affine: bool) -> Self {
-        self.scale.set(affine, affine);
-        self
-    }
-}
-
-/// Checks the shape of the dimensions that a layer normalises.
-#[track_caller]
-pub(super) fn check_features(layer: &str, shape: &Shape) {
-    let least = shape.dims().iter().copied().min();
-    check::positive(layer, &[("features", least.unwrap_or(0))]);
 }
 
 /// Normalises the last dimensions, which have this shape, as the rows of a matrix.
@@ -125,22 +98,11 @@ pub(super) fn normalized(
     record_output(layer, y.reshape(x.shape()))
 }
 
-impl Layer for LayerNorm {
-    boxed_here!();
-
-    fn forward(&self, input: &Tensor) -> Tensor {
-        let [weight, bias] = self.scale.tensors(input);
-        let (weight, bias) = (weight.raw(), bias.raw());
-        normalized(self, input, &self.scale.shape, |x| {
-            ops::layer_norm_as(&check::name(self), x, weight, bias, self.eps)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

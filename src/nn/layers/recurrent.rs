@@ -2,9 +2,10 @@
 //! layers and directions.
 
 use crate::error::{OrRaise, Result, raise, refuse};
+use crate::nn::containers::parameters;
 use crate::nn::layers::gates::Gates;
 use crate::nn::summary::record_output;
-use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
+use crate::nn::{Mode, Parameter, Parameters, check, visit_field};
 use crate::ops::{self, Cell, Recurrence, cat, contiguous};
 use crate::tensor::{Raw, Tensor, check_size, with_device, zeros};
 use candle_core::Device;
@@ -44,6 +45,35 @@ pub(super) struct Recurrent {
 struct Weights {
     all: Vec<Gates>,
     directions: usize,
+}
+
+/// The state of a recurrent layer or cell: one tensor, or the pair `(h, c)` of an LSTM.
+pub(super) trait State {
+    /// Returns the tensors, `h` first.
+    fn parts(&self) -> Vec<&Tensor>;
+
+    /// Returns the state with these tensors.
+    fn of(parts: Vec<Tensor>) -> Self;
+}
+
+impl State for Tensor {
+    fn parts(&self) -> Vec<&Tensor> {
+        vec![self]
+    }
+
+    fn of(mut parts: Vec<Tensor>) -> Self {
+        parts.remove(0)
+    }
+}
+
+impl State for (Tensor, Tensor) {
+    fn parts(&self) -> Vec<&Tensor> {
+        vec![&self.0, &self.1]
+    }
+
+    fn of(mut parts: Vec<Tensor>) -> Self {
+        (parts.remove(0), parts.remove(0))
+    }
 }
 
 impl Recurrent {
@@ -149,10 +179,54 @@ impl Recurrent {
         1 + self.bidirectional as usize
     }
 
+    /// Returns the output of all steps, and the last state. `layer` is the layer itself, for errors.
+    #[track_caller]
+    pub(super) fn forward<S: State>(
+        &self,
+        layer: &dyn Parameters,
+        x: &Tensor,
+        lengths: Option<&Tensor>,
+        state: Option<&S>,
+    ) -> (Tensor, S) {
+        let states = state.map(|state| self.stacked(layer, &state.parts()));
+        let (y, states) = self.run(layer, x, lengths, states);
+        let parts = (0..self.cell.states()).map(|i| match (i, self.proj_size) {
+            (0, Some(width)) => states.i(0).narrow(-1, 0, width),
+            _ => states.i(i as i64),
+        });
+        (y, S::of(parts.collect()))
+    }
+
+    /// Returns the parts of a state as one tensor, `(states, layers · directions, batch, hidden)`.
+    #[track_caller]
+    fn stacked(&self, layer: &dyn Parameters, parts: &[&Tensor]) -> Tensor {
+        let [h, c] = parts else {
+            return parts[0].unsqueeze(0);
+        };
+        ops::check::same_place(&check::name(layer), c.raw(), h.raw()).or_raise();
+        let (fits, expected) = match self.proj_size {
+            Some(width) => (
+                h.rank() == c.rank() && h.dims().last() == Some(&width),
+                "The state h must have proj_size features, c hidden_size",
+            ),
+            None => (
+                h.dims() == c.dims(),
+                "The states h and c must have the same shape",
+            ),
+        };
+        if !fits {
+            raise(check::refused(layer, c, expected))
+        }
+        // Both have the same size in the layers below.
+        let missing = self.proj_size.map(|width| c.dim(-1).saturating_sub(width));
+        let h = missing.map_or_else(|| (*h).clone(), |missing| h.pad_with_zeros(-1, 0, missing));
+        Tensor::stack(&[&h, c], 0)
+    }
+
     /// Returns the output of all steps, and the last state of all layers and directions,
     /// `(states, layers · directions, batch, hidden)`. `layer` is the layer itself, for errors.
     #[track_caller]
-    pub(super) fn forward(
+    pub(super) fn run(
         &self,
         layer: &dyn Parameters,
         x: &Tensor,
@@ -197,7 +271,7 @@ impl Recurrent {
                     projection: weights.weight_hr.as_ref().map(|hr| hr.tensor().into()),
                 };
                 let state = states.narrow(1, last.len(), 1).squeeze(1); // (states, batch, hidden)
-                let (y, state) = run(weights, layer, &recurrence, &x, &state).or_raise();
+                let (y, state) = run_direction(weights, layer, &recurrence, &x, &state).or_raise();
                 outputs.push(y);
                 last.push(state);
             }
@@ -229,7 +303,7 @@ impl Recurrent {
                 ("{}: one sequence has a state without a batch", check::name(layer));
                 "Pass a state of shape (num_layers · directions, hidden_size), or None for zeros"),
         });
-        let (y, states) = self.forward(layer, &x.unsqueeze(batch), lengths, states);
+        let (y, states) = self.run(layer, &x.unsqueeze(batch), lengths, states);
         (y.squeeze(batch), states.squeeze(2))
     }
 
@@ -277,7 +351,7 @@ fn valid_steps(
 }
 
 /// Returns the outputs of one direction of a layer, and its last state.
-fn run(
+fn run_direction(
     weights: &Gates,
     layer: &dyn Parameters,
     recurrence: &Recurrence,
@@ -305,25 +379,15 @@ fn run(
     Ok((y.into(), state.into()))
 }
 
-impl Parameters for Weights {
-    fn visit(&self, visitor: &mut dyn Visitor) {
+parameters! {
+    [] Weights: |self, visitor|
         for (i, weights) in self.all.iter().enumerate() {
             let (layer, direction) = (i / self.directions, i % self.directions);
             let end = format!("_l{layer}{}", ["", "_reverse"][direction]);
             for (name, parameter) in weights.named() {
                 visit_field(visitor, &format!("{name}{end}"), parameter);
             }
-        }
-    }
-
-    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
-        self.all.visit_mut(visitor)
-    }
-
-    fn shallow_copy(&self) -> Self {
-        Self {
-            all: self.all.shallow_copy(),
-            ..*self
-        }
-    }
+        },
+        self.all.visit_mut(visitor),
+        Self { all: self.all.shallow_copy(), ..*self };
 }

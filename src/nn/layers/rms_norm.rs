@@ -1,91 +1,41 @@
 //! Normalisation by the root mean square.
 
-use super::layer_norm::{check_features, normalized};
+use super::layer_norm::normalized;
 use super::scale::{Scale, value_or};
-use crate::nn::layer::boxed_here;
-use crate::nn::{Layer, Parameters, check};
+use crate::layer;
+use crate::nn::check;
 use crate::ops;
 use crate::tensor::Tensor;
 use candle_core::{DType, Shape};
 
-/// Divides each example by its root mean square over the last dimension, or the last few, then multiplies each feature by
-/// a learned scale. From Zhang and Sennrich, 2019.
-///
-/// # Shapes
-/// `(…, features)`; the output has the same shape.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let norm = RMSNorm::new(2);
-/// let y = norm.forward(&tensor(&[[1.0, 7.0]])); // (1, 2)
-/// assert!((y.to_vec2::<f32>()[0][1] - 1.4).abs() < 1e-6); // 7 / √25
-/// ```
-#[derive(Parameters)]
-#[describe(
-    (self.scale.shape.rank() == 1).then(|| self.scale.shape.elem_count()),
-    (self.scale.shape.rank() > 1).then(|| self.scale.shape.clone()),
-    eps = self.eps,
-    elementwise_affine = self.scale.weight.is_none().then_some(false)
-)]
-pub struct RMSNorm {
-    #[parameters(flatten)]
-    scale: Scale,
-    eps: Option<f64>,
-}
-
-impl RMSNorm {
-    /// Creates a layer for this many features, on the default device; or for the shape of the last dimensions.
+layer! {
+    /// Divides each example by its root mean square over the last dimension, or the last few, then multiplies each feature by
+    /// a learned scale. From Zhang and Sennrich, 2019.
+    ///
+    /// # Shapes
+    /// `(…, features)`; the output has the same shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = RMSNorm::new(2);
+    /// let y = norm.forward(&tensor(&[[1.0, 7.0]])); // (1, 2)
+    /// assert!((y.to_vec2::<f32>()[0][1] - 1.4).abs() < 1e-6); // 7 / √25
+    /// ```
     ///
     /// # Panics
-    /// If a size is 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(RMSNorm::new(8).num_parameters(), 8);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn new(shape: impl Into<Shape>) -> Self {
-        Self::of_shape(shape.into())
+    /// [`new`](Self::new), whose argument is the number of features or the shape of the last dimensions, panics if a size is 0.
+    #[describe(
+        self.scale.features(),
+        self.scale.dims(),
+        eps = self.eps,
+        elementwise_affine = self.scale.weight.is_none().then_some(false)
+    )]
+    pub struct RMSNorm(shape: impl Into<Shape>) {
+        #[parameters(flatten)]
+        scale = Scale::of_features("RMSNorm", shape.into(), true, false),
+        eps: Option<f64> = None,
     }
-
-    #[track_caller]
-    fn of_shape(shape: Shape) -> Self {
-        check_features("RMSNorm", &shape);
-        let scale = Scale::new(shape, true, false);
-        Self { scale, eps: None }
-    }
-
-    setters! {
-        /// Sets the value that is added to the mean square; by default the machine epsilon of the type in which
-        /// it computes, which is `f32` for inputs of 16 bits.
-        ///
-        /// ```
-        /// use taper::prelude::*;
-        ///
-        /// assert_eq!(RMSNorm::new(8).eps(1e-6).describe(), "RMSNorm(8, eps=1e-6)");
-        /// ```
-        pub fn eps(self, eps: f64): self.eps = Some(eps);
-    }
-
-    /// Sets whether the features have a learned scale, as by default.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(RMSNorm::new(8).elementwise_affine(false).num_parameters(), 0);
-    /// ```
-    pub fn elementwise_affine(mut self, affine: bool) -> Self {
-        self.scale.set(affine, false);
-        self
-    }
-}
-
-impl Layer for RMSNorm {
-    boxed_here!();
-
     fn forward(&self, input: &Tensor) -> Tensor {
         let eps = self.eps.unwrap_or(match input.dtype() {
             DType::F64 => f64::EPSILON,
@@ -99,10 +49,34 @@ impl Layer for RMSNorm {
     }
 }
 
+impl RMSNorm {
+    setters! {
+        /// Sets the value that is added to the mean square; by default the machine epsilon of the type in which
+        /// it computes, which is `f32` for inputs of 16 bits.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(RMSNorm::new(8).eps(1e-6).describe(), "RMSNorm(8, eps=1e-6)");
+        /// ```
+        pub fn eps(self, eps: f64): self.eps = Some(eps);
+
+        /// Sets whether the features have a learned scale, as by default.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(RMSNorm::new(8).elementwise_affine(false).num_parameters(), 0);
+        /// ```
+        pub fn elementwise_affine(self, affine: bool): self.scale.set(affine, false);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::attempt;
+    use crate::nn::Layer;
     use crate::nn::tests::message_of;
     use crate::tensor::zeros;
 

@@ -1,67 +1,30 @@
-//! The plain recurrent network, and the gated recurrent unit: the state is one tensor.
+//! The recurrent layers: RNN, GRU and LSTM.
 
 use crate::nn::layers::recurrent::Recurrent;
-use crate::nn::layers::recurrent_settings::recurrent_settings;
+use crate::nn::layers::recurrent_layer::recurrent_layer;
 use crate::nn::{Parameters, ReLU, Tanh};
 use crate::ops::Cell;
 use crate::tensor::Tensor;
 
-/// A recurrent network: each step computes `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
-///
-/// From Elman, 1990, and d2l's chapter *Recurrent Neural Networks*. Parameters have PyTorch's names:
-/// `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`. Those of the direction from the last step
-/// to the first end in `_reverse`.
-///
-/// # Shapes
-/// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; states
-/// `(num_layers · directions, batch, hidden_size)`. In `seq!` the initial state is zero.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let rnn = RNN::new(3, 4);
-/// let (y, h) = rnn.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4)
-/// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
-/// ```
-#[derive(Parameters)]
-pub struct RNN {
-    #[parameters(flatten)]
-    layers: Recurrent,
-}
-
-recurrent_settings!(RNN, Cell::Tanh);
-
-/// The activation function of an [`RNN`], [`Tanh`] or [`ReLU`].
-///
-/// ```
-/// use taper::nn::Nonlinearity;
-/// use taper::prelude::*;
-///
-/// let nonlinearity: Nonlinearity = ReLU.into();
-/// let rnn = RNN::new(3, 4).nonlinearity(nonlinearity);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nonlinearity(Cell);
-
-impl From<Tanh> for Nonlinearity {
-    fn from(_: Tanh) -> Self {
-        Self(Cell::Tanh)
-    }
-}
-
-impl From<ReLU> for Nonlinearity {
-    fn from(_: ReLU) -> Self {
-        Self(Cell::Relu)
-    }
-}
-
-impl Nonlinearity {
-    pub(super) fn apply(self, x: &Tensor) -> Tensor {
-        match self.0 {
-            Cell::Relu => x.relu(),
-            _ => x.tanh(),
-        }
-    }
+recurrent_layer! {
+    /// A recurrent network: each step computes `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
+    ///
+    /// From Elman, 1990, and d2l's chapter *Recurrent Neural Networks*. Parameters have PyTorch's names:
+    /// `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`. Those of the direction from the last step
+    /// to the first end in `_reverse`.
+    ///
+    /// # Shapes
+    /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; states
+    /// `(num_layers · directions, batch, hidden_size)`. In `seq!` the initial state is zero.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let rnn = RNN::new(3, 4);
+    /// let (y, h) = rnn.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4)
+    /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
+    /// ```
+    RNN(Tensor), Cell::Tanh, "h"
 }
 
 impl RNN {
@@ -78,100 +41,92 @@ impl RNN {
     }
 }
 
-/// A gated recurrent unit: gates decide how much of the state a step replaces.
-///
-/// From Cho et al., 2014, and d2l's chapter *Gated Recurrent Units*. Parameters have PyTorch's names; the
-/// rows of a weight belong to the reset gate, the update gate and the new gate (the new values), in this
-/// order.
-///
-/// # Shapes
-/// As for [`RNN`].
+/// The activation function of an [`RNN`], [`Tanh`] or [`ReLU`].
 ///
 /// ```
+/// use taper::nn::Nonlinearity;
 /// use taper::prelude::*;
 ///
-/// let gru = GRU::new(3, 4).num_layers(2);
-/// let (y, h) = gru.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (2, 2, 4)
-/// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(1).to_vec2::<f32>());
+/// let nonlinearity: Nonlinearity = ReLU.into();
+/// let rnn = RNN::new(3, 4).nonlinearity(nonlinearity);
 /// ```
-#[derive(Parameters)]
-pub struct GRU {
-    #[parameters(flatten)]
-    layers: Recurrent,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nonlinearity(pub(super) Cell);
+
+impl From<Tanh> for Nonlinearity {
+    fn from(_: Tanh) -> Self {
+        Self(Cell::Tanh)
+    }
 }
 
-recurrent_settings!(GRU, Cell::Gru);
-
-/// Implements `forward` for a layer whose state is one tensor.
-macro_rules! one_state {
-    ($name:ident) => {
-        impl $name {
-            /// Returns the outputs of all steps, and the state after the last step. `h` is the initial
-            /// state; `None` means zeros.
-            ///
-            /// # Panics
-            /// If the shapes do not match.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
-            /// let x = randn((6, 2, 3)); // (steps, batch, features)
-            /// let (y, _) = layer.forward(&x, None);
-            /// let (_, h) = layer.forward(&x.narrow(0, 0, 3), None);
-            /// let (rest, _) = layer.forward(&x.narrow(0, 3, 3), Some(&h)); // goes on
-            /// assert_eq!(rest.to_vec3::<f32>(), y.narrow(0, 3, 3).to_vec3::<f32>());
-            /// ```
-            #[track_caller]
-            pub fn forward(&self, x: &Tensor, h: Option<&Tensor>) -> (Tensor, Tensor) {
-                self.run(x, None, h)
-            }
-
-            /// Returns the outputs and the last state as [`forward`](Self::forward) does, for sequences of
-            /// unequal lengths that are padded to the longest: each ends after its own last step. The
-            /// outputs of the padding are 0, and the padding may hold anything, also NaN.
-            ///
-            /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
-            ///
-            /// # Panics
-            /// If the shapes do not match.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
-            /// let x = randn((6, 2, 3)); // (steps, batch, features)
-            /// let (_, h) = layer.forward_lengths(&x, &tensor(&[6, 2]), None);
-            /// let (short, _) = layer.forward(&x.narrow(0, 0, 2), None);
-            /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
-            /// ```
-            #[track_caller]
-            pub fn forward_lengths(
-                &self,
-                x: &Tensor,
-                lengths: &Tensor,
-                h: Option<&Tensor>,
-            ) -> (Tensor, Tensor) {
-                self.run(x, Some(lengths), h)
-            }
-
-            #[track_caller]
-            fn run(
-                &self,
-                x: &Tensor,
-                lengths: Option<&Tensor>,
-                h: Option<&Tensor>,
-            ) -> (Tensor, Tensor) {
-                let h = h.map(|h| h.unsqueeze(0));
-                let (y, h) = self.layers.forward(self, x, lengths, h);
-                (y, h.squeeze(0))
-            }
-        }
-    };
+impl From<ReLU> for Nonlinearity {
+    fn from(_: ReLU) -> Self {
+        Self(Cell::Relu)
+    }
 }
 
-one_state!(RNN);
-one_state!(GRU);
+recurrent_layer! {
+    /// A gated recurrent unit: gates decide how much of the state a step replaces.
+    ///
+    /// From Cho et al., 2014, and d2l's chapter *Gated Recurrent Units*. Parameters have PyTorch's names; the
+    /// rows of a weight belong to the reset gate, the update gate and the new gate (the new values), in this
+    /// order.
+    ///
+    /// # Shapes
+    /// As for [`RNN`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let gru = GRU::new(3, 4).num_layers(2);
+    /// let (y, h) = gru.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (2, 2, 4)
+    /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(1).to_vec2::<f32>());
+    /// ```
+    GRU(Tensor), Cell::Gru, "h"
+}
+
+recurrent_layer! {
+    /// Long short-term memory: a recurrent network whose state has a part `c`, the cell state, that is protected
+    /// by gates, so that it can keep a value over many steps.
+    ///
+    /// From Hochreiter and Schmidhuber, 1997, and d2l's chapter *Long Short-Term Memory*. Parameters have
+    /// PyTorch's names; the rows of a weight belong to the input gate, the forget gate, the cell gate (the new
+    /// values) and the output gate, in this order.
+    ///
+    /// # Shapes
+    /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; each of the states `h` and
+    /// `c` is `(num_layers · directions, batch, hidden_size)`. With a [`proj_size`](Self::proj_size), the output and `h` have
+    /// this size in place of `hidden_size`. The batch may be missing. In `seq!` the initial state is zero.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let lstm = LSTM::new(3, 4);
+    /// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4)
+    /// assert_eq!(y.i(4).to_vec2::<f32>(), h.i(0).to_vec2::<f32>());
+    /// ```
+    LSTM((Tensor, Tensor)), Cell::Lstm, "(h, _)"
+}
+
+impl LSTM {
+    setters! {
+        /// Sets a size below `hidden_size` to which a weight maps the output `h` of each step; 0, as by default, means none.
+        /// The weights are initialised again. From Sak et al., 2014.
+        ///
+        /// # Panics
+        /// If `proj_size` is not below `hidden_size`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let lstm = LSTM::new(3, 8).proj_size(4);
+        /// let (y, (h, c)) = lstm.forward(&randn((5, 2, 3)), None); // (5, 2, 4), (1, 2, 4), (1, 2, 8)
+        /// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 8][..]));
+        /// ```
+        #[track_caller]
+        pub fn proj_size(self, proj_size: usize): self.layers.set_proj_size(proj_size);
+    }
+}
 
 #[cfg(test)]
 mod tests {

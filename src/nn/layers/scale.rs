@@ -28,6 +28,24 @@ impl Scale {
         scale
     }
 
+    /// Creates parameters for the last dimensions of an input.
+    #[track_caller]
+    pub(super) fn of_features(layer: &str, shape: Shape, weight: bool, bias: bool) -> Self {
+        let least = shape.dims().iter().copied().min();
+        check::positive(layer, &[("features", least.unwrap_or(0))]);
+        Self::new(shape, weight, bias)
+    }
+
+    /// Returns the number of features, for the description of a layer that normalises one dimension.
+    pub(super) fn features(&self) -> Option<usize> {
+        (self.shape.rank() == 1).then(|| self.shape.elem_count())
+    }
+
+    /// Returns the shape, for the description of a layer that normalises several dimensions.
+    pub(super) fn dims(&self) -> Option<Shape> {
+        (self.shape.rank() > 1).then(|| self.shape.clone())
+    }
+
     /// Adds what is missing, and removes what should not be there.
     #[track_caller]
     pub(super) fn set(&mut self, weight: bool, bias: bool) {

@@ -1,7 +1,8 @@
 //! The lines of a summary, and of the table of what layers have taken.
 
 use crate::nn::{Parameters, state, state_of};
-use crate::notebook::{MimeBundle, Table};
+use crate::notebook::Table;
+use crate::notebook::digits::three_digits;
 use std::time::Duration;
 
 /// A line of a summary.
@@ -75,21 +76,15 @@ impl Cost {
     }
 }
 
-/// A table of layers, the last line of which has the sums.
-pub(super) struct LayerTable {
-    table: Table,
-    is_measured: bool,
-}
-
-/// Returns the table of layers, with what they took if that was measured. `total` is the number of parameters of a
+/// Returns the table of layers, with what they took if that was measured; the last line has the sums. `total` is the number of parameters of a
 /// model; without it, the table is that of a cell, which may have called each layer several times.
-pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) -> LayerTable {
+pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) -> Table {
     let (is_measured, has_calls) = (!costs.is_empty() || total.is_none(), total.is_none());
     let mut header = vec!["layer", "output shape", "parameters"];
     header.extend(has_calls.then_some("calls"));
     header.extend(is_measured.then_some(COSTS).iter().flatten());
     // Readers look for one layer of a deep network, so no rows are left out.
-    let mut table = Table::new(header).whole();
+    let mut table = Table::new(header).whole().right(2..8);
     let mut push = |words: [String; 3], calls: String, cost: &Cost| {
         let mut line = words.to_vec();
         line.extend(has_calls.then_some(calls));
@@ -107,37 +102,14 @@ pub(super) fn layer_table(rows: &[Row], costs: &[Cost], total: Option<usize>) ->
         String::new(),
         &sum,
     );
-    LayerTable { table, is_measured }
-}
-
-impl LayerTable {
-    pub(super) fn text(&self) -> String {
-        self.table.text(&[2, 3, 4, 5, 6, 7])
-    }
-
-    pub(super) fn bundle(&self) -> MimeBundle {
-        let text = MimeBundle::text(self.text());
-        match self.is_measured {
-            // The lines of a wide text are broken on a narrow screen.
-            true => text.with("text/html", self.table.html()),
-            false => text,
-        }
-    }
+    // The lines of a wide text are broken on a narrow screen.
+    table.with_html(is_measured)
 }
 
 /// Returns a count with three digits, and one of these units.
 fn scaled(count: u64, units: [&str; 4]) -> String {
-    let mut value = count as f64;
-    let mut units = units.into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    if count < 1000 {
-        return format!("{count}{unit}");
-    }
-    while value >= 999.5 {
-        let Some(next) = units.next() else { break };
-        (value, unit) = (value / 1000.0, next);
-    }
-    format!("{}{unit}", with_digits(value))
+    let (text, unit) = three_digits(count as f64, &units);
+    text + unit
 }
 
 fn milliseconds(time: Duration) -> String {

@@ -1,5 +1,6 @@
 //! Tables, as text and as HTML.
 
+use crate::notebook::MimeBundle;
 use crate::notebook::columns::columns;
 use crate::notebook::escape::Escaped;
 
@@ -8,13 +9,33 @@ const MAX_ROWS: usize = 60;
 /// The number of rows at each end of a shortened table.
 const EDGE_ROWS: usize = 10;
 
-/// A table with a header.
+/// Implements `Show` for a type with a method `table`.
+macro_rules! show_as_table {
+    ($type:ty) => {
+        impl $crate::notebook::Show for $type {
+            fn show_text(&self) -> String {
+                self.table().text()
+            }
+
+            fn show_bundle(&self) -> $crate::notebook::MimeBundle {
+                self.table().bundle()
+            }
+        }
+    };
+}
+pub(crate) use show_as_table;
+
+/// A table with a header, and perhaps a note below it.
 pub(crate) struct Table {
     /// The first row is the header.
     rows: Vec<Vec<String>>,
     /// The row that is shown in place of the rows that are left out.
     gap: Vec<String>,
     max_rows: usize,
+    /// The columns that are aligned to the right.
+    right: Vec<usize>,
+    note: Option<String>,
+    has_html: bool,
 }
 
 impl Table {
@@ -25,13 +46,24 @@ impl Table {
             rows: vec![header],
             gap,
             max_rows: MAX_ROWS,
+            right: vec![],
+            note: None,
+            has_html: true,
         }
     }
 
-    /// Shows all rows, even those of a long table.
-    pub(crate) fn whole(mut self) -> Self {
-        self.max_rows = usize::MAX;
-        self
+    setters! {
+        /// Aligns these columns to the right in the text.
+        pub(crate) fn right(self, columns: impl IntoIterator<Item = usize>): self.right = columns.into_iter().collect();
+
+        /// Shows a note below the table.
+        pub(crate) fn note(self, note: Option<String>): self.note = note;
+
+        /// Shows all rows, even those of a long table.
+        pub(crate) fn whole(self): self.max_rows = usize::MAX;
+
+        /// Sets whether a page shows HTML, as by default, or the text.
+        pub(crate) fn with_html(self, has_html: bool): self.has_html = has_html;
     }
 
     pub(crate) fn push(&mut self, row: impl Into<Vec<String>>) {
@@ -62,9 +94,8 @@ impl Table {
         rows.map(Vec::as_slice).collect()
     }
 
-    /// Formats the table as text, with two spaces between columns. Aligns the columns with an index in
-    /// `right` to the right.
-    pub(crate) fn text(&self, right: &[usize]) -> String {
+    /// Formats the table as text, with two spaces between columns.
+    pub(crate) fn text(&self) -> String {
         let rows = self.shown();
         let width = |column: usize| {
             let cells = rows.iter().map(|row| columns(&row[column]));
@@ -75,17 +106,20 @@ impl Table {
             let cells = row.iter().zip(&widths).enumerate();
             let cells = cells.map(|(i, (cell, width))| {
                 let space = " ".repeat(width - columns(cell));
-                match right.contains(&i) {
+                match self.right.contains(&i) {
                     true => space + cell,
                     false => format!("{cell}{space}"),
                 }
             });
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         });
-        lines.collect::<Vec<_>>().join("\n")
+        lines
+            .chain(self.note.clone())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
-    pub(crate) fn html(&self) -> String {
+    fn html(&self) -> String {
         let row = |cells: &[String], tag: &str| {
             let cells = cells
                 .iter()
@@ -97,13 +131,18 @@ impl Table {
             .map(|cells| row(cells, "td"))
             .collect();
         let head = row(&self.rows[0], "th");
-        format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>")
+        let note = { self.note.iter() }.map(|note| format!("<p>{}</p>", Escaped(note)));
+        let note: String = note.collect();
+        format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}")
     }
 
-    /// Formats the table as HTML, with a note below it.
-    pub(crate) fn html_with_note(&self, note: Option<&str>) -> String {
-        let note = note.map(|note| format!("<p>{}</p>", Escaped(note)));
-        self.html() + &note.unwrap_or_default()
+    /// Returns the table as text and as HTML.
+    pub(crate) fn bundle(&self) -> MimeBundle {
+        let text = MimeBundle::text(self.text());
+        match self.has_html {
+            true => text.with("text/html", self.html()),
+            false => text,
+        }
     }
 }
 
@@ -126,7 +165,8 @@ mod tests {
                 made.set(made.get() + 1);
                 vec![(i + 1).to_string(), "0.5".to_owned()]
             });
-            assert_eq!(lazy.text(&[0]), table(count).text(&[0]));
+            let lazy = lazy.right([0]);
+            assert_eq!(lazy.text(), table(count).right([0]).text());
             assert_eq!(lazy.html(), table(count).html());
             assert_eq!(made.get(), if count > 60 { 20 } else { count });
         }
@@ -134,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_long_table_shows_the_rows_at_both_ends() {
-        assert_eq!(table(60).text(&[]).lines().count(), 61);
-        let text = table(1000).text(&[0, 1]);
+        assert_eq!(table(60).text().lines().count(), 61);
+        let text = table(1000).right([0, 1]).text();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 10 + 1 + 10);
         assert_eq!(lines[10..13], ["   10   0.5", "    …     …", "  991   0.5"]);
@@ -143,7 +183,7 @@ mod tests {
         let html = table(1000).html();
         assert_eq!(html.matches("<tr>").count(), 22);
         assert!(html.contains("<td>10</td><td>0.5</td></tr><tr><td>…</td><td>…</td></tr>"));
-        assert_eq!(table(1000).whole().text(&[]).lines().count(), 1001);
+        assert_eq!(table(1000).whole().text().lines().count(), 1001);
         assert_eq!(table(0).html().matches("<tr>").count(), 1);
     }
 }

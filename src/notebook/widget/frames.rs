@@ -1,5 +1,6 @@
 //! Frames: what an interaction shows at many positions of its sliders, for a page that no kernel serves.
 
+use super::Slider;
 use crate::notebook::bundle::MimeBundle;
 use serde_json::{Value, json};
 
@@ -10,34 +11,22 @@ const WANTED: &str = "TAPER_FRAMES";
 /// the last slider moves fastest.
 const FRAMES: &str = "application/vnd.taper.frames+json";
 
-/// The scale of a slider.
-pub(super) struct Scale {
-    pub(super) label: String,
-    /// Of a logarithmic scale, the ends and the step are exponents.
-    pub(super) ends: (f64, f64),
-    pub(super) step: f64,
-    pub(super) is_log: bool,
-    /// The value at which the slider starts.
-    pub(super) start: f64,
-}
-
 /// Adds the frames to the first bundle of an interaction, if they are wanted.
 pub(super) fn added(
     first: MimeBundle,
-    sliders: impl Iterator<Item = Scale>,
+    sliders: &[Slider],
     run: &mut dyn FnMut(&[f64]) -> MimeBundle,
 ) -> MimeBundle {
     let wanted = std::env::var(WANTED).ok();
-    let sliders: Vec<Scale> = sliders.collect();
     match wanted.and_then(|wanted| wanted.parse().ok()) {
-        Some(count) if !sliders.is_empty() => with_frames(first, &sliders, count, run),
+        Some(count) if !sliders.is_empty() => with_frames(first, sliders, count, run),
         _ => first,
     }
 }
 
 fn with_frames(
     first: MimeBundle,
-    sliders: &[Scale],
+    sliders: &[Slider],
     count: usize,
     run: &mut dyn FnMut(&[f64]) -> MimeBundle,
 ) -> MimeBundle {
@@ -83,10 +72,10 @@ fn for_each(count: usize, sliders: usize) -> usize {
     .max(2)
 }
 
-impl Scale {
+impl Slider {
     /// Returns at most `count` positions over the whole range, and the index of the one at which the slider starts.
     fn positions(&self, count: usize) -> (Vec<f64>, usize) {
-        let ((low, high), step) = (self.ends, self.step);
+        let ((low, high), step, own) = (self.ends(), self.step_size(), self.get());
         let steps = match step > 0.0 {
             true => ((high - low) / step + 1e-9).floor() as usize,
             false => 0,
@@ -99,13 +88,13 @@ impl Scale {
         };
         let mut values: Vec<f64> = (0..count).map(|i| value(at(i))).collect();
         let first = match self.is_log {
-            true => self.start.log10(),
-            false => self.start,
+            true => own.log10(),
+            false => own,
         };
         let distance = |i: &usize| (at(*i) - first).abs();
         let start = { 0..count }.min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let start = start.unwrap_or(0);
-        values[start] = self.start;
+        values[start] = own;
         (values, start)
     }
 }
@@ -117,31 +106,20 @@ mod tests {
 
     #[test]
     fn positions_are_steps_over_the_whole_range() {
-        let (values, start) = slider("n", 1.0..=10.0)
-            .step(1.0)
-            .value(3.0)
-            .scale()
-            .positions(25);
+        let (values, start) = slider("n", 1.0..=10.0).step(1.0).value(3.0).positions(25);
         assert_eq!((values.len(), start, values[9]), (10, 2, 10.0));
-        let (values, start) = slider("x", 0.0..=1.0).scale().positions(5);
+        let (values, start) = slider("x", 0.0..=1.0).positions(5);
         assert_eq!((values, start), (vec![0.0, 0.25, 0.5, 0.75, 1.0], 2));
-        let (values, start) = slider("lr", 1e-4..=1.0)
-            .log()
-            .value(0.02)
-            .scale()
-            .positions(5);
+        let (values, start) = slider("lr", 1e-4..=1.0).log().value(0.02).positions(5);
         assert_eq!((values[0], values[start], values[4]), (1e-4, 0.02, 1.0));
-        assert_eq!(
-            slider("one", 2.0..=2.0).scale().positions(5),
-            (vec![2.0], 0)
-        );
+        assert_eq!(slider("one", 2.0..=2.0).positions(5), (vec![2.0], 0));
     }
 
     #[test]
     fn all_combinations_of_two_sliders_are_frames() {
         let sliders = [
-            slider("a", 0.0..=1.0).step(1.0).value(0.0).scale(),
-            slider("b", 0.0..=1.0).scale(),
+            slider("a", 0.0..=1.0).step(1.0).value(0.0),
+            slider("b", 0.0..=1.0),
         ];
         let mut run = |values: &[f64]| MimeBundle::text(format!("{values:?}"));
         let first = run(&[0.0, 0.5]);

@@ -44,7 +44,7 @@ impl OneCycle {
     /// If `total_steps` is 0.
     #[track_caller]
     pub fn new(total_steps: usize) -> Self {
-        require(total_steps > 0, "OneCycle", "at least 1 step", total_steps);
+        require!(if total_steps == 0; "OneCycle", total_steps; "at least 1 step");
         Self {
             total_steps,
             max_lr: None,
@@ -56,37 +56,32 @@ impl OneCycle {
         }
     }
 
-    /// Sets the largest learning rate, for all parameters.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(OneCycle::new(100).max_lr(0.5).lr(0.1, 29), 0.5);
-    /// ```
-    pub fn max_lr(mut self, max_lr: f64) -> Self {
-        self.max_lr = Some(max_lr);
-        self
-    }
-
-    /// Sets the share of the steps in which the learning rate increases.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(OneCycle::new(100).pct_start(0.5).lr(0.1, 49), 0.1);
-    /// ```
-    ///
-    /// # Panics
-    /// If the share is not from 0 to 1.
-    #[track_caller]
-    pub fn pct_start(mut self, pct_start: f64) -> Self {
-        let is_valid = (0.0..=1.0).contains(&pct_start);
-        require(is_valid, "OneCycle", "pct_start from 0 to 1", pct_start);
-        self.pct_start = pct_start;
-        self
-    }
-
     setters! {
+        /// Sets the largest learning rate, for all parameters.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(OneCycle::new(100).max_lr(0.5).lr(0.1, 29), 0.5);
+        /// ```
+        pub fn max_lr(self, max_lr: f64): self.max_lr = Some(max_lr);
+
+        /// Sets the share of the steps in which the learning rate increases.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(OneCycle::new(100).pct_start(0.5).lr(0.1, 49), 0.1);
+        /// ```
+        ///
+        /// # Panics
+        /// If the share is not from 0 to 1.
+        #[track_caller]
+        pub fn pct_start(self, pct_start: f64): {
+            require!(if !(0.0..=1.0).contains(&pct_start); "OneCycle", pct_start; "pct_start from 0 to 1");
+            self.pct_start = pct_start;
+        };
+
         /// Changes the learning rate linearly instead of along a cosine: PyTorch's
         /// `anneal_strategy="linear"`.
         ///

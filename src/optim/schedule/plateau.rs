@@ -56,44 +56,34 @@ impl ReduceOnPlateau {
         }
     }
 
-    /// Sets whether the metric must increase: PyTorch's `mode="max"`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_reward").larger_is_better(true).patience(0);
-    /// assert_eq!(schedule.lr_after(&[0.5, 0.6], 0.1, 2), 0.1);
-    /// ```
-    pub fn larger_is_better(mut self, larger_is_better: bool) -> Self {
-        self.larger_is_better = larger_is_better;
-        self
-    }
-
-    /// Sets the factor of each reduction.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let schedule = ReduceOnPlateau::new("val_loss").factor(0.5).patience(0);
-    /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.05);
-    /// ```
-    ///
-    /// # Panics
-    /// If the factor is not below 1, or negative.
-    #[track_caller]
-    pub fn factor(mut self, factor: f64) -> Self {
-        let is_valid = (0.0..1.0).contains(&factor);
-        require(
-            is_valid,
-            "ReduceOnPlateau",
-            "a factor from 0 to below 1",
-            factor,
-        );
-        self.factor = factor;
-        self
-    }
-
     setters! {
+        /// Sets whether the metric must increase: PyTorch's `mode="max"`.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_reward").larger_is_better(true).patience(0);
+        /// assert_eq!(schedule.lr_after(&[0.5, 0.6], 0.1, 2), 0.1);
+        /// ```
+        pub fn larger_is_better(self, larger_is_better: bool): self.larger_is_better = larger_is_better;
+
+        /// Sets the factor of each reduction.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let schedule = ReduceOnPlateau::new("val_loss").factor(0.5).patience(0);
+        /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.05);
+        /// ```
+        ///
+        /// # Panics
+        /// If the factor is not below 1, or negative.
+        #[track_caller]
+        pub fn factor(self, factor: f64): {
+            require!(if !(0.0..1.0).contains(&factor); "ReduceOnPlateau", factor; "a factor from 0 to below 1");
+            self.factor = factor;
+        };
+
         /// Sets how many epochs without improvement are allowed: the next one reduces the learning rate.
         ///
         /// ```

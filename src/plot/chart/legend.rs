@@ -4,8 +4,9 @@ use super::spec::Chart;
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Point;
 use crate::plot::render::palette::INK;
-use crate::plot::render::scene::{Anchor, Scene};
+use crate::plot::render::scene::Scene;
 use crate::plot::render::text::{FONT, ROW, row_height, shortened, text_width};
+use plotters_backend::text_anchor::HPos;
 
 /// The width of a legend key (the sample of line, marker or bar) with the space after it.
 const KEY: i32 = 22 * UNIT;
@@ -74,7 +75,7 @@ impl Chart {
                 key.draw(scene);
                 x += KEY;
             }
-            scene.write(&entry.text, (x, y), Anchor::Start, INK);
+            scene.write(&entry.text, (x, y), HPos::Left, INK);
         }
     }
 }

@@ -4,9 +4,10 @@ use super::spec::{Area, Chart, TICK, middle};
 use crate::plot::axis::Axis;
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
-use crate::plot::render::scene::{Anchor, Scene};
+use crate::plot::render::scene::Scene;
 use crate::plot::render::text::{FONT, centred, row_height, text_width};
 use plotters::coord::ranged1d::Ranged;
+use plotters_backend::text_anchor::HPos;
 
 /// An axis at the right of the plot area, with its label.
 pub(super) struct RightAxis {
@@ -77,7 +78,7 @@ impl RightAxis {
         for (value, label) in self.axis.ticks() {
             let y = self.map(*value, area);
             scene.draw_rule((right, y), (right + TICK, y));
-            scene.write(label, (right + 2 * TICK, y), Anchor::Start, INK);
+            scene.write(label, (right + 2 * TICK, y), HPos::Left, INK);
         }
         let (_, centre) = middle(area);
         let label = centred(&self.label, centre, self.height);

@@ -1,6 +1,6 @@
 //! The bins of a histogram.
 
-use crate::error::{self, Result};
+use crate::error::{Result, refuse};
 use crate::plot::chart::{Series, Style};
 
 /// The maximum number of bins: no screen has room for more bars.
@@ -8,14 +8,8 @@ const MOST: usize = 1 << 16;
 
 /// Returns a series with one bar for each bin.
 pub(super) fn count(values: &[f64], bins: usize) -> Result<Series> {
-    if !(1..=MOST).contains(&bins) {
-        return Err(error::argument(
-            "histogram",
-            format_args!("from 1 to {MOST} bins"),
-            bins,
-            "Choose a few tens of bins, such as 30",
-        ));
-    }
+    refuse!(if !(1..=MOST).contains(&bins); argument("histogram", bins);
+        "from 1 to {MOST} bins", "Choose a few tens of bins, such as 30");
     // The difference of `f64::MAX` and `f64::MIN` would overflow.
     let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
     let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);

@@ -1,6 +1,6 @@
 //! The series of a figure.
 
-use crate::error::{Result, explain};
+use crate::error::{Result, refuse};
 use crate::plot::chart::{Series, Style};
 use crate::plot::number::count_values;
 use crate::plot::values::Values;
@@ -16,13 +16,9 @@ pub(super) fn series(
     let mut all = Vec::new();
     for (i, y) in ys.iter().enumerate() {
         let y = y.values()?;
-        if x.len() != y.len() {
-            let (number, expected, found) = (i + 1, count_values(x.len()), y.len());
-            return Err(explain(
-                format_args!("{what}: x has {expected}, but series {number} has {found}"),
-                "Pass one y value for each x value",
-            ));
-        }
+        refuse!(if x.len() != y.len();
+            ("{what}: x has {}, but series {} has {}", count_values(x.len()), i + 1, y.len());
+            "Pass one y value for each x value");
         let points = x.iter().copied().zip(y).collect();
         all.push(Series {
             style,

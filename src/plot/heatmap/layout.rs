@@ -8,11 +8,12 @@ use crate::plot::colormap::{color, ink_on};
 use crate::plot::number::{decade, fixed, short};
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
-use crate::plot::render::scene::{Anchor, Scene};
+use crate::plot::render::scene::Scene;
 use crate::plot::render::text::{
     FONT, ROW, centred, row_height, shortened, text_width, text_width_at_most,
 };
 use plotters::style::RGBColor;
+use plotters_backend::text_anchor::HPos;
 use std::iter;
 
 /// The gap between parts. All lengths of this module are in plotters' units, unless stated otherwise.
@@ -111,16 +112,16 @@ impl<'a> HeatmapLayout<'a> {
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
         let write_row = |scene: &mut Scene, text: &str, y: i32| {
             let text = centred(text, middle.0, end);
-            scene.write(&text, (middle.0, y), Anchor::Middle, INK);
+            scene.write(&text, (middle.0, y), HPos::Center, INK);
         };
         write_row(&mut scene, &map.title, ROW / 2 + GAP / 2);
         for (i, name) in &self.row_names {
             let y = self.top + height * *i as i32 + height / 2;
-            scene.write(name, (self.left - GAP, y), Anchor::End, INK);
+            scene.write(name, (self.left - GAP, y), HPos::Right, INK);
         }
         for (i, name) in &self.column_names {
             let x = self.left + width * *i as i32 + width / 2;
-            scene.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
+            scene.write(name, (x, bottom + ROW / 2 + GAP / 2), HPos::Center, INK);
         }
         let below = bottom + ROW + ROW / 2 + GAP / 2;
         write_row(&mut scene, &map.xlabel, below);
@@ -151,7 +152,7 @@ impl<'a> HeatmapLayout<'a> {
                 self.left + column * width + width / 2,
                 self.top + row * height + height / 2,
             );
-            scene.write(text, position, Anchor::Middle, ink_on(self.colors[i]));
+            scene.write(text, position, HPos::Center, ink_on(self.colors[i]));
         }
     }
 
@@ -171,7 +172,7 @@ impl<'a> HeatmapLayout<'a> {
                 0.5
             };
             let y = bottom - (fraction * f64::from(bottom - self.top)) as i32;
-            scene.write(text, (left + BAR + GAP, y), Anchor::Start, INK);
+            scene.write(text, (left + BAR + GAP, y), HPos::Left, INK);
         }
     }
 }

@@ -29,8 +29,7 @@ pub struct Heatmap {
     pub(super) problem: Option<String>,
 }
 
-outlined!(Clone for Heatmap { rows, columns, values, title, xlabel, ylabel, row_names, column_names, annotated, problem });
-outlined!(Debug for Heatmap { rows, columns, values, title, xlabel, ylabel, row_names, column_names, annotated, problem });
+outlined!(Clone Debug for Heatmap { rows, columns, values, title, xlabel, ylabel, row_names, column_names, annotated, problem });
 
 impl Heatmap {
     pub(super) fn new(found: Result<(usize, usize, Vec<f64>)>) -> Self {

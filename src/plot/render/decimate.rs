@@ -58,87 +58,30 @@ fn extremes(points: &[Point]) -> Vec<Point> {
 /// Splits a line at missing points, and keeps the first, lowest, highest and last point of each column
 /// of pixels. The figure looks the same, and its size no longer depends on the length of the training.
 fn by_columns(points: impl Iterator<Item = Option<Point>>, column_width: i32) -> Vec<Vec<Point>> {
-    let mut segments = vec![Vec::new()];
-    let mut column: Option<Column> = None;
-    for point in points {
-        let Some(point) = point else {
-            finish(&mut column, &mut segments);
-            segments.push(Vec::new());
-            continue;
-        };
-        let index = point.0.div_euclid(column_width);
-        match &mut column {
-            Some(column) if column.index == index => column.add(point),
-            _ => {
-                finish(&mut column, &mut segments);
-                column = Some(Column::new(index, point));
-            }
-        }
-    }
-    finish(&mut column, &mut segments);
-    segments.retain(|segment| !segment.is_empty());
+    let points: Vec<Option<Point>> = points.collect();
+    let column = |point: &Point| point.0.div_euclid(column_width);
+    let segments = points.split(Option::is_none).map(|segment| {
+        let points: Vec<Point> = segment.iter().copied().flatten().collect();
+        let columns = points.chunk_by(|a, b| column(a) == column(b));
+        columns.flat_map(outline).collect()
+    });
     segments
+        .filter(|segment: &Vec<Point>| !segment.is_empty())
+        .collect()
 }
 
-fn finish(column: &mut Option<Column>, segments: &mut [Vec<Point>]) {
-    if let (Some(column), Some(segment)) = (column.take(), segments.last_mut()) {
-        column.write(segment);
-    }
-}
-
-/// Consecutive points of a line in one column of pixels.
-struct Column {
-    index: i32,
-    count: usize,
-    first: Point,
-    /// The point with the smallest y, with its index in the column.
-    low: (usize, Point),
-    /// The point with the largest y, with its index in the column.
-    high: (usize, Point),
-    last: Point,
-}
-
-impl Column {
-    fn new(index: i32, point: Point) -> Self {
-        Column {
-            index,
-            count: 1,
-            first: point,
-            low: (0, point),
-            high: (0, point),
-            last: point,
-        }
-    }
-
-    fn add(&mut self, point: Point) {
-        if point.1 < self.low.1.1 {
-            self.low = (self.count, point);
-        }
-        if point.1 > self.high.1.1 {
-            self.high = (self.count, point);
-        }
-        self.last = point;
-        self.count += 1;
-    }
-
-    fn write(self, segment: &mut Vec<Point>) {
-        let (early, late) = if self.low.0 < self.high.0 {
-            (self.low.1, self.high.1)
-        } else {
-            (self.high.1, self.low.1)
-        };
-        let start = segment.len();
-        segment.extend([self.first, early, late, self.last]);
-        // Like `dedup`, but only within the column.
-        let mut kept = start;
-        for i in start + 1..segment.len() {
-            if segment[i] != segment[kept] {
-                kept += 1;
-                segment[kept] = segment[i];
-            }
-        }
-        segment.truncate(kept + 1);
-    }
+/// Returns the first, the lowest, the highest and the last of the points in a column, each once, in order.
+fn outline(points: &[Point]) -> Vec<Point> {
+    let height = |i: &usize| points[*i].1;
+    let last = points.len() - 1;
+    // Of equal points, the first.
+    let lowest = (0..=last).min_by_key(height).unwrap_or(0);
+    let highest = (0..=last).rev().max_by_key(height).unwrap_or(0);
+    let mut kept = [0, lowest.min(highest), lowest.max(highest), last]
+        .map(|i| points[i])
+        .to_vec();
+    kept.dedup();
+    kept
 }
 
 #[cfg(test)]

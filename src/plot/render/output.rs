@@ -3,11 +3,12 @@
 
 use super::UNIT;
 use super::palette::INK;
-use super::scene::{Anchor, Item, Scene};
+use super::scene::{Item, Scene};
 use super::text::{FONT, ROW, text_width};
-use crate::error::{Error, Result, explain};
+use crate::error::{Error, Result, problem};
 use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
+use plotters_backend::text_anchor::HPos;
 use std::path::Path;
 
 /// A figure, or the problem with its data.
@@ -119,7 +120,7 @@ fn text_scene(text: &str) -> Scene {
     );
     for (i, line) in text.lines().enumerate() {
         let position = (GAP, GAP + i as i32 * ROW + ROW / 2);
-        scene.write(line, position, Anchor::Start, INK);
+        scene.write(line, position, HPos::Left, INK);
     }
     scene
 }
@@ -144,10 +145,9 @@ pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
         _ => return Err(unknown_format(scene, path)),
     };
     std::fs::write(path, bytes).map_err(|error| {
-        explain(
-            format_args!("cannot write {}: {error}", path.display()),
-            "Choose a folder that exists and that you may write to",
-        )
+        problem!(
+            ("cannot write {}: {error}", path.display());
+            "Choose a folder that exists and that you may write to")
     })
 }
 
@@ -155,26 +155,19 @@ fn unknown_format(scene: &Scene, path: &Path) -> Error {
     let (svg, png) = (path.with_extension("svg"), path.with_extension("png"));
     let (path, svg, png) = (path.display(), svg.display(), png.display());
     match pixels(scene) {
-        Some(_) => explain(
-            format_args!("cannot save {path}: images without titles are saved as SVG or PNG"),
-            format_args!("Name the file {svg} or {png}"),
-        ),
-        None => explain(
-            format_args!("cannot save {path}: figures are saved as SVG"),
-            format_args!("Name the file {svg}"),
-        ),
+        Some(_) => problem!(
+            "cannot save {path}: images without titles are saved as SVG or PNG";
+            "Name the file {svg} or {png}"),
+        None => problem!("cannot save {path}: figures are saved as SVG"; "Name the file {svg}"),
     }
 }
 
 fn no_png(path: &Path) -> Error {
     let (png, svg) = (path.display(), path.with_extension("svg"));
     let svg = svg.display();
-    explain(
-        format_args!("cannot save {png}: lines and text are saved as SVG, not as PNG"),
-        format_args!(
-            "Save {svg}; a browser shows it, and `rsvg-convert {svg} -o {png}` converts it"
-        ),
-    )
+    problem!(
+        "cannot save {png}: lines and text are saved as SVG, not as PNG";
+        "Save {svg}; a browser shows it, and `rsvg-convert {svg} -o {png}` converts it")
 }
 
 /// The number of pixels of a PNG per pixel of the SVG: sharp on high-resolution screens and on paper.

@@ -79,20 +79,12 @@ pub(in crate::plot) struct Text {
     pub(in crate::plot) text: String,
     pub(in crate::plot) position: Point,
     /// The part of the text that is at the position.
-    pub(in crate::plot) anchor: (Anchor, VPos),
+    pub(in crate::plot) anchor: (HPos, VPos),
     /// The font size in pixels.
     pub(in crate::plot) size: f64,
     /// The rotation in degrees, clockwise.
     pub(in crate::plot) angle: i32,
     pub(in crate::plot) color: BackendColor,
-}
-
-/// The horizontal part of a text that is at its position.
-#[derive(Clone, Copy)]
-pub(in crate::plot) enum Anchor {
-    Start,
-    Middle,
-    End,
 }
 
 impl Scene {
@@ -128,16 +120,28 @@ impl Scene {
         let lines = segments.iter().filter(|segment| segment.len() > 1);
         let segments: Vec<Vec<Point>> = lines.cloned().collect();
         if !segments.is_empty() {
-            self.items.push(Item::Path {
+            self.draw_lines(
                 segments,
-                closed: false,
-                paint: Paint {
-                    color,
-                    width: Some(20),
-                },
-                dashes: stroke.dashes,
-            });
+                false,
+                Paint::line(stroke.color, 20),
+                stroke.dashes,
+            );
         }
+    }
+
+    fn draw_lines(
+        &mut self,
+        segments: Vec<Vec<Point>>,
+        closed: bool,
+        paint: Paint,
+        dashes: &'static [f64],
+    ) {
+        self.items.push(Item::Path {
+            segments,
+            closed,
+            paint,
+            dashes,
+        });
     }
 
     /// Draws markers of one shape; see [`marker`](super::palette::marker).
@@ -175,15 +179,7 @@ impl Scene {
 
     /// Draws a line of an axis.
     pub(in crate::plot) fn draw_rule(&mut self, from: Point, to: Point) {
-        self.items.push(Item::Path {
-            segments: vec![vec![from, to]],
-            closed: false,
-            paint: Paint {
-                color: opaque(INK),
-                width: Some(UNIT),
-            },
-            dashes: &[],
-        });
+        self.draw_lines(vec![vec![from, to]], false, Paint::line(INK, UNIT), &[]);
     }
 
     /// Draws the outline of a rectangle.
@@ -196,15 +192,7 @@ impl Scene {
     ) {
         let (right, bottom) = (left + width, top + height);
         let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
-        self.items.push(Item::Path {
-            segments: vec![corners],
-            closed: true,
-            paint: Paint {
-                color: opaque(color),
-                width: Some(UNIT),
-            },
-            dashes,
-        });
+        self.draw_lines(vec![corners], true, Paint::line(color, UNIT), dashes);
     }
 
     /// Draws an image into a rectangle. Pixels keep sharp edges at every size.
@@ -222,7 +210,7 @@ impl Scene {
         &mut self,
         text: &str,
         position: Point,
-        anchor: Anchor,
+        anchor: HPos,
         color: RGBColor,
     ) {
         self.write_rotated(text, position, anchor, color, 0);
@@ -230,14 +218,14 @@ impl Scene {
 
     /// Writes a line of text from bottom to top.
     pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, color: RGBColor) {
-        self.write_rotated(text, position, Anchor::Middle, color, 270);
+        self.write_rotated(text, position, HPos::Center, color, 270);
     }
 
     fn write_rotated(
         &mut self,
         text: &str,
         position: Point,
-        anchor: Anchor,
+        anchor: HPos,
         color: RGBColor,
         angle: i32,
     ) {
@@ -259,10 +247,11 @@ impl Paint {
         Paint { color, width: None }
     }
 
-    fn new(style: &impl BackendStyle, fill: bool) -> Self {
+    fn line(color: RGBColor, width: i32) -> Self {
+        let color = opaque(color);
         Paint {
-            color: style.color(),
-            width: (!fill).then(|| style.stroke_width() as i32),
+            color,
+            width: Some(width),
         }
     }
 }
@@ -290,8 +279,13 @@ impl DrawingBackend for &mut Scene {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Drawn {
-        self.draw_rect(point, (point.0 + UNIT, point.1 + UNIT), &color, true)
+    fn draw_pixel(&mut self, corner: BackendCoord, color: BackendColor) -> Drawn {
+        self.items.push(Item::Rect {
+            corner,
+            size: (UNIT, UNIT),
+            paint: Paint::filled(color),
+        });
+        Ok(())
     }
 
     fn draw_line<S: BackendStyle>(
@@ -303,61 +297,16 @@ impl DrawingBackend for &mut Scene {
         self.draw_path([from, to], style)
     }
 
-    fn draw_rect<S: BackendStyle>(
-        &mut self,
-        (left, top): BackendCoord,
-        (right, bottom): BackendCoord,
-        style: &S,
-        fill: bool,
-    ) -> Drawn {
-        self.items.push(Item::Rect {
-            corner: (left, top),
-            size: (right - left, bottom - top),
-            paint: Paint::new(style, fill),
-        });
-        Ok(())
-    }
-
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
         &mut self,
         path: I,
         style: &S,
     ) -> Drawn {
-        self.items.push(Item::Path {
-            segments: vec![path.into_iter().collect()],
-            closed: false,
-            paint: Paint::new(style, false),
-            dashes: &[],
-        });
-        Ok(())
-    }
-
-    fn draw_circle<S: BackendStyle>(
-        &mut self,
-        centre: BackendCoord,
-        radius: u32,
-        style: &S,
-        fill: bool,
-    ) -> Drawn {
-        self.items.push(Item::Circle {
-            centre,
-            radius: radius as i32,
-            paint: Paint::new(style, fill),
-        });
-        Ok(())
-    }
-
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
-        &mut self,
-        corners: I,
-        style: &S,
-    ) -> Drawn {
-        self.items.push(Item::Path {
-            segments: vec![corners.into_iter().collect()],
-            closed: true,
-            paint: Paint::new(style, true),
-            dashes: &[],
-        });
+        let paint = Paint {
+            color: style.color(),
+            width: Some(style.stroke_width() as i32),
+        };
+        self.draw_lines(vec![path.into_iter().collect()], false, paint, &[]);
         Ok(())
     }
 
@@ -371,15 +320,10 @@ impl DrawingBackend for &mut Scene {
         if text.is_empty() {
             return Ok(());
         }
-        let anchor = match style.anchor().h_pos {
-            HPos::Left => Anchor::Start,
-            HPos::Center => Anchor::Middle,
-            HPos::Right => Anchor::End,
-        };
         self.items.push(Item::Text(Text {
             text: text.to_owned(),
             position,
-            anchor: (anchor, style.anchor().v_pos),
+            anchor: (style.anchor().h_pos, style.anchor().v_pos),
             size: style.size() / f64::from(UNIT),
             angle: match style.transform() {
                 FontTransform::None => 0,

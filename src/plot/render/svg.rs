@@ -3,11 +3,11 @@
 use super::UNIT;
 use super::decimate::Point;
 use super::palette::{Marker, marker};
-use super::scene::{Anchor, Item, Paint, Scene, Text};
+use super::scene::{Item, Paint, Scene, Text};
 use crate::image::RgbImage;
 use crate::notebook::Escaped;
 use plotters_backend::BackendColor;
-use plotters_backend::text_anchor::VPos;
+use plotters_backend::text_anchor::{HPos, VPos};
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Scene {
@@ -79,9 +79,9 @@ impl Display for Text {
     fn fmt(&self, f: &mut Formatter) -> Result {
         let (x, y) = (Length(self.position.0), Length(self.position.1));
         let anchor = match self.anchor.0 {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+            HPos::Left => "start",
+            HPos::Center => "middle",
+            HPos::Right => "end",
         };
         let down = baseline_offset(self.anchor.1);
         let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));

@@ -14,16 +14,6 @@ use candle_core::DType;
 /// What is said of values that are not finite.
 const WRONG: &str = "has NaN or infinite values";
 
-/// What else is not finite if a loss is not.
-enum Cause {
-    /// A tensor of the batch, and its first example with such an element.
-    Batch(String, usize),
-    Parameter(String),
-    Layer(String),
-    /// Only the loss.
-    Loss,
-}
-
 impl Fit<'_> {
     /// Returns whether losses and gradients are looked at in each step.
     fn looks(&self) -> bool {
@@ -36,24 +26,13 @@ impl Fit<'_> {
             return Ok(());
         }
         let value = loss.to_dtype(DType::F64).mean_all().item();
-        let cause = self.cause(batch)?;
+        let (cause, advice) = self.cause(batch)?;
         let is_manual = !self.steps.is_automatic(self.model);
         let state = match is_manual {
             true => "manual_step has made its step already",
             false => "the weights are those before this step",
         };
-        let advice = match &cause {
-            Cause::Batch(..) => {
-                "Remove or replace such values in the data; x.isfinite() finds them".to_owned()
-            }
-            Cause::Parameter(_) => self.remedies(&["begin with other weights"]),
-            Cause::Layer(_) => self.remedies(&[]),
-            Cause::Loss => {
-                self.remedies(&["look for a division by 0 or a logarithm of 0 in the loss"])
-            }
-        };
-        let batch = self.batch + 1;
-        let problem = self.loss(value, (self.step + 1, batch), cause.to_string());
+        let problem = self.loss(value, (self.step + 1, self.batch + 1), cause);
         Err(problem.with_advice(format_args!("{advice}; {state}")))
     }
 
@@ -138,25 +117,38 @@ impl Fit<'_> {
         }
     }
 
-    /// Returns what is not finite: a part of the batch, else a parameter, else the output of a layer.
-    fn cause(&self, batch: &dyn AnyBatch) -> Result<Cause> {
+    /// Looks for what else is not finite: in the batch, in the parameters, then in the outputs of layers. Returns what it
+    /// found, and advice.
+    fn cause(&self, batch: &dyn AnyBatch) -> Result<(String, String)> {
         let mut found = None;
         batch.search(&mut Search::new(&mut |name, x| {
             if found.is_none()
                 && let Some(example) = first_wrong(x)
             {
-                found = Some(Cause::Batch(name.to_owned(), example));
+                let name = if name.is_empty() { "the batch" } else { name };
+                found = Some(format!(
+                    "{name} {WRONG}, first in example {example} of the batch (counted from 0)"
+                ));
             }
         }));
         if let Some(cause) = found {
-            return Ok(cause);
+            let advice = "Remove or replace such values in the data; x.isfinite() finds them";
+            return Ok((cause, advice.to_owned()));
         }
         for entry in state_of(self.model) {
             if !all_finite(&entry.parameter.base_values()?)? {
-                return Ok(Cause::Parameter(entry.name));
+                let cause = format!("the parameter {} {WRONG}", entry.name);
+                return Ok((cause, self.remedies(&["begin with other weights"])));
             }
         }
-        Ok(self.layer(batch)?.map_or(Cause::Loss, Cause::Layer))
+        let Some(layer) = self.layer(batch)? else {
+            let cause = "the batch, the parameters and the outputs of the layers are finite";
+            let further = "look for a division by 0 or a logarithm of 0 in the loss";
+            return Ok((cause.to_owned(), self.remedies(&[further])));
+        };
+        let cause = "the batch and the parameters are finite";
+        let cause = format!("the output of {layer} {WRONG}; {cause}");
+        Ok((cause, self.remedies(&[])))
     }
 
     /// Computes the loss again, and returns the first layer whose output is not finite.
@@ -186,30 +178,6 @@ impl Fit<'_> {
             Some(path) => format!("{layer}, {path} of the model,"),
             None => layer,
         }))
-    }
-}
-
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Batch(name, example) => {
-                let name = if name.is_empty() { "the batch" } else { name };
-                write!(
-                    f,
-                    "{name} {WRONG}, first in example {example} of the batch (counted from 0)"
-                )
-            }
-            Self::Parameter(name) => write!(f, "the parameter {name} {WRONG}"),
-            Self::Layer(layer) => {
-                write!(
-                    f,
-                    "the output of {layer} {WRONG}; the batch and the parameters are finite"
-                )
-            }
-            Self::Loss => {
-                f.write_str("the batch, the parameters and the outputs of the layers are finite")
-            }
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tensor::{
 };
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
-use crate::train::{Callback, Trainer};
+use crate::train::{Callback, Flow, Trainer};
 use candle_core::{DType, Device};
 use std::ops::Range;
 use std::path::Path;
@@ -368,6 +368,21 @@ pub(super) fn runs_on(
 ) -> impl Fn(&&mut Box<dyn Callback>) -> bool + use<> {
     let is_first = is_first(ranks);
     move |callback| is_first || !callback.on_first_rank_only()
+}
+
+/// Calls the callbacks that run on this rank, until one fails. Returns whether one of them asks to stop.
+pub(super) fn call_each(
+    callbacks: &mut [Box<dyn Callback>],
+    ranks: &Option<Arc<dyn Communicator>>,
+    mut call: impl FnMut(&mut dyn Callback) -> Result<Flow>,
+) -> Result<Flow> {
+    let mut flow = Flow::Continue;
+    for callback in callbacks.iter_mut().filter(runs_on(ranks)) {
+        if call(&mut **callback)? == Flow::Stop {
+            flow = Flow::Stop;
+        }
+    }
+    Ok(flow)
 }
 
 pub(super) fn is_first(ranks: &Option<Arc<dyn Communicator>>) -> bool {

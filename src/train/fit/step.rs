@@ -1,6 +1,6 @@
 //! Training on one batch.
 
-use super::ranks::{asked_to_end, runs_on};
+use super::ranks::{asked_to_end, call_each};
 use super::{Fit, STEP_LOSS};
 use crate::data::{AnyBatch, Share};
 use crate::device::explain_gpu;
@@ -11,7 +11,7 @@ use crate::optim::try_clip;
 use crate::tensor::{GradStore, Metric, Tensor};
 use crate::train::parallel::{self, Gradients, OfRank};
 use crate::train::trainer::State;
-use crate::train::{Flow, Step};
+use crate::train::{Callback, Flow, Step};
 
 impl Fit<'_> {
     pub(super) fn train_batch(&mut self, batch: &dyn AnyBatch) -> Result<()> {
@@ -121,15 +121,9 @@ impl Fit<'_> {
             gradients,
             batch,
         };
-        let mut flow = Flow::Continue;
-        let State {
-            callbacks, ranks, ..
-        } = &mut **self.trainer;
-        for callback in callbacks.iter_mut().filter(runs_on(ranks)) {
-            if callback.on_step(&mut step)? == Flow::Stop {
-                flow = Flow::Stop;
-            }
-        }
+        let trainer: &mut State = self.trainer;
+        let call = |callback: &mut dyn Callback| callback.on_step(&mut step);
+        let flow = call_each(&mut trainer.callbacks, &trainer.ranks, call)?;
         self.agreed(flow)
     }
 }

@@ -42,47 +42,30 @@ impl History {
     }
 }
 
-impl Epoch {
-    fn to_row(&self) -> Row {
-        let mut row = with_metrics(&self.metrics);
-        row.insert("epoch".to_owned(), self.epoch as f64);
-        row.insert("samples_per_second".to_owned(), self.samples_per_second);
-        row.insert("seconds".to_owned(), self.seconds);
-        row.insert("lr".to_owned(), self.lr);
-        row
-    }
+/// Writes the numbers of an epoch or interval as a row, the first of them an integer, and reads them.
+macro_rules! row {
+    ($type:ident: $count:ident $($number:ident)*) => {
+        impl $type {
+            fn to_row(&self) -> Row {
+                let mut row = with_metrics(&self.metrics);
+                row.insert(stringify!($count).to_owned(), self.$count as f64);
+                $(row.insert(stringify!($number).to_owned(), self.$number);)*
+                row
+            }
 
-    fn of_row(row: Row) -> Self {
-        Self {
-            epoch: of(&row, "epoch") as usize,
-            samples_per_second: of(&row, "samples_per_second"),
-            seconds: of(&row, "seconds"),
-            lr: of(&row, "lr"),
-            metrics: metrics(row).into(),
+            fn of_row(row: Row) -> Self {
+                Self {
+                    $count: of(&row, stringify!($count)) as usize,
+                    $($number: of(&row, stringify!($number)),)*
+                    metrics: metrics(row).into(),
+                }
+            }
         }
-    }
+    };
 }
 
-impl Interval {
-    fn to_row(&self) -> Row {
-        let mut row = with_metrics(&self.metrics);
-        row.insert("step".to_owned(), self.step as f64);
-        row.insert("epoch".to_owned(), self.epoch);
-        row.insert("samples_per_second".to_owned(), self.samples_per_second);
-        row.insert("lr".to_owned(), self.lr);
-        row
-    }
-
-    fn of_row(row: Row) -> Self {
-        Self {
-            step: of(&row, "step") as usize,
-            epoch: of(&row, "epoch"),
-            samples_per_second: of(&row, "samples_per_second"),
-            lr: of(&row, "lr"),
-            metrics: metrics(row).into(),
-        }
-    }
-}
+row!(Epoch: epoch samples_per_second seconds lr);
+row!(Interval: step epoch samples_per_second lr);
 
 fn with_metrics(metrics: &BTreeMap<String, f64>) -> Row {
     let named = metrics.iter();

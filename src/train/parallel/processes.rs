@@ -2,7 +2,7 @@
 
 use crate::device::{gpu, num_gpus};
 use crate::distributed::{self, World};
-use crate::error::{self, Error, Result, refuse};
+use crate::error::{Error, Result, problem, refuse};
 use crate::train::Trainer;
 use candle_core::Device;
 use std::ops::Range;
@@ -41,22 +41,21 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Sets whether batch normalisation computes means and variances over the examples of all ranks, as one
-    /// process does, instead of those of its own rank. Each of these layers then needs several sums over the
-    /// ranks, which is slower, but helps if a rank has few examples. Each rank must train on one device. Without
-    /// [`distributed`](Self::distributed), nothing changes.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Flatten, LazyBatchNorm1d::new(), LazyLinear::new(10)];
-    /// let mut trainer = Trainer::new(1).distributed()?.sync_batch_norm(true);
-    /// trainer.fit(&mut Classifier::new(net, 0.1), &Digits::new())?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn sync_batch_norm(mut self, sync: bool) -> Self {
-        self.sync_batch_norm = sync;
-        self
+    setters! {
+        /// Sets whether batch normalisation computes means and variances over the examples of all ranks, as one
+        /// process does, instead of those of its own rank. Each of these layers then needs several sums over the
+        /// ranks, which is slower, but helps if a rank has few examples. Each rank must train on one device. Without
+        /// [`distributed`](Self::distributed), nothing changes.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let net = seq![Flatten, LazyBatchNorm1d::new(), LazyLinear::new(10)];
+        /// let mut trainer = Trainer::new(1).distributed()?.sync_batch_norm(true);
+        /// trainer.fit(&mut Classifier::new(net, 0.1), &Digits::new())?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn sync_batch_norm(self, sync: bool): self.sync_batch_norm = sync;
     }
 
     /// Returns the GPU of this rank, if each rank on this machine has one of its own.
@@ -105,13 +104,11 @@ fn too_few_gpus(n: usize, ranks: usize, have: usize) -> Error {
         1 => "1 usable GPU".to_owned(),
         have => format!("{have} usable GPUs"),
     };
-    error::gpu(
-        format_args!("num_gpus({n}){each}: this machine has {usable}"),
-        match ranks {
-            1 => "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
-            _ => "Request fewer, or start fewer ranks on each machine",
-        },
-    )
+    let advice = match ranks {
+        1 => "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
+        _ => "Request fewer, or start fewer ranks on each machine",
+    };
+    problem!(gpu; "num_gpus({n}){each}: this machine has {usable}", advice)
 }
 
 #[cfg(test)]

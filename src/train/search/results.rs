@@ -3,7 +3,7 @@
 use super::Trial;
 use crate::erased::Erased;
 use crate::error::{self, Result, problem};
-use crate::notebook::{MimeBundle, Show, Table, debug_as_shown};
+use crate::notebook::{Table, debug_as_shown, show_as_table};
 use crate::plot::{Figure, Scale, bar, scatter, short};
 use crate::train::history::number;
 
@@ -126,30 +126,17 @@ impl SearchResults {
         })
     }
 
-    fn note(&self) -> Option<&'static str> {
-        let is_interrupted = self.found.is_interrupted;
-        is_interrupted.then_some("The search was interrupted before its end.")
-    }
-
-    /// Returns the table, and the number of its columns.
-    fn table(&self) -> (Table, usize) {
+    fn table(&self) -> Table {
         let Found { names, trials, .. } = &*self.found;
         let has_errors = trials.iter().any(|trial| trial.error().is_some());
-        let texts = |texts: &[&str]| {
-            texts
-                .iter()
-                .map(|text| text.to_string())
-                .collect::<Vec<_>>()
-        };
-        let mut heads = [
-            texts(&["trial"]),
-            names.clone(),
-            texts(&["epochs", "score"]),
-        ]
-        .concat();
-        heads.extend(has_errors.then(|| "error".to_owned()));
-        let columns = heads.len();
-        let mut table = Table::new(heads);
+        let mut heads = vec!["trial"];
+        heads.extend(names.iter().map(String::as_str));
+        heads.extend(["epochs", "score"]);
+        let right = 0..heads.len();
+        heads.extend(has_errors.then_some("error"));
+        let note = "The search was interrupted before its end.".to_owned();
+        let note = self.found.is_interrupted.then_some(note);
+        let mut table = Table::new(heads).right(right).note(note);
         for trial in trials {
             let mut row = vec![trial.run.number.to_string()];
             let values = trial.run.setting.iter().map(|(_, value)| value);
@@ -159,24 +146,9 @@ impl SearchResults {
             row.extend(has_errors.then(|| error.unwrap_or_default().to_owned()));
             table.push(row);
         }
-        (table, columns - usize::from(has_errors))
+        table
     }
 }
 
-impl Show for SearchResults {
-    fn show_text(&self) -> String {
-        let (table, right) = self.table();
-        let text = table.text(&Vec::from_iter(0..right));
-        match self.note() {
-            Some(note) => format!("{text}\n{note}"),
-            None => text,
-        }
-    }
-
-    fn show_bundle(&self) -> MimeBundle {
-        let html = self.table().0.html_with_note(self.note());
-        MimeBundle::text(self.show_text()).with("text/html", html)
-    }
-}
-
+show_as_table!(SearchResults);
 debug_as_shown!(SearchResults);

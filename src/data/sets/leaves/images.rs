@@ -1,6 +1,6 @@
 //! The folder of leaf images: drawn once, and then only read.
 
-use super::render;
+use super::{Leaves, render};
 use crate::data::sets::drawing::ImageRng;
 use crate::error::{Result, problem, refuse};
 use rayon::prelude::*;
@@ -15,15 +15,7 @@ const VERSION: u32 = 1;
 /// The file that describes the images in the folder. It is written last.
 const NOTE: &str = "about.txt";
 
-/// The images to draw: their number of each class in each part, and the seed.
-pub(super) struct Images {
-    pub(super) num_train: usize,
-    pub(super) num_val: usize,
-    pub(super) num_test: usize,
-    pub(super) seed: u64,
-}
-
-impl Images {
+impl Leaves {
     /// Returns a folder name that is different for different images.
     pub(super) fn folder_name(&self) -> String {
         format!(

@@ -59,18 +59,22 @@ impl Norm {
     /// Sets the values of the parameters and buffers that have none.
     pub(super) fn init(&self, features: usize, device: &Device) {
         self.features.get_or_init(|| features);
-        let init = |parameter: Option<&Parameter>, values: fn(usize) -> Tensor| {
-            if let Some(parameter) = parameter {
-                parameter.init(device, || values(features));
-            }
-        };
-        init(self.weight.as_ref(), ones);
-        init(self.bias.as_ref(), zeros);
-        init(self.running_mean.as_ref().map(Buffer::parameter), zeros);
-        init(self.running_var.as_ref().map(Buffer::parameter), ones);
+        let values: [fn(usize) -> Tensor; 4] = [ones, zeros, zeros, ones];
+        for (parameter, values) in self.sized().into_iter().zip(values) {
+            parameter
+                .into_iter()
+                .for_each(|it| it.init(device, || values(features)));
+        }
         if let Some(count) = &self.num_batches_tracked {
             count.init(device, || tensor(0));
         }
+    }
+
+    /// Returns what has the size of the features: the weight, the bias, the mean and the variance.
+    fn sized(&self) -> [Option<&Parameter>; 4] {
+        let running = [&self.running_mean, &self.running_var];
+        let [mean, var] = running.map(|it| it.as_ref().map(Buffer::parameter));
+        [self.weight.as_ref(), self.bias.as_ref(), mean, var]
     }
 
     /// Initialises what a setter has added, unless the layer waits for its first input.
@@ -80,10 +84,10 @@ impl Norm {
         }
     }
 
-    /// Returns the first parameter or buffer that has the size of the features.
+    /// Returns the weight, or else the mean.
     fn first(&self) -> Option<&Parameter> {
-        let mean = self.running_mean.as_ref().map(Buffer::parameter);
-        self.weight.as_ref().or(mean)
+        let [weight, _, mean, _] = self.sized();
+        weight.or(mean)
     }
 
     fn num_features(&self) -> Option<usize> {
@@ -124,10 +128,8 @@ impl Norm {
     /// Normalises `(batch, features, …)`.
     #[track_caller]
     pub(super) fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Tensor {
-        let features = self.num_features().unwrap_or(0);
-        let weight = value_or(&self.weight, 1.0, features, x);
-        let bias = value_or(&self.bias, 0.0, features, x);
-        let running = self.running(features, x);
+        let [weight, bias] = self.affine(x);
+        let running = self.running(x);
         let statistics = { running.as_ref() }.map(|(mean, var)| (mean.raw(), var.raw()));
         let (name, x) = (check::name(layer), x.raw());
         let output = ops::batch_norm(&name, x, weight.raw(), bias.raw(), statistics, self.eps);
@@ -138,12 +140,17 @@ impl Norm {
         record_output(layer, output.y.into())
     }
 
+    /// Returns the scale and the shift, or constants in their place.
+    fn affine(&self, x: &Tensor) -> [Tensor; 2] {
+        let features = self.num_features().unwrap_or(0);
+        [(&self.weight, 1.0), (&self.bias, 0.0)]
+            .map(|(parameter, value)| value_or(parameter, value, features, x))
+    }
+
     /// Normalises a training batch, and computes the ReLU of it.
     #[track_caller]
     pub(super) fn forward_relu(&self, layer: &dyn Parameters, x: &Tensor) -> Tensor {
-        let features = self.num_features().unwrap_or(0);
-        let weight = value_or(&self.weight, 1.0, features, x);
-        let bias = value_or(&self.bias, 0.0, features, x);
+        let [weight, bias] = self.affine(x);
         let inputs = [x.raw(), weight.raw(), bias.raw()];
         let output = ops::batch_norm_relu(&check::name(layer), inputs, self.eps).or_raise();
         self.track(&output);
@@ -155,10 +162,7 @@ impl Norm {
         if self.mode.is_training() {
             return Fusible(Some(Kind::NormOfBatch));
         }
-        let (Some(weight), Some(bias)) = (&self.weight, &self.bias) else {
-            return Fusible::default();
-        };
-        let (Some(mean), Some(var)) = (&self.running_mean, &self.running_var) else {
+        let [Some(weight), Some(bias), Some(mean), Some(var)] = self.sized() else {
             return Fusible::default();
         };
         if !self.is_initialized() {
@@ -167,14 +171,14 @@ impl Norm {
         Fusible(Some(Kind::Norm {
             weight: weight.tensor(),
             bias: bias.tensor(),
-            mean: mean.tensor(),
-            var: var.tensor(),
+            mean: mean.tensor().detach(),
+            var: var.tensor().detach(),
             eps: self.eps,
         }))
     }
 
     /// Returns the mean and variance to normalise with; `None` if the batch has them.
-    fn running(&self, features: usize, x: &Tensor) -> Option<(Tensor, Tensor)> {
+    fn running(&self, x: &Tensor) -> Option<(Tensor, Tensor)> {
         let is_recording = summary::is_recording();
         if self.mode.is_training() && !is_recording {
             return None;
@@ -184,6 +188,7 @@ impl Norm {
             _ if !is_recording => None,
             // A batch without examples has no statistics.
             _ => with_device(x.device(), || {
+                let features = self.num_features().unwrap_or(0);
                 let values = (zeros(features), ones(features));
                 Some((values.0.to_dtype(x.dtype()), values.1.to_dtype(x.dtype())))
             }),

@@ -1,8 +1,15 @@
-//! The constructor and the settings of RNN, LSTM and GRU.
+//! What RNN, LSTM and GRU have in common: the struct, the constructor, the settings and the forward pass.
 
-/// Implements the constructor and the settings of a layer with a field `layers: Recurrent`.
-macro_rules! recurrent_settings {
-    ($name:ident, $cell:expr) => {
+/// Defines a layer: its name, the type of its state, its cell, and a pattern of the state for the examples.
+macro_rules! recurrent_layer {
+    ($(#[$doc:meta])* $name:ident($state:ty), $cell:expr, $pattern:literal) => {
+        $(#[$doc])*
+        #[derive(Parameters)]
+        pub struct $name {
+            #[parameters(flatten)]
+            layers: Recurrent,
+        }
+
         impl $name {
             /// Creates one layer with random parameters, on the default device. As in PyTorch, all are drawn uniformly
             /// between `-1/√hidden_size` and `1/√hidden_size`.
@@ -91,6 +98,55 @@ macro_rules! recurrent_settings {
                 #[track_caller]
                 pub fn bias(self, bias: bool): self.layers.set_bias(bias);
             }
+
+            /// Returns the outputs of all steps, and the state after the last step. `state` is the initial state; `None`
+            /// means zeros.
+            ///
+            /// # Panics
+            /// If the shapes do not match.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
+            /// let x = randn((6, 2, 3)); // (steps, batch, features)
+            /// let (y, _) = layer.forward(&x, None);
+            /// let (_, state) = layer.forward(&x.narrow(0, 0, 3), None);
+            /// let (rest, _) = layer.forward(&x.narrow(0, 3, 3), Some(&state)); // goes on
+            /// assert_eq!(rest.to_vec3::<f32>(), y.narrow(0, 3, 3).to_vec3::<f32>());
+            /// ```
+            #[track_caller]
+            pub fn forward(&self, x: &Tensor, state: Option<&$state>) -> (Tensor, $state) {
+                self.layers.forward(self, x, None, state)
+            }
+
+            /// Returns the outputs and the last state as [`forward`](Self::forward) does, for sequences of
+            /// unequal lengths that are padded to the longest: each ends after its own last step. The
+            /// outputs of the padding are 0, and the padding may hold anything, also NaN.
+            ///
+            /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
+            ///
+            /// # Panics
+            /// If the shapes do not match.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3, 4);")]
+            /// let x = randn((6, 2, 3)); // (steps, batch, features)
+            #[doc = concat!("let (_, ", $pattern, ") = layer.forward_lengths(&x, &tensor(&[6, 2]), None);")]
+            /// let (short, _) = layer.forward(&x.narrow(0, 0, 2), None);
+            /// assert_eq!(h.i((0, 1)).to_vec1::<f32>(), short.i((1, 1)).to_vec1::<f32>());
+            /// ```
+            #[track_caller]
+            pub fn forward_lengths(
+                &self,
+                x: &Tensor,
+                lengths: &Tensor,
+                state: Option<&$state>,
+            ) -> (Tensor, $state) {
+                self.layers.forward(self, x, Some(lengths), state)
+            }
         }
 
         impl $crate::nn::Layer for $name {
@@ -98,10 +154,10 @@ macro_rules! recurrent_settings {
 
             /// Computes the outputs of all steps, from a state of zeros.
             fn forward(&self, input: &Tensor) -> Tensor {
-                self.layers.forward(self, input, None, None).0
+                self.layers.run(self, input, None, None).0
             }
         }
     };
 }
 
-pub(super) use recurrent_settings;
+pub(super) use recurrent_layer;

@@ -1,12 +1,12 @@
 //! The text of values with three significant digits.
 
 /// The units of a time.
-pub(super) const TIMES: [&str; 4] = ["ns", "µs", "ms", "s"];
+pub(crate) const TIMES: [&str; 4] = ["ns", "µs", "ms", "s"];
 
 /// Returns a value of at least 0 with three significant digits, and the unit in which it has one to three digits
 /// before the point: `1.23` and `ms`. Each unit is 1000 times the one before; the value is in the first. In the
 /// first unit, there are no zeros at the end: `7` and `ns`.
-pub(super) fn three_digits<'a>(value: f64, units: &[&'a str]) -> (String, &'a str) {
+pub(crate) fn three_digits<'a>(value: f64, units: &[&'a str]) -> (String, &'a str) {
     // The rounded value decides: 999.6 µs are 1.00 ms.
     let rounded = format!("{value:.2e}"); // "1.23e4"
     let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
@@ -26,7 +26,7 @@ pub(super) fn three_digits<'a>(value: f64, units: &[&'a str]) -> (String, &'a st
 }
 
 /// Returns a decimal fraction without the zeros at its end.
-pub(super) fn without_zeros(text: &str) -> &str {
+pub(crate) fn without_zeros(text: &str) -> &str {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
