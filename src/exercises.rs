@@ -6,17 +6,21 @@
 //! (`judge.rs`), and counts wrong attempts in a file of the user (`progress.rs`), because a hint
 //! appears after the second wrong attempt and another after the fourth, translated by `translation.rs`. `value.rs` has
 //! the type of inputs and results. Only the call of the answer in `answer.rs` is compiled with a cell.
+//!
+//! The projects are larger: [`score()`] measures predictions for a test set whose targets only `projects.rs` opens.
 
 mod answer;
 mod judge;
 mod library;
 mod progress;
+mod projects;
 #[cfg(test)]
 mod tests;
 mod translation;
 mod value;
 
 pub use answer::{Answer, Input, Lend, Output, Own, Plain};
+pub use projects::score;
 pub use value::Value;
 
 use crate::error::Result;

@@ -23,7 +23,7 @@ pub use crate::device::{
     DeviceExt, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
 };
 pub use crate::error::{Error, Result, attempt};
-pub use crate::exercises::check;
+pub use crate::exercises::{check, score};
 pub use crate::metrics::{
     Average, Confusion, Detections, average_precision, bleu, box_iou, mean_average_precision, nms,
     perplexity, roc_auc,

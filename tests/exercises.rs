@@ -148,8 +148,8 @@ fn hints_come_with_wrong_answers_and_the_list_shows_what_is_solved() {
     let mut second = session(state.path());
     assert_eq!(run(&mut second, wrong).matches("Hint: ").count(), 1);
     assert_eq!(run(&mut second, wrong).matches("Hint: ").count(), 2);
-    assert!(exercises(state.path()).contains("○✗○○○○  next: welcome.3"));
+    assert!(exercises(state.path()).contains("○✗○○○○○  next: welcome.3"));
     let right = "check(\"welcome.6\", |f: f64| (f - 32.0) * 5.0 / 9.0)?";
     assert_eq!(run(&mut second, right), "✓ welcome.6: 5/5\n");
-    assert!(exercises(state.path()).contains("○✓○○○○"));
+    assert!(exercises(state.path()).contains("○✓○○○○○"));
 }

@@ -60,10 +60,11 @@ const NETWORKS: [Networks; 21] = [
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 17] = [
+const INPUTS: [(&str, &str); 19] = [
     ("Flatten, Linear::new(784,", "(5, 1, 28, 28)"),
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
+    ("Conv2d::new(1, 16, 5)", "(5, 1, 28, 28)"),
     ("Conv2d::new(1, 16,", "(5, 1, 8, 8)"),
     ("Conv2d::new(1,", "(5, 1, 28, 28)"),
     ("LazyLinear", "(5, 7)"),
@@ -73,6 +74,7 @@ const INPUTS: [(&str, &str); 17] = [
     ("Linear::new(64 + 1 + 10,", "(5, 75)"),
     ("Linear::new(12,", "(5, 12)"),
     ("Linear::new(20,", "(5, 20)"),
+    ("Linear::new(26,", "(5, 26)"),
     ("Linear::new(256,", "(5, 256)"),
     ("Linear::new(64,", "(5, 64)"),
     ("Linear::new(8,", "(5, 8)"),

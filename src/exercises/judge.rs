@@ -244,12 +244,13 @@ fn hash(name: &str, index: usize, value: &Value) -> String {
         Value::Text(text) => text.trim().to_lowercase(),
         value => whole(value).unwrap_or_else(|| value.clone()).to_string(),
     };
-    let bytes = format!("{name}/{index}/{text}").into_bytes();
+    format!("{:016x}", fnv(&format!("{name}/{index}/{text}")))
+}
+
+/// Returns the FNV-1a hash of a text.
+pub(super) fn fnv(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    format!(
-        "{:016x}",
-        bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
-    )
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Verdict {

@@ -101,32 +101,39 @@ mod tests {
     use crate::exercises::answer::{Fault, Outcome};
     use crate::exercises::judge::judge;
 
-    /// Returns the outcomes of a wrong program, one for each case.
-    fn wrong_outcomes(name: &str) -> Vec<Outcome> {
-        let wrong = ALL[name]["wrong"].as_array().expect("wrong answers");
+    /// Returns the outcomes of each wrong program, one for each case.
+    fn wrong_outcomes(name: &str) -> Vec<Vec<Outcome>> {
+        let list = |json: &Json| json.as_array().expect("wrong answers").clone();
         let outcome = |json: &Json| match Value::from_json(json) {
             Some(value) => Ok(value),
             None => Err(Fault::Error(
                 json["error"].as_str().expect("an error").to_owned(),
             )),
         };
-        wrong.iter().map(outcome).collect()
+        let programs = list(&ALL[name]["wrong"]).into_iter();
+        programs
+            .map(|program| list(&program).iter().map(outcome).collect())
+            .collect()
     }
 
     #[test]
-    fn every_exercise_refuses_its_wrong_answer() {
-        assert!(ALL.len() >= 80, "{} exercises", ALL.len());
+    fn every_exercise_refuses_its_wrong_answers() {
+        assert!(ALL.len() >= 230, "{} exercises", ALL.len());
+        let mut programs = 0;
         for name in names() {
             let exercise = Exercise::find(name).expect("it exists");
             assert_eq!(exercise.hints.len(), 2, "{name} has two hints");
             assert!(!exercise.cases.is_empty(), "{name} has cases");
-            let outcomes = wrong_outcomes(name);
-            assert_eq!(outcomes.len(), exercise.cases.len(), "{name}");
-            let asked = std::cell::RefCell::new(outcomes.into_iter());
-            let next = |_: &[Value]| asked.borrow_mut().next().expect("one for each case");
-            let verdict = judge(&exercise, &next);
-            assert_eq!(verdict.is_right(), Some(false), "{name}: {verdict}");
+            for outcomes in wrong_outcomes(name) {
+                assert_eq!(outcomes.len(), exercise.cases.len(), "{name}");
+                let asked = std::cell::RefCell::new(outcomes.into_iter());
+                let next = |_: &[Value]| asked.borrow_mut().next().expect("one for each case");
+                let verdict = judge(&exercise, &next);
+                assert_eq!(verdict.is_right(), Some(false), "{name}: {verdict}");
+                programs += 1;
+            }
         }
+        assert!(programs >= ALL.len() + 20, "{programs} wrong programs");
     }
 
     #[test]

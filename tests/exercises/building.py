@@ -112,7 +112,7 @@ def crop(x, size):
     return [row[left:left + size] for row in x[top:top + size]]
 
 
-exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1)],
+exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1), (GRID, 3)],
          crop, lambda x, n: [row[:n] for row in x[:n]], (
     "Cut off as much at the top as at the bottom; if the difference is odd, one row more at the bottom.",
     "The first row is half of what is cut off in all, rounded down; the same holds for the columns. `x.i` takes two ranges."))
@@ -184,7 +184,7 @@ def filled(values, known):
     return [mean if v < 0 else v for v in values]
 
 
-exercise("tables.12", [([4.0, -1.0, 2.0],), ([-1.0, 10.0],), ([1.0, 2.0, 6.0, -1.0, -1.0],)],
+exercise("tables.12", [([4.0, -1.0, 2.0],), ([-1.0, 10.0],), ([1.0, 2.0, 6.0, -1.0, -1.0],), ([0.0, -1.0, 3.0],)],
          lambda v: filled(v, [x for x in v if x >= 0]), lambda v: filled(v, v), (
     "Which values does the mean contain?",
     "Compute it from the values that are not negative."))
@@ -256,7 +256,7 @@ exercise("modern-cnns.8", [([(3, 1), (3, 1)],), ([(3, 2), (3, 1)],), ([(7, 2), (
          field, lambda layers: 2 + sum(k - 1 for k, _ in layers), (
     "A kernel adds (kernel − 1) steps. How far apart are two neighbouring inputs of it, in pixels of the image?",
     "Keep two values from layer to layer: the size so far, and the distance of neighbouring outputs in pixels. Which of them does the stride change, and when?"))
-exercise("modern-cnns.9", [([[[[1.0, 3.0], [5.0, 7.0]], [[0.0, 0.0], [0.0, 2.0]]]],), ([[[[2.0]]], [[[3.0]]]],)],
+exercise("modern-cnns.9", [([[[[1.0, 3.0], [5.0, 7.0]], [[0.0, 0.0], [0.0, 2.0]]]],), ([[[[2.0]]], [[[3.0]]]],), ([[[[1.0, 2.0, 6.0]]]],)],
          lambda x: [[sum(map(sum, c)) / (len(c) * len(c[0])) for c in image] for image in x],
          lambda x: [[max(map(max, c)) + 0.1 for c in image] for image in x], (
     "The mean runs over height and width, dimensions 2 and 3.",

@@ -577,7 +577,8 @@ exercise("optimisers.11", [([1.0, 1.0, 1.0], 0.9, 0.1), ([1.0, -1.0], 0.5, 1.0),
          momentum, lambda g, b, r: -r * sum(g), (
     "The velocity keeps the share `beta` of its old value and adds the gradient.",
     "Declare the velocity and the parameter before the loop. In each step, the velocity changes first, and then moves the parameter."))
-exercise("optimisers.12", [([-5.0, -2.0],), ([4.0, 1.0],), ([5.5, -0.5],)],
-         lambda start: [0.0, 0.0], lambda start: [start[0] * 0.955 ** 60, start[1] * (-0.8) ** 60], (
-    "The gradient is (0.1x, 4y). What lets a path move far along the valley and not across it?",
+exercise("optimisers.12", [([-5.0, -2.0], [0.0, 0.0]), ([4.0, 1.0], [-1.0, 2.0]), ([5.5, -0.5], [1.5, -1.0])],
+         lambda start, minimum: minimum,
+         lambda start, minimum: [m + (p - m) * factor for p, m, factor in zip(start, minimum, (0.955 ** 60, (-0.8) ** 60))], (
+    "The gradient is (0.1x, 4y), where x and y are the distances from the minimum. What lets a path move far along the valley and not across it?",
     "Momentum with a share of about 0.5 allows a larger rate than gradient descent, up to about 0.75."), 0.05)

@@ -3,7 +3,8 @@
     python3 tests/exercises/make.py
 
 Solutions here are in plain Python, independent of those in notebooks/solutions. Each exercise has inputs, a
-right and a wrong solution, and two hints. With --check, it fails if the file would change.
+right and a wrong solution, and two hints; planted.py has further wrong solutions, of many kinds. With --check, it fails if the
+file would change.
 """
 
 import json
@@ -11,12 +12,19 @@ import sys
 from pathlib import Path
 
 EXERCISES = {}
+INPUTS = {}
 
 
 def exercise(name, inputs, right, wrong, hints, tolerance=None):
     """Adds an exercise whose answer is a function. `inputs` has a tuple of arguments for each case."""
+    INPUTS[name] = inputs
     cases = [{"in": list(given), "out": outcome(right, given)} for given in inputs]
     add(name, cases, [outcome(wrong, given) for given in inputs], hints, tolerance)
+
+
+def planted(name, wrong):
+    """Adds another wrong solution to an exercise whose answer is a function."""
+    EXERCISES[name]["wrong"].append([outcome(wrong, given) for given in INPUTS[name]])
 
 
 def value(name, right, wrong, hints):
@@ -32,7 +40,7 @@ def floats(name, right, wrong, hints, tolerance=None):
 
 def add(name, cases, wrong, hints, tolerance):
     assert name not in EXERCISES and len(hints) == 2, name
-    EXERCISES[name] = {"cases": cases, "hints": list(hints), "wrong": wrong}
+    EXERCISES[name] = {"cases": cases, "hints": list(hints), "wrong": [wrong]}
     if tolerance:
         EXERCISES[name]["tolerance"] = tolerance
 
@@ -45,11 +53,16 @@ def outcome(solution, given):
 
 
 def hashed(name, index, part):
-    """Returns the FNV-1a hash of a part of an answer, as src/exercises/judge.rs computes it."""
+    """Returns the hash of a part of an answer, as src/exercises/judge.rs computes it."""
+    return f"{fnv(f'{name}/{index}/{written(part)}'):016x}"
+
+
+def fnv(text):
+    """Returns the FNV-1a hash of a text."""
     state = 0xCBF29CE484222325
-    for byte in f"{name}/{index}/{written(part)}".encode():
+    for byte in text.encode():
         state = ((state ^ byte) * 0x100000001B3) % 2**64
-    return f"{state:016x}"
+    return state
 
 
 def written(part):
@@ -70,7 +83,7 @@ def text():
 
 if __name__ == "__main__":
     sys.modules["make"] = sys.modules["__main__"]
-    for part in ["learning", "building", "models", "language", "generating", "posttraining", "where", "interpreting", "evaluation", "reaching"]:
+    for part in ["learning", "building", "models", "language", "generating", "posttraining", "where", "interpreting", "evaluation", "reaching", "planted"]:
         __import__(part)
 
     file = Path(__file__).parents[2] / "src/exercises/cases.json"

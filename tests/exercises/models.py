@@ -267,7 +267,7 @@ exercise("what-makes-it-fast.8", [([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2), ([1.0, 2.
          lambda a, rows: a[::-1], (
     "The element of row i and column j is at `i * columns + j`. Where is it afterwards?",
     "Each column of the old matrix becomes a row of the new one, so the outer loop runs over the columns."))
-exercise("what-makes-it-fast.9", [([0.1, -0.24, 0.6], 0.1), ([1.27, -1.27, 0.0], 0.01), ([2.0, -3.0, 0.5], 0.02)],
+exercise("what-makes-it-fast.9", [([0.1, -0.24, 0.6], 0.1), ([1.27, -1.27, 0.0], 0.01), ([2.0, -3.0, 0.5], 0.02), ([3.0, -0.5], 0.02)],
          lambda x, s: [max(-127, min(127, round(v / s))) for v in x], lambda x, s: [round(v / s / 2) + 1 for v in x], (
     "Divide by the scale, round, and keep the result between -127 and 127.",
     "`round` and `clamp` are methods of `f64`; convert to `i64` last."))

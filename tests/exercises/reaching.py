@@ -88,14 +88,18 @@ def noise(seed, steps=80):
     return [round(value - shift, 2) for value in values]
 
 
-def constant_rate(start, noises, rate=0.5):
-    for each in noises:
-        start -= rate * (start + each)
-    return start
+def measured_around(minimum, seed):
+    return [round(minimum + each, 2) for each in noise(seed)]
 
 
-exercise("training.14", [(5.0, noise(1)), (-3.0, noise(2)), (1.0, noise(3))],
-         lambda start, noises: 0.0, constant_rate, (
+def constant_rate(p, measured, rate=0.5):
+    for each in measured:
+        p -= rate * (p - each)
+    return p
+
+
+exercise("training.14", [(5.0, measured_around(2.0, 1)), (-3.0, measured_around(-1.5, 2)), (1.0, measured_around(0.0, 3))],
+         lambda start, measured: sum(measured) / len(measured), constant_rate, (
     "The last steps decide how far from the minimum the path ends. How large may they be?",
     "With the rate 1 / (t + 1) in step t, counted from 0, the noise of all steps is averaged."), 0.05)
 
@@ -125,9 +129,19 @@ exercise("stability.12", [(64, 0.0), (100, 0.1), (50, 1.0), (8, 0.5)],
          lambda n, slope: sqrt(2 / ((1 + slope**2) * n)), lambda n, slope: sqrt(2 / n), (
     "Half of the sums are positive and stay as they are. By what is the mean square of the other half multiplied?",
     "By the square of the slope. So the layer multiplies the mean square by n σ² (1 + slope²) / 2, which must be 1."), 1e-6)
-exercise("stability.13", [(8, 50), (64, 30), (128, 60)], lambda units, depth: 1.0, lambda units, depth: 0.0, (
+def rows_of(count, units, factor):
+    return [[round(factor * value, 2) for value in noise(row, units)] for row in range(count)]
+
+
+def root_mean_square(rows):
+    values = sum(rows, [])
+    return sqrt(sum(v * v for v in values) / len(values))
+
+
+exercise("stability.13", [(rows_of(4, 8, 1.0), 50), (rows_of(2, 32, 0.3), 30), (rows_of(3, 16, 2.0), 60)],
+         lambda x, depth: root_mean_square(x), lambda x, depth: 0.0, (
     "With few units, the size of each layer differs by chance from what the formula says, and the factors multiply.",
-    "Divide the values of each layer by their root mean square, as a layer of normalisation does."), 0.1)
+    "Divide the values of each layer by their root mean square, as a layer of normalisation does, and multiply them by that of `x`."), 0.1)
 
 # --- Optimisers
 
@@ -213,8 +227,100 @@ def by_means(x, y, new):
     return [min(range(2), key=lambda c: sum((a - b) ** 2 for a, b in zip(means[c], row))) for row in new]
 
 
+def by_scaled_means(x, y, new):
+    stds = []
+    for c in zip(*x):
+        mean = sum(c) / len(c)
+        stds.append(sqrt(sum((v - mean) ** 2 for v in c) / len(c)))
+    x, new = ([[v / std for v, std in zip(row, stds)] for row in rows] for rows in (x, new))
+    return by_means(x, y, new)
+
+
+def swapped(rows):
+    return [row[::-1] for row in rows]
+
+
 exercise("fine-tuning.10", [(scaled(FAR, 100.0), [0, 0, 0, 1, 1, 1], scaled([[2.8, 0.3], [-2.5, 5.0], [0.0, 4.0]], 100.0)),
-                            (scaled(FAR, 1.0), [0, 0, 0, 1, 1, 1], [[2.0, 0.0], [1.0, 5.0]])],
-         lambda x, y, new: [0 if row[1] < 2.5 else 1 for row in new], by_means, (
+                            (scaled(FAR, 1.0), [0, 0, 0, 1, 1, 1], [[2.0, 0.0], [1.0, 5.0]]),
+                            (swapped(scaled(FAR, 100.0)), [0, 0, 0, 1, 1, 1], swapped(scaled([[2.8, 0.3], [-2.5, 5.0]], 100.0)))],
+         by_scaled_means, by_means, (
     "Look at the two features: which one differs between the classes, and which one only has large values?",
     "Divide each feature by its standard deviation in `x`, for `x` and for `new`, and take the nearest mean."))
+
+# --- A score for chapters of parts I to V
+
+exercise("welcome.13", [(27.0,), (2.0,), (0.125,), (1000.0,), (0.0,)],
+         lambda x: x ** (1 / 3), lambda x: x / 3, (
+    "Between which two values must the root be, and on which side of their middle?",
+    "Keep `low` and `high`. If the cube of the middle is larger than `x`, the middle becomes `high`, otherwise `low`. Repeat it 60 times."), 1e-4)
+
+
+exercise("autograd-from-scratch.13", [(4.0,), (0.5,), (13.5,), (32.0,)],
+         lambda a: (a / 4) ** (1 / 3), lambda a: a / 4, (
+    "Follow the slope downhill. Which rate is small enough for the largest $a$?",
+    "`Dual` needs `*` and `-`. A constant has the slope 0, and `x` the slope 1. Begin at 1, with a rate of 0.005 and 5 000 steps."), 1e-3)
+
+
+def widest(ins, outs, budget, bias=1):
+    def parameters(width):
+        return (ins + bias) * width + (width + bias) * (width + outs)
+    return next(width for width in range(budget) if parameters(width + 1) > budget)
+
+
+exercise("models.14", [(784, 10, 100_000), (2, 1, 17), (10, 3, 1000), (100, 10, 12_250), (100, 10, 12_249)],
+         widest, lambda ins, outs, budget: widest(ins, outs, budget, 0), (
+    "How many parameters has each of the three layers, with a width of `w`?",
+    "(inputs + 1) · w, (w + 1) · w and (w + 1) · outputs. Make `w` larger in a loop as long as the sum for `w + 1` is within the budget."))
+
+
+exercise("data.15", [([0, 0, 0, 1],), ([2, 2],), ([1, 0, 4, 1, 4, 1],), ([3],)],
+         lambda labels: [1 / (len(set(labels)) * labels.count(label)) for label in labels],
+         lambda labels: [1 / ((max(labels) + 1) * labels.count(label)) for label in labels], (
+    "How large is the share of a class, and how many examples divide it?",
+    "Count the examples of each class. The probability of an example is 1 / (classes · examples of its class), with the classes that occur."))
+
+
+def weighed(slope, step, start, seed):
+    """Returns rows of a length and a sex, their masses, and longer rows."""
+    x = [[round(0.25 * i + 1.0, 2), float(i % 3 == 0)] for i in range(13)]
+    y = [round(slope * a + step * b + start + each / 40, 3) for (a, b), each in zip(x, noise(seed, 13))]
+    return x, y, [[5.0, 0.0], [5.0, 1.0], [6.0, 0.0]]
+
+
+def nearest_mass(x, y, new):
+    return [y[min(range(len(x)), key=lambda i: sum((a - b) ** 2 for a, b in zip(x[i], row)))] for row in new]
+
+
+LENGTHS = [(2.0, 1.5, 1.0), (0.5, -1.0, 3.0)]
+FLOCKS = [weighed(*each, seed) for each, seed in zip(LENGTHS, (7, 8))]
+exercise("tables.13", FLOCKS,
+         lambda x, y, new: [a * u + b * v + c for a, b, c in [LENGTHS[[flock[1] for flock in FLOCKS].index(y)]] for u, v in new],
+         nearest_mass, (
+    "Which model goes on in a straight line beyond the known lengths?",
+    "Train `Linear::new(2, 1)` on `x` minus its mean, with the mean squared error, `SGD`, a rate of 0.1 and 3 000 steps. Subtract the same mean from `new`."), 0.02)
+
+
+def folded(weights, norm):
+    factor = norm[0] / sqrt(norm[3] + 1e-5)
+    return [w * factor for w in weights] + [norm[1] - norm[2] * factor]
+
+
+exercise("modern-cnns.13", [([1.0, -2.0, 0.5], [1.0, 0.0, 0.0, 1.0]), ([0.25, 4.0], [2.0, -1.0, 3.0, 0.25]), ([1.0], [0.5, 0.25, -2.0, 9.0])],
+         folded, lambda weights, norm: folded(weights, [norm[0], 0.0, norm[2], norm[3]])[:-1] + [norm[1] - norm[2]], (
+    "Write the output of the normalisation as a factor times the output of the convolution, plus a constant.",
+    "The factor is scale / √(variance + 10⁻⁵), and the bias is shift − mean · factor."), 1e-4)
+
+
+def continued(start, a, b, length):
+    values = list(start)
+    while len(values) < length:
+        values.append(a * values[-1] + b * values[-2])
+    return [round(value, 5) for value in values]
+
+
+RULES = [(1.6, -0.98), (1.0, -0.99), (-1.2, -0.9)]
+SERIES = [continued(start, *rule, 20) for start, rule in zip([[0.0, 1.0], [1.0, -0.5], [0.8, 0.3]], RULES)]
+exercise("recurrent-networks.11", [(series,) for series in SERIES],
+         lambda series: continued(series[:2], *RULES[SERIES.index(series)], 25)[20:], lambda series: [series[-1]] * 5, (
+    "All windows of three neighbours follow the same rule. How wrong is a rule, and which way does the error fall?",
+    "Gradient descent on the squared error of `a * x[1] + b * x[0]` for all `series.windows(3)`, with a rate of 0.1, 2 000 times. Then append one prediction after the other."), 0.03)
