@@ -4,7 +4,7 @@
     epub.py book/output/html        as `cargo taper book build --epub` does, and for a translation: book/output/html/fr
 
 EPUB needs XHTML: a page's text is written again, without what only a browser uses. Exit status: 1 if a page does not
-become well-formed.
+become well-formed, or has a formula that is not valid MathML.
 """
 
 import posixpath
@@ -141,9 +141,13 @@ def document(page: str, title: str, content: str, language: str) -> str:
 </html>
 """
     try:
-        ElementTree.fromstring(text)
+        parsed = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         sys.exit(f"the page {page} does not become XHTML: {error}")
+    for name in ("mi", "mn", "mo"):
+        for element in parsed.iter(f"{{{NAMESPACES['math']}}}{name}"):
+            if len(element):
+                sys.exit(f"a formula of the page {page} is not valid MathML: <{name}> contains <{element[0].tag}>")
     return text
 
 
