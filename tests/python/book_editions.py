@@ -14,12 +14,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
-from book_check import NO_PAGES
+from book_check import NO_PAGES as OF_MDBOOK
 from book_visit import LOOKS, Reader
 from lab import becomes_true, report
 from playwright.sync_api import Browser
 
 CHAPTER = "autodiff.html"
+# The last has all pages, for paper.
+NO_PAGES = {*OF_MDBOOK, "print.html"}
 
 
 class Edition(NamedTuple):

@@ -25,7 +25,7 @@ pub(crate) fn to_html(formula: &str, display: bool, is_alone: bool) -> Result<St
         .map_err(|error| error.to_string())
 }
 
-/// KaTeX's own `\bmod` puts letters into an operator, which is no valid MathML.
+/// KaTeX's own `\bmod` puts letters into an operator, which MathML does not allow.
 fn macros() -> MacroMap {
     let modulo = MacroDefinition::StaticStr("\\,\\operatorname{mod}\\,");
     MacroMap::from_iter([("\\bmod".to_owned(), modulo)])

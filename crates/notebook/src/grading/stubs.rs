@@ -61,7 +61,7 @@ pub(super) struct Shape {
     pub(super) kind: Kind,
     /// What it is, with its types: `fn(f64) -> f64`, `struct`.
     pub(super) text: String,
-    /// The comparisons that a type derives: one that a student writes could say what it likes.
+    /// The comparisons that a type derives: those that students write could say what they like.
     derives: BTreeSet<String>,
 }
 

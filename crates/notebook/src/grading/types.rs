@@ -12,8 +12,8 @@ pub(super) fn text(syntax: &impl ToTokens) -> String {
     join(&tokens(syntax))
 }
 
-/// Returns the types of a signature, which may be that of a method of the type `of`. Parameters have no names, those for types
-/// have numbers, and their bounds are at the end.
+/// Returns the types of a signature, which may be that of a method of the type `of`. Parameters have no names; those for types
+/// are numbered, and their bounds are at the end.
 pub(super) fn of_signature(signature: &Signature, of: Option<&Type>) -> String {
     let own = of.map(tokens).unwrap_or_default();
     let params = &signature.generics.params;
@@ -157,7 +157,7 @@ fn with_self(tokens: &[String], own: &[String]) -> Vec<String> {
     kept
 }
 
-/// Joins tokens as a person would write them.
+/// Joins tokens with the usual spaces.
 fn join(tokens: &[String]) -> String {
     let is_word = |it: &str| it.starts_with(|c: char| c == '_' || c.is_alphanumeric());
     let is_wide = |it: &str| matches!(it, "->" | "+" | "=");
