@@ -2,6 +2,7 @@
 
 use super::stubs::{Kind, Shape, Stubs, TRAITS, of_item, shapes};
 use super::tested::Tested;
+use super::types::STANDARD;
 use super::words::flat;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, Macro, Stmt, UseTree};
@@ -96,6 +97,8 @@ impl Checked<'_> {
             Kind::Variable if self.tested.reads(name) && self.is_used(name) => {
                 format!("it defines the variable `{name}`, and the tests use that name")
             }
+            // A function is not in the place of a crate.
+            Kind::Item if STANDARD.contains(&name) && shape.text.starts_with("fn(") => return,
             Kind::Item if self.is_used(name) => used(name),
             // By `use Type::*`, a variant can be in the place of a function or a variable.
             Kind::Variant if PRELUDE.contains(&part) || self.is_lowercase_and_used(part) => {
