@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write the pages of the built book as an EPUB, `taper.epub` beside them, and link it on the home page.
+"""Write the pages of the built book as an EPUB, `taper.epub` beside them, and link it on the home page, for each language.
 
-    epub.py book/output/html        as `cargo taper book build --epub` does, and for a translation: book/output/html/fr
+    epub.py book/output/html        as `cargo taper book build --epub` does
 
 EPUB needs XHTML: a page's text is written again, without what only a browser uses. Exit status: 1 if a page does not
-become well-formed.
+become well-formed, or has a formula that is not valid MathML.
 """
 
 import posixpath
@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 NAME = "taper.epub"
+LINKS = {"en": "the whole course as EPUB", "fr": "tout le cours en EPUB", "zh": "整个课程的 EPUB"}
 VOID = {"br", "col", "hr", "img", "input", "wbr"}
 # What only a browser uses: KaTeX writes the same formula beside its MathML, and links lead to files of the site.
 LEFT_OUT = {"script", "button", "nav", "footer", "template", "link"}
@@ -141,9 +142,13 @@ def document(page: str, title: str, content: str, language: str) -> str:
 </html>
 """
     try:
-        ElementTree.fromstring(text)
+        parsed = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         sys.exit(f"the page {page} does not become XHTML: {error}")
+    for name in ("mi", "mn", "mo"):
+        for element in parsed.iter(f"{{{NAMESPACES['math']}}}{name}"):
+            if len(element):
+                sys.exit(f"a formula of the page {page} is not valid MathML: <{name}> contains <{element[0].tag}>")
     return text
 
 
@@ -153,7 +158,7 @@ def package(items: list[str], spine: str, title: str, version: str, language: st
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="{language}">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">{escape(version)}</dc:identifier>
+<dc:identifier id="id">{escape(version)}, {language}</dc:identifier>
 <dc:title>{escape(title)}</dc:title>
 <dc:language>{language}</dc:language>
 <meta property="dcterms:modified">{date[0] if date else "2025-01-01"}T00:00:00Z</meta>
@@ -174,8 +179,7 @@ def properties(text: str) -> str:
     return f' properties="{" ".join(found)}"' if found else ""
 
 
-def main() -> None:
-    root = Path(sys.argv[1])
+def write(root: Path) -> None:
     home = root / "index.html"
     page = home.read_text()
     found = {name: re.search(pattern, page) for name, pattern in {
@@ -210,9 +214,15 @@ def main() -> None:
             epub.writestr(xhtml(name), document(name, titles[name], text, language))
         for image in sorted(images):
             epub.write(root / image, image)
-    link = f', <a href="{NAME}">the whole course as EPUB</a></footer>'
+    link = f', <a href="{NAME}">{LINKS.get(language, LINKS["en"])}</a></footer>'
     home.write_text(page.replace("</footer>", link, 1))
     print(root / NAME)
+
+
+def main() -> None:
+    pages = Path(sys.argv[1])
+    for contents in [pages / "toc.html", *sorted(pages.glob("*/toc.html"))]:
+        write(contents.parent)
 
 
 if __name__ == "__main__":

@@ -15,17 +15,17 @@ const TO_GRADE: Duration = Duration::from_secs(3600);
 /// The attempts whose cells run, and which earn nothing for another reason than that a cell was refused: those that are
 /// graded for each change, and not only in nightly runs.
 const RUN: [&str; 12] = [
-    "an event printed as in the log of an exported program",
-    "a panic without a message",
-    "output that imitates a result",
-    "a thread imitates results endlessly",
-    "a second cell with the test's id",
-    "the test's cell is skipped",
-    "a stack that overflows",
-    "figures shown by a thread while the test runs",
-    "attributes of the crate",
-    "the panic hook panics",
-    "the panic hook says nothing",
+    "an event printed as in the log of an exported program (runs)",
+    "a panic without a message (runs)",
+    "output that imitates a result (runs)",
+    "a thread imitates results endlessly (runs)",
+    "a second cell with the test's id (runs)",
+    "the test's cell is skipped (runs)",
+    "a stack that overflows (runs)",
+    "figures shown by a thread while the test runs (runs)",
+    "attributes of the crate (runs)",
+    "the panic hook panics (runs)",
+    "the panic hook says nothing (runs)",
     "assert_eq does nothing, between the solution and its test",
 ];
 
@@ -37,7 +37,7 @@ struct Course {
     earns: &'static str,
 }
 
-const ATTEMPTS: [Course; 2] = [
+const ATTEMPTS: [Course; 3] = [
     Course {
         assignment: "packaging/class/areas.ipynb",
         submissions: "tests/grading/attempts.txt",
@@ -48,8 +48,13 @@ const ATTEMPTS: [Course; 2] = [
         submissions: "tests/grading/shapes.txt",
         earns: ": 0 of 6 points",
     },
+    Course {
+        assignment: "tests/grading/various.ipynb",
+        submissions: "tests/grading/various.txt",
+        earns: ": 0 of 11 points",
+    },
 ];
-const HONEST: [Course; 2] = [
+const HONEST: [Course; 3] = [
     Course {
         submissions: "tests/grading/honest-areas.txt",
         earns: ": 5 of 5 points",
@@ -59,6 +64,11 @@ const HONEST: [Course; 2] = [
         submissions: "tests/grading/honest-shapes.txt",
         earns: ": 6 of 6 points",
         ..ATTEMPTS[1]
+    },
+    Course {
+        submissions: "tests/grading/honest-various.txt",
+        earns: ": 11 of 11 points",
+        ..ATTEMPTS[2]
     },
 ];
 
@@ -166,7 +176,7 @@ fn attempts_whose_cells_run_earn_nothing() {
 }
 
 #[test]
-#[ignore = "slow: a session for each of more than 140 attempts"]
+#[ignore = "slow: a session for each of more than 230 attempts"]
 fn all_attempts_earn_nothing() {
     for course in &ATTEMPTS {
         grade(course, |_| true);

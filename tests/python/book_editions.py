@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Read three pages of each translation of the built book in headless Chromium: the home page, a chapter, what a search finds.
+"""Read all pages of each translation of the built book in headless Chromium: two of them closely, and what a search finds.
 
     book_editions.py FOLDER [--screenshots FOLDER]
 
@@ -14,11 +14,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
+from book_check import NO_PAGES as OF_MDBOOK
 from book_visit import LOOKS, Reader
 from lab import becomes_true, report
 from playwright.sync_api import Browser
 
 CHAPTER = "autodiff.html"
+# The last has all pages, for paper.
+NO_PAGES = {*OF_MDBOOK, "print.html"}
 
 
 class Edition(NamedTuple):
@@ -27,15 +30,14 @@ class Edition(NamedTuple):
     minutes: str
     download: str
     figure: str
-    # What is searched for, the page that has it, and the heading of the results.
-    words: str
-    found: str
+    # What is searched for with the page that has it, and the heading of the results.
+    words: dict[str, str]
     heading: str
 
 
 EDITIONS = {
-    "fr": Edition("30 minutes", "Télécharger le notebook", "Figure 3.1.", "taux d'apprentissage", "training.html", "résultats pour"),
-    "zh": Edition("30 分钟", "下载笔记本", "图 3.1", "所有权", "rust-glossary.html", "搜索结果"),
+    "fr": Edition("30 minutes", "Télécharger le notebook", "Figure 3.1.", {"taux d'apprentissage": "training.html", "tenseur": "tensors.html", "convolution": "convolutions.html"}, "résultats pour"),
+    "zh": Edition("30 分钟", "下载笔记本", "图 3.1", {"所有权": "rust-glossary.html", "张量": "tensors.html", "卷积": "convolutions.html"}, "搜索结果"),
 }
 
 
@@ -49,10 +51,11 @@ class Server(ThreadingHTTPServer):
         """A browser may close a connection at any time."""
 
 
-def visit(reader: Reader, language: str, edition: Edition) -> None:
+def visit(reader: Reader, language: str, edition: Edition, pages: list[str]) -> None:
     home, chapter = f"{language}/index.html", f"{language}/{CHAPTER}"
     for look in LOOKS:
         reader.visit([home, chapter], look)
+        reader.visit(pages, look, quickly=True)
     page = reader.open(home)
     expect(reader, page, ".chapter-time", edition.minutes)
     page.goto(f"{reader.root}/{chapter}")
@@ -65,7 +68,8 @@ def visit(reader: Reader, language: str, edition: Edition) -> None:
     if (style == "normal") != (language == "zh"):
         reader.note(f"comments are {style}")
     page.context.close()
-    search(reader, home, edition)
+    for words, found in edition.words.items():
+        search(reader, home, words, found, edition.heading)
     switch(reader, language)
 
 
@@ -75,21 +79,21 @@ def expect(reader: Reader, page, where: str, text: str) -> None:
         reader.note(f"{text} is not in {all_texts()[:3]}")
 
 
-def search(reader: Reader, name: str, edition: Edition) -> None:
+def search(reader: Reader, name: str, words: str, page_with_them: str, heading: str) -> None:
     for look in ("wide, light", "narrow, dark"):
         page = reader.open(name, look)
-        reader.where = f"search for {edition.words} ({look})"
+        reader.where = f"search for {words} ({look})"
         page.keyboard.press("/")
         if look == "wide, light":
-            page.keyboard.type(edition.words)
+            page.keyboard.type(words)
         else:  # without a key, when the index is there already: as an input method, or the menu's Paste
             page.wait_for_function("typeof window.search.sections === 'object' && !document.querySelector('#mdbook-searchbar-outer.searching')")
-            page.keyboard.insert_text(edition.words)
+            page.keyboard.insert_text(words)
         found = page.locator("#mdbook-searchresults a")
         links = lambda: found.evaluate_all("all => all.map(a => a.href)")
-        if not becomes_true(page, lambda: any(edition.found in link for link in links())):
-            reader.note(f"{edition.found} is not found")
-        expect(reader, page, "#mdbook-searchresults-header", edition.heading)
+        if not becomes_true(page, lambda: any(page_with_them in link for link in links())):
+            reader.note(f"{page_with_them} is not found")
+        expect(reader, page, "#mdbook-searchresults-header", heading)
         if reader.screenshots:
             page.screenshot(path=reader.screenshots / f"{name[:2]}-search-{look.replace(', ', '-')}.png")
         page.context.close()
@@ -125,7 +129,8 @@ def main() -> int:
     def read(browser: Browser) -> list[str]:
         reader = Reader(browser, f"http://127.0.0.1:{server.server_port}", args.screenshots)
         for language, edition in EDITIONS.items():
-            visit(reader, language, edition)
+            pages = [str(page.relative_to(args.folder)) for page in sorted((args.folder / language).rglob("*.html"))]
+            visit(reader, language, edition, [page for page in pages if Path(page).name not in NO_PAGES])
         return reader.problems
 
     return report(read, f"{len(EDITIONS)} editions", args.screenshots)

@@ -3,6 +3,8 @@
 //! `katex-rs` is KaTeX in Rust, so no JavaScript engine is compiled. MathML alone needs no fonts, but many machines have
 //! no font for mathematics: only pages that are single files use it.
 
+use katex::macro_expander::MacroMap;
+use katex::macros::MacroDefinition;
 use katex::{KatexContext, OutputFormat, Settings, render_to_string};
 use std::sync::LazyLock;
 
@@ -12,6 +14,7 @@ pub(crate) fn to_html(formula: &str, display: bool, is_alone: bool) -> Result<St
     static CONTEXT: LazyLock<KatexContext> = LazyLock::new(KatexContext::default);
     let settings = Settings::builder()
         .display_mode(display)
+        .macros(macros())
         .output(match is_alone {
             true => OutputFormat::Mathml,
             false => OutputFormat::HtmlAndMathml,
@@ -20,6 +23,12 @@ pub(crate) fn to_html(formula: &str, display: bool, is_alone: bool) -> Result<St
     let html = render_to_string(&CONTEXT, formula, &settings);
     html.map(|html| sort_attributes(&html))
         .map_err(|error| error.to_string())
+}
+
+/// KaTeX's own `\bmod` puts letters into an operator, which MathML does not allow.
+fn macros() -> MacroMap {
+    let modulo = MacroDefinition::StaticStr("\\,\\operatorname{mod}\\,");
+    MacroMap::from_iter([("\\bmod".to_owned(), modulo)])
 }
 
 /// Sorts attributes, which `katex-rs` writes in random order, so that the same notebooks produce the same book.
@@ -55,6 +64,17 @@ mod tests {
             sort_attributes("a<math y=\"1 2\" x=\"3\">b</math><path d=\"4\" c=\"5\"/>"),
             "a<math x=\"3\" y=\"1 2\">b</math><path c=\"5\" d=\"4\"/>"
         );
+    }
+
+    #[test]
+    fn a_remainder_is_valid_mathml() {
+        let html = to_html("a \\bmod 53", false, true).expect("a formula");
+        let operators = html
+            .split("<mo")
+            .skip(1)
+            .filter(|it| it.contains("<mrow><mi"));
+        assert_eq!(operators.count(), 0, "{html}");
+        assert!(html.contains(">mod</mi>"), "{html}");
     }
 
     #[test]

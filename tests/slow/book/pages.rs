@@ -21,10 +21,15 @@ fn every_chapter_of_the_home_page_has_a_text_and_a_time() {
 
 /// The build fails where a page is not well-formed.
 #[test]
-fn the_whole_course_is_an_epub() {
-    let file = fs::read(pages().join("taper.epub")).expect("the file");
-    assert_eq!(&file[30..58], b"mimetypeapplication/epub+zip");
-    assert!(file.len() > 1 << 20, "{} bytes", file.len());
+fn the_whole_course_is_an_epub_in_each_language() {
+    for folder in ["", "fr", "zh"] {
+        let folder = pages().join(folder);
+        let file = fs::read(folder.join("taper.epub")).expect("the file");
+        assert_eq!(&file[30..58], b"mimetypeapplication/epub+zip");
+        assert!(file.len() > 1 << 20, "{} bytes", file.len());
+        let home = fs::read_to_string(folder.join("index.html")).expect("the page");
+        assert!(home.contains("href=\"taper.epub\""));
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ enum What {
         /// Print the whole course to `taper.pdf` beside the pages too; needs Chromium, and takes some minutes
         #[arg(long)]
         pdf: bool,
-        /// Write the whole course to `taper.epub` beside the pages too
+        /// Write the whole course to `taper.epub` beside the pages of each language too
         #[arg(long)]
         epub: bool,
     },

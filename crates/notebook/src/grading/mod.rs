@@ -33,4 +33,5 @@ mod stubs;
 mod tested;
 #[cfg(test)]
 mod tests;
+mod types;
 mod words;

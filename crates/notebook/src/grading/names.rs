@@ -1,7 +1,8 @@
 //! The names that a cell of a submission defines.
 
-use super::stubs::{COMPARISONS, Kind, Shape, Stubs, of_item, shapes};
+use super::stubs::{Kind, Shape, Stubs, TRAITS, of_item, shapes};
 use super::tested::Tested;
+use super::types::STANDARD;
 use super::words::flat;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, Macro, Stmt, UseTree};
@@ -12,7 +13,7 @@ const CRATES: [&str; 4] = ["std", "core", "alloc", "taper"];
 /// these names are refused.
 const COMMON: &str = "assert assert_eq assert_ne debug_assert panic print println eprint eprintln format \
     vec matches write writeln todo dbg Some None Ok Err Option Result Vec String Box f32 \
-    f64 i8 i16 i32 i64 u8 u16 u32 u64 usize isize bool str char std core taper Tensor \
+    f64 i8 i16 i32 i64 u8 u16 u32 u64 usize isize bool str char std core alloc taper Tensor \
     tensor cpu ToString Debug";
 
 /// The variants that every cell can use without a path.
@@ -73,6 +74,15 @@ impl Checked<'_> {
             && (self.stubs.defines(name) || self.tested.called.contains(name))
     }
 
+    fn is_of_assignment(&self, name: &str) -> bool {
+        self.stubs.defines(name) || self.tested.defined.contains(name)
+    }
+
+    fn hides_a_trait(&self, of: &str, method: &str, shape: &Shape) -> bool {
+        let of_traits = self.stubs.of_traits(method);
+        self.is_of_assignment(of) && of_traits.is_some_and(|it| !it.contains(&shape.text))
+    }
+
     fn definition(&mut self, name: &str, shape: &Shape) {
         if let Some(difference) = self.stubs.difference(name, shape) {
             self.refuse(difference);
@@ -87,6 +97,8 @@ impl Checked<'_> {
             Kind::Variable if self.tested.reads(name) && self.is_used(name) => {
                 format!("it defines the variable `{name}`, and the tests use that name")
             }
+            // A function is not in the place of a crate.
+            Kind::Item if STANDARD.contains(&name) && shape.text.starts_with("fn(") => return,
             Kind::Item if self.is_used(name) => used(name),
             // By `use Type::*`, a variant can be in the place of a function or a variable.
             Kind::Variant if PRELUDE.contains(&part) || self.is_lowercase_and_used(part) => {
@@ -99,7 +111,18 @@ impl Checked<'_> {
             Kind::Method if is_called && self.tested.defined.contains(of) => {
                 format!("it adds a method `{part}` to a type of the tests, which call it")
             }
+            // A method of the type comes before one of a trait.
+            Kind::Method if is_called && self.hides_a_trait(of, part, shape) => format!(
+                "its method `{name}` has other types than that of a trait, and the tests call a method of that name"
+            ),
             Kind::Comparison => format!("it compares with another type: `{name}`"),
+            Kind::Difference if self.stubs.has_free_types() => {
+                format!("it says what is the difference to another type: `{name}`")
+            }
+            // Fields and methods of another type would be in the place of its own.
+            Kind::Dereference if self.is_of_assignment(&shape.text) => {
+                format!("it implements `{name}`, and the tests use that type")
+            }
             _ => return,
         };
         self.refuse(refusal);
@@ -121,10 +144,7 @@ impl Checked<'_> {
                 self.imported(&name.ident.to_string(), is_own);
             }
             UseTree::Rename(name) => {
-                if COMPARISONS
-                    .iter()
-                    .any(|comparison| name.ident == comparison)
-                {
+                if TRAITS.iter().any(|it| name.ident == it) {
                     self.refuse(format!("it imports `{}` by another name", name.ident));
                 }
                 self.imported(&name.rename.to_string(), true);
@@ -134,7 +154,6 @@ impl Checked<'_> {
     }
 
     fn imported(&mut self, name: &str, is_own: bool) {
-        let name = name.trim_start_matches("r#");
         if self.stubs.defines(name) || (is_own && self.is_used(name)) {
             self.refuse(format!(
                 "it imports something as `{name}`, and the tests use that name"

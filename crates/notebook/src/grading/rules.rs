@@ -8,6 +8,7 @@ use super::words::{self, is_word};
 use crate::document::nbgrader::{Mark, released};
 use crate::document::notebook::Notebook;
 use std::collections::BTreeSet;
+use syn::Ident;
 use taper_rust_cell::commands::{self, without_commands};
 use taper_rust_cell::statements;
 
@@ -41,6 +42,7 @@ impl Rules {
                 .extend(words::refused(&words::tokens(&cell.source)));
             rules.commands.extend(commands::lines(&cell.source));
             let statements = statements(&without_commands(&cell.source)).unwrap_or_default();
+            rules.stubs.add_traits(&statements);
             let mark = marks.iter().find(|mark| mark.position == cell.position);
             if mark.is_some_and(Mark::is_given) {
                 rules.tested.add(&statements);
@@ -76,6 +78,12 @@ impl Rules {
         let is_other = |it: &&String| is_word(it) && it.contains(OTHERS);
         if let Some(name) = tokens.iter().find(is_other) {
             return Some(format!("the name `{name}` is not in Unicode's form NFC"));
+        }
+        // `r#name` is `name`, unless that is a keyword.
+        let is_name = |word: &str| syn::parse_str::<Ident>(word).is_ok();
+        let is_raw = |it: &&String| it.strip_prefix("r#").is_some_and(is_name);
+        if let Some(name) = tokens.iter().find(is_raw) {
+            return Some(format!("it writes a name as `{name}`"));
         }
         let Ok(statements) = statements(&without_commands(source)) else {
             return Some("it is not valid Rust".to_owned());

@@ -54,7 +54,7 @@ pub(super) fn flat(stream: TokenStream) -> Vec<String> {
                 let text = tree.to_string();
                 let is_path = was_joint && text == ":" && tokens.pop_if(|it| *it == ":").is_some();
                 let text = if is_path { "::" } else { &text };
-                tokens.push(text.trim_start_matches("r#").to_owned());
+                tokens.push(text.to_owned());
             }
         }
     }
