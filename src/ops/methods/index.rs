@@ -1,39 +1,38 @@
 //! The part of a tensor that indices choose.
 
-use crate::error::{self, composed, problem, refuse};
+use crate::error::{self, problem, refuse};
 use crate::ops::{self, broadcast::common_shape};
 use crate::tensor::{Index, Operand, Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use std::ops::Bound;
+use taper_macros::raises;
 
 /// Returns the part of a tensor that the indices choose.
-#[track_caller]
-pub(crate) fn select(x: &Tensor, indices: Vec<Index>) -> Tensor {
-    composed(|| chosen("i", x, &indices))
+#[raises]
+pub(crate) fn select(x: &Tensor, indices: Vec<Index>) -> Result<Tensor> {
+    chosen("i", x, &indices)
 }
 
 /// Returns the tensor with values in place of the part that the indices choose.
-#[track_caller]
-pub(crate) fn put(x: &Tensor, indices: Vec<Index>, values: Operand) -> Tensor {
-    composed(|| {
-        let places = Tensor::from_raw(Raw::arange(0, x.elem_count() as i64, &Device::Cpu)?);
-        let on_cpu = |index: &Index| match index {
-            Index::Each(each) => Index::Each(each.to_device(&Device::Cpu)),
-            index => index.clone(),
-        };
-        let indices: Vec<Index> = indices.iter().map(on_cpu).collect();
-        let places = chosen("index_put", &places.reshape(x.shape()), &indices)?;
-        let values = ops::written("index_put", x, values)?;
-        refuse!(if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims());
-            shape("index_put", values.dims());
-            ("values that can be broadcast to {:?}", places.dims()),
-            "Pass values for the part that x.i(…) returns for these indices");
-        let values = values.broadcast_as(places.shape());
-        let places: Vec<usize> = { places.to_vec::<i64>().into_iter() }
-            .map(|place| place as usize)
-            .collect();
-        ops::replaced(x, &places, &values)
-    })
+#[raises]
+pub(crate) fn put(x: &Tensor, indices: Vec<Index>, values: Operand) -> Result<Tensor> {
+    let places = Tensor::from_raw(Raw::arange(0, x.elem_count() as i64, &Device::Cpu)?);
+    let on_cpu = |index: &Index| match index {
+        Index::Each(each) => Index::Each(each.to_device(&Device::Cpu)),
+        index => index.clone(),
+    };
+    let indices: Vec<Index> = indices.iter().map(on_cpu).collect();
+    let places = chosen("index_put", &places.reshape(x.shape()), &indices)?;
+    let values = ops::written("index_put", x, values)?;
+    refuse!(if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims());
+        shape("index_put", values.dims());
+        ("values that can be broadcast to {:?}", places.dims()),
+        "Pass values for the part that x.i(…) returns for these indices");
+    let values = values.broadcast_as(places.shape());
+    let places: Vec<usize> = { places.to_vec::<i64>().into_iter() }
+        .map(|place| place as usize)
+        .collect();
+    ops::replaced(x, &places, &values)
 }
 
 fn chosen(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Tensor> {
