@@ -5,9 +5,9 @@ use crate::error::refuse;
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream};
+use crate::ops::engine::autograd::{Downstream, Upstream};
 use crate::ops::tape;
-use crate::tensor::{Raw, Tensor, no_grad};
+use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use taper_macros::raises;
 
@@ -93,43 +93,20 @@ fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if values.elem_count() == 0 {
         return Ok(b.clone());
     }
-    let back = Back {
-        a: left.detach().into(),
-        x: values.clone(),
-    };
-    let x = tape::record(values.values().clone(), &[left.raw(), right.raw()], || back);
+    let inputs = [left.raw(), right.raw()];
+    let x = tape::composed(values.values().clone(), &inputs, gradients);
     let x = Tensor::from_raw(x)
         .to_dtype(b.dtype())
         .to_device(b.device());
     Ok(if is_vector { x.squeeze(-1) } else { x })
 }
 
-struct Back {
-    a: Raw,
-    x: Raw,
-}
-
 /// Returns the gradients of the matrix and of the right side.
-fn gradients(a: &Tensor, x: &Tensor, g: &Tensor) -> Downstream {
+fn gradients(upstream: &Upstream<'_>) -> Result<Downstream> {
+    let (a, x, g) = (upstream.x(0)?, upstream.output()?, upstream.g());
     let of_b = solve(&a.t(), g);
     let of_a = -of_b.matmul(&x.t());
-    [Some(of_a.into()), Some(of_b.into()), None]
-}
-
-impl Backward for Back {
-    fn keeps(&self) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let [a, x, g] = [&self.a, &self.x, upstream.gradient].map(Tensor::from_raw_ref);
-        Ok(no_grad(|| gradients(a, x, g)))
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (a, b) = (upstream.x(0)?, upstream.x(1)?);
-        Ok(gradients(a, &solve(a, b), upstream.g()))
-    }
+    Ok([Some(of_a.into()), Some(of_b.into()), None])
 }
 
 #[raises]

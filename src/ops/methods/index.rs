@@ -48,7 +48,7 @@ fn chosen(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Tensor> {
         let size = part.dims()[dim];
         match index {
             Index::At(at) => {
-                let start = within(caller, *at, size, of)?;
+                let start = within(caller, *at, size, size, of)?;
                 part = part.narrow(dim, start, 1).squeeze(dim);
                 continue;
             }
@@ -172,14 +172,13 @@ fn paired(caller: &str, x: &Tensor, each: &[(usize, Tensor)]) -> Result<Tensor> 
     Ok(chosen.permute(order.collect::<Vec<_>>()))
 }
 
-/// Returns an index from 0 on that is in a dimension.
-fn within(caller: &str, at: i64, size: usize, dim: usize) -> Result<usize> {
-    let from_start = if at < 0 {
-        at.saturating_add(size as i64)
-    } else {
-        at
+/// Returns an index below `end`, counted from the start; a negative one is counted from the end of a dimension of this size.
+fn within(caller: &str, at: i64, size: usize, end: usize, dim: usize) -> Result<usize> {
+    let from_start = match at < 0 {
+        true => at.saturating_add(size as i64),
+        false => at,
     };
-    match (0..size as i64).contains(&from_start) {
+    match (0..end as i64).contains(&from_start) {
         true => Ok(from_start as usize),
         false => Err(out_of_range(caller, at, size, dim)),
     }
@@ -193,24 +192,15 @@ fn bounds(
     size: usize,
     dim: usize,
 ) -> Result<(usize, usize)> {
-    let place = |at: i64| {
-        let from_start = if at < 0 {
-            at.saturating_add(size as i64)
-        } else {
-            at
-        };
-        match (0..=size as i64).contains(&from_start) {
-            true => Ok(from_start as usize),
-            false => Err(out_of_range(caller, at, size, dim)),
-        }
-    };
+    let element = |at: i64| within(caller, at, size, size, dim);
+    let place = |at: i64| within(caller, at, size, size + 1, dim);
     let start = match from {
         Bound::Included(at) => place(at)?,
-        Bound::Excluded(at) => within(caller, at, size, dim)? + 1,
+        Bound::Excluded(at) => element(at)? + 1,
         Bound::Unbounded => 0,
     };
     let end = match to {
-        Bound::Included(at) => within(caller, at, size, dim)? + 1,
+        Bound::Included(at) => element(at)? + 1,
         Bound::Excluded(at) => place(at)?,
         Bound::Unbounded => size,
     };
