@@ -88,6 +88,7 @@ mod taps;
 pub(crate) mod testing;
 mod upsample;
 mod views;
+mod windows;
 
 pub use activation::{
     elu, gelu, gelu_tanh, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus, tanh,

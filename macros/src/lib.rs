@@ -8,7 +8,10 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_input, parse_quote};
+use syn::{
+    Data, DataStruct, DeriveInput, Error, ItemFn, Member, PathArguments, Result, ReturnType, Type,
+    parse_macro_input, parse_quote,
+};
 
 /// Implements what a model needs besides its `forward`: `Parameters`, which visits and copies its fields, and
 /// `Debug` and `Show`, which print its description.
@@ -38,6 +41,51 @@ pub fn derive_batch_data(input: proc_macro::TokenStream) -> proc_macro::TokenStr
     batch_data::implement(input)
         .unwrap_or_else(Error::into_compile_error)
         .into()
+}
+
+/// Turns a function that returns a result into one that returns its value: errors, also those that a method of a tensor raises
+/// within, panic at the caller's line. It is for functions of `taper` that are composed of such methods.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn raises(
+    _: proc_macro::TokenStream,
+    function: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let function = parse_macro_input!(function as ItemFn);
+    raising(function)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+fn raising(function: ItemFn) -> Result<TokenStream> {
+    let ItemFn {
+        attrs,
+        vis,
+        mut sig,
+        block,
+    } = function;
+    let result = sig.output.clone();
+    let ReturnType::Type(_, output) = &mut sig.output else {
+        return Err(Error::new_spanned(
+            &sig,
+            "expected a function that returns a result",
+        ));
+    };
+    let Type::Path(path) = &**output else {
+        return Err(Error::new_spanned(output, "expected a result"));
+    };
+    let value = match path.path.segments.last().map(|segment| &segment.arguments) {
+        Some(PathArguments::AngleBracketed(arguments)) => arguments.args.first().cloned(),
+        _ => None,
+    };
+    **output = parse_quote!(#value);
+    Ok(quote! {
+        #(#attrs)*
+        #[track_caller]
+        #vis #sig {
+            crate::error::composed(|| #result #block)
+        }
+    })
 }
 
 fn implement(mut input: DeriveInput) -> Result<TokenStream> {

@@ -48,7 +48,7 @@ pub(crate) fn arithmetic(op: Arithmetic, a: &Raw, b: &Raw) -> Result<Raw> {
 
 fn of_floats(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> Result<Raw> {
     if shape.contains(&0) || !(has_kernel(&[a, b]) || check::is_half(a)) {
-        return op.with_candle(&a.broadcast_as(shape)?, &b.broadcast_as(shape)?);
+        return op.with_candle(a, b);
     }
     if check::is_half(a) {
         // A GPU computes with 16 bits, unless the gradient of a broadcast operand is a sum, or the quotient needs more.
@@ -56,7 +56,7 @@ fn of_floats(op: Arithmetic, a: &Raw, b: &Raw, shape: &[usize]) -> Result<Raw> {
         let is_exact = op == Arithmetic::Rem || a.device().is_cpu();
         return match is_exact || sums(a) || sums(b) {
             true => check::in_single([a, b], |[a, b]| of_floats(op, &a, &b, shape)),
-            false => op.with_candle(&a.broadcast_as(shape)?, &b.broadcast_as(shape)?),
+            false => op.with_candle(a, b),
         };
     }
     op.on_cpu(a, b, shape)

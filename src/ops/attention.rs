@@ -7,7 +7,6 @@ mod pairs;
 
 use super::contiguous_raw;
 use super::engine::autograd::has_kernel;
-use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result, Shape};
 use fused::{HeadStrides, Inputs, Sizes, fused};
@@ -18,36 +17,31 @@ pub use mask::AttentionMask;
 pub(crate) use mask::valid_steps;
 pub(crate) use pairs::attention;
 
-/// Returns the mean of `value` `(…, keys, size)` with the weights `softmax(query · keyᵀ / √features)`,
-/// for queries `(…, queries, features)` and keys `(…, keys, features)`: `(…, queries, size)`.
-///
-/// From Vaswani et al., 2017, and d2l's chapter *Attention Scoring Functions*.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let (batch, heads, steps, features) = (2, 4, 5, 8);
-/// let q = randn((batch, heads, steps, features));
-/// let (k, v) = (randn((batch, heads, 3, features)), ones((batch, heads, 3, 1)));
-/// let y = scaled_dot_product_attention(&q, &k, &v, &AttentionMask::none()); // (2, 4, 5, 1)
-/// let mean = y.mean_all().item();
-/// assert!((mean - 1.0).abs() < 1e-6); // a mean of ones
-/// ```
-#[inline]
-#[track_caller]
-pub fn scaled_dot_product_attention(
-    query: &Tensor,
-    key: &Tensor,
-    value: &Tensor,
-    mask: &AttentionMask,
-) -> Tensor {
-    let inputs = [query.raw(), key.raw(), value.raw()];
-    without_dropout(&"scaled_dot_product_attention", inputs, mask)
-        .or_raise()
-        .into()
+functions! {
+    /// Returns the mean of `value` `(…, keys, size)` with the weights `softmax(query · keyᵀ / √features)`,
+    /// for queries `(…, queries, features)` and keys `(…, keys, features)`: `(…, queries, size)`.
+    ///
+    /// From Vaswani et al., 2017, and d2l's chapter *Attention Scoring Functions*.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (batch, heads, steps, features) = (2, 4, 5, 8);
+    /// let q = randn((batch, heads, steps, features));
+    /// let (k, v) = (randn((batch, heads, 3, features)), ones((batch, heads, 3, 1)));
+    /// let y = scaled_dot_product_attention(&q, &k, &v, &AttentionMask::none()); // (2, 4, 5, 1)
+    /// let mean = y.mean_all().item();
+    /// assert!((mean - 1.0).abs() < 1e-6); // a mean of ones
+    /// ```
+    pub fn scaled_dot_product_attention(query: &Tensor, key: &Tensor, value: &Tensor, mask: &AttentionMask) =>
+        without_dropout(
+            &"scaled_dot_product_attention",
+            [query.raw(), key.raw(), value.raw()],
+            mask,
+        );
 }
 
 /// Computes [`scaled_dot_product_attention`]; errors begin with the name of the caller.

@@ -6,6 +6,7 @@ mod fixed;
 pub(crate) use fixed::RunningStats;
 
 use super::check;
+use super::elementwise::sqr_of;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_parameters, record};
 use super::engine::read::read;
 use super::engine::strided::in_order;
@@ -87,10 +88,18 @@ fn batch_norm_with(
     if suits_kernel(x, weight, bias, statistics) {
         return dispatch_dtype!(x, forward(x, weight, bias, statistics, eps, with_relu));
     }
-    let mut output = match check::is_half(x) {
-        true => in_single(caller, x, weight, bias, statistics, eps)?,
-        false => batch_norm_with_candle(x, weight, bias, statistics, eps)?,
-    };
+    if check::is_half(x) {
+        // Sums in 16 bits lose their digits. The returned statistics are `f32`, too.
+        let single = |tensor: &Raw| tensor.to_dtype(DType::F32);
+        let inputs = [&single(x)?, &single(weight)?, &single(bias)?];
+        let given = statistics.map(|(mean, var)| Ok::<_, Error>((single(mean)?, single(var)?)));
+        let given = given.transpose()?;
+        let given = given.as_ref().map(|(mean, var)| (mean, var));
+        let mut output = batch_norm_with(caller, inputs, given, eps, with_relu)?;
+        output.y = output.y.to_dtype(x.dtype())?;
+        return Ok(output);
+    }
+    let mut output = batch_norm_with_candle(x, weight, bias, statistics, eps)?;
     if with_relu {
         output.y = relu(&output.y)?;
     }
@@ -99,26 +108,6 @@ fn batch_norm_with(
 
 fn relu(y: &Raw) -> Result<Raw> {
     Ok(super::relu(&Tensor::from(y)).into())
-}
-
-/// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
-fn in_single(
-    caller: &dyn Display,
-    x: &Raw,
-    weight: &Raw,
-    bias: &Raw,
-    statistics: Option<(&Raw, &Raw)>,
-    eps: f64,
-) -> Result<BatchNormOutput> {
-    let single = |tensor: &Raw| tensor.to_dtype(DType::F32);
-    let given = statistics
-        .map(|(mean, var)| Ok::<_, Error>((single(mean)?, single(var)?)))
-        .transpose()?;
-    let given = given.as_ref().map(|(mean, var)| (mean, var));
-    let (weight, bias) = (single(weight)?, single(bias)?);
-    let mut output = batch_norm(caller, &single(x)?, &weight, &bias, given, eps)?;
-    output.y = output.y.to_dtype(x.dtype())?;
-    Ok(output)
 }
 
 fn suits_kernel(x: &Raw, weight: &Raw, bias: &Raw, statistics: Option<(&Raw, &Raw)>) -> bool {
@@ -169,22 +158,22 @@ fn composed(
         Some((mean, var)) => {
             let own = |values: &Raw| values.to_dtype(x.dtype())?.reshape(shape);
             let (mean, var) = (own(mean)?, own(var)?);
-            (x.broadcast_sub(&mean)?, mean, var)
+            (x.sub(&mean)?, mean, var)
         }
         None => {
             // The mean of the deviations is the rounding error of the first mean.
             let mean = channel_means(&x.detach(), values)?; // (1, channels, 1)
-            let near = x.broadcast_sub(&mean)?;
+            let near = x.sub(&mean)?;
             let rest = channel_means(&near, values)?;
-            let centred = near.broadcast_sub(&rest)?;
-            let var = channel_means(&centred.sqr()?, values)?;
+            let centred = near.sub(&rest)?;
+            let var = channel_means(&sqr_of(&centred)?, values)?;
             (centred, (mean + rest)?, var)
         }
     };
     let scale = (weight.reshape(shape)? / (&var + eps)?.sqrt()?)?;
-    let y = centred.broadcast_mul(&scale)?;
+    let y = centred.mul(&scale)?;
     Ok(BatchNormOutput {
-        y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
+        y: y.add(&bias.reshape(shape)?)?.reshape(dims)?,
         mean: mean.flatten_all()?.detach(),
         var: var.flatten_all()?.detach(),
         values,

@@ -1,9 +1,10 @@
 //! Broadcasting: the shape that operands have in common, and the loops over their elements.
 
+use super::engine::read::{read, read_strided};
 use super::engine::strided::in_order;
 use crate::error::problem;
 use crate::tensor::Raw;
-use candle_core::Result;
+use candle_core::{Result, WithDType};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use taper_compute::runs::Runs;
@@ -95,7 +96,7 @@ impl<const N: usize> Plan<N> {
         let periods = steps.each_ref().map(|steps| period(&sizes, steps));
         let mut reads = [Read::Strided; N];
         for k in 0..N {
-            reads[k] = read(&sizes, &steps[k], periods[k]);
+            reads[k] = way_to_read(&sizes, &steps[k], periods[k]);
         }
         let strided = reads.contains(&Read::Strided);
         let longest = (0..N)
@@ -160,6 +161,61 @@ impl<const N: usize> Plan<N> {
     }
 }
 
+/// How a loop reads the elements of an operand: one for each of the output; as [`Walk::part`] or [`Walk::by_run`] returns them.
+#[derive(Clone, Copy)]
+pub(super) enum Elements {
+    Each,
+    Part,
+    ByRun,
+}
+
+/// The elements of an output, and the operands as they were read.
+pub(super) type Mapped<O, const N: usize> = (Vec<O>, [Raw; N]);
+
+/// Returns what `compute` makes of the elements of operands that are broadcast to a shape, none of them empty; and the
+/// operands as they were read.
+///
+/// # Safety
+/// `compute` must initialise all of the slice.
+pub(super) unsafe fn map<T: WithDType, O: Send, const N: usize>(
+    shape: &[usize],
+    operands: [&Raw; N],
+    elements: [Elements; N],
+    compute: impl Fn([&[T]; N], &mut [MaybeUninit<O>]) + Sync,
+) -> Result<Mapped<O, N>> {
+    let mut in_order = operands.iter();
+    if in_order.all(|x| x.dims() == shape && x.is_contiguous()) {
+        let count = shape.iter().product();
+        // SAFETY: guaranteed by the caller.
+        let values = read(operands, |values| unsafe {
+            vec_by_chunks(count, CHUNK, |first, out| {
+                compute(values.map(|values| &values[first..][..out.len()]), out);
+            })
+        })?;
+        return Ok((values, operands.map(Raw::detach)));
+    }
+    let (plan, inputs) = Plan::of(shape, operands)?;
+    // SAFETY: guaranteed by the caller.
+    let values = read_strided(inputs.each_ref(), |values| unsafe {
+        plan.fill(|mut walk, out| {
+            let mut pieces = [const { Piece::new() }; N];
+            while let Some(range) = walk.next() {
+                let mut parts: [&[T]; N] = [&[]; N];
+                let slots = parts.iter_mut().zip(values).zip(&mut pieces);
+                for (k, ((part, values), piece)) in slots.enumerate() {
+                    *part = match elements[k] {
+                        Elements::Each => walk.each(k, values, piece),
+                        Elements::Part => walk.part(k, values, piece),
+                        Elements::ByRun => walk.by_run(k, values, piece),
+                    };
+                }
+                compute(parts, &mut out[range]);
+            }
+        })
+    })?;
+    Ok((values, inputs))
+}
+
 /// Returns the merged sizes and steps.
 fn merged<const N: usize>(shape: &[usize], dims: [Vec<usize>; N]) -> (Vec<usize>, [Vec<usize>; N]) {
     let mut sizes: Vec<usize> = vec![];
@@ -191,7 +247,7 @@ fn period(sizes: &[usize], steps: &[usize]) -> usize {
     sizes[first.unwrap_or(sizes.len())..].iter().product()
 }
 
-fn read(sizes: &[usize], steps: &[usize], period: usize) -> Read {
+fn way_to_read(sizes: &[usize], steps: &[usize], period: usize) -> Read {
     let last = steps.len() - 1;
     let first = steps.iter().position(|step| *step != 0).unwrap_or(last);
     let in_order =

@@ -1,36 +1,33 @@
 //! The convolutions of sequences, computed as convolutions of images of height 1.
 
 use super::{Conv2dSpec, PaddingMode, Pair, check, conv_transpose2d, conv2d_as, padded};
-use crate::error::OrRaise;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
 
-/// Returns the convolution of sequences with a kernel for each output channel, plus a bias.
-///
-/// Only the width of each setting is used: `Conv2dSpec::new().padding(1)` pads both ends of a sequence.
-///
-/// # Shapes
-/// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
-/// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d). The batch may be
-/// missing.
-///
-/// # Panics
-/// As for [`conv2d`](super::conv2d).
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]]); // (1, 1, 4)
-/// let difference = tensor(&[[[-1.0, 1.0]]]); // (1, 1, 2)
-/// let y = conv1d(&x, &difference, None, Conv2dSpec::new()); // (1, 1, 3)
-/// assert_eq!(y.to_vec::<f32>(), [3.0, 5.0, 7.0]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn conv1d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
-    let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
-    padded_first(x, weight, bias, settings).or_raise().into()
+functions! {
+    /// Returns the convolution of sequences with a kernel for each output channel, plus a bias.
+    ///
+    /// Only the width of each setting is used: `Conv2dSpec::new().padding(1)` pads both ends of a sequence.
+    ///
+    /// # Shapes
+    /// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
+    /// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d). The batch may be
+    /// missing.
+    ///
+    /// # Panics
+    /// As for [`conv2d`](super::conv2d).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]]); // (1, 1, 4)
+    /// let difference = tensor(&[[[-1.0, 1.0]]]); // (1, 1, 2)
+    /// let y = conv1d(&x, &difference, None, Conv2dSpec::new()); // (1, 1, 3)
+    /// assert_eq!(y.to_vec::<f32>(), [3.0, 5.0, 7.0]);
+    /// ```
+    pub fn conv1d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) =>
+        padded_first(x.raw(), weight.raw(), bias.map(Tensor::raw), settings);
 }
 
 fn padded_first(x: &Raw, weight: &Raw, bias: Option<&Raw>, settings: Conv2dSpec) -> Result<Raw> {

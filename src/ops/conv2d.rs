@@ -18,37 +18,34 @@ use super::engine::autograd::{are_tracked, has_kernel};
 use super::engine::dispatch_dtype;
 use super::{PaddingMode, padded, profile};
 use crate::device::{Windows, lacks_cudnn, suits_kernels};
-use crate::error::OrRaise;
 use crate::ops::tape::foreign;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Result};
 use cpu::{finished, forward};
 use std::fmt::Display;
 
-/// Returns the convolution of images with a kernel for each output channel, plus a bias.
-///
-/// # Shapes
-/// `x` is `(batch, in, height, width)`, `weight` is `(out, in / groups, rows, columns)`, `bias` is
-/// `(out,)`; the output is `(batch, out, height', width')`; the batch may be missing. Here,
-/// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
-///
-/// # Panics
-/// If the shapes, types or devices do not fit, or the number of output channels, the stride, the dilation or the
-/// number of groups is 0.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 9.0).reshape((1, 1, 3, 3));
-/// let edges = tensor(&[[[[-1.0, 1.0]]]]); // (1, 1, 1, 2)
-/// let y = conv2d(&x, &edges, None, Conv2dSpec::new()); // (1, 1, 3, 2)
-/// assert_eq!(y.to_vec::<f32>(), [1.0; 6]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn conv2d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) -> Tensor {
-    let (x, weight, bias) = (x.raw(), weight.raw(), bias.map(Tensor::raw));
-    padded_first(x, weight, bias, settings).or_raise().into()
+functions! {
+    /// Returns the convolution of images with a kernel for each output channel, plus a bias.
+    ///
+    /// # Shapes
+    /// `x` is `(batch, in, height, width)`, `weight` is `(out, in / groups, rows, columns)`, `bias` is
+    /// `(out,)`; the output is `(batch, out, height', width')`; the batch may be missing. Here,
+    /// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
+    ///
+    /// # Panics
+    /// If the shapes, types or devices do not fit, or the number of output channels, the stride, the dilation or the
+    /// number of groups is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 9.0).reshape((1, 1, 3, 3));
+    /// let edges = tensor(&[[[[-1.0, 1.0]]]]); // (1, 1, 1, 2)
+    /// let y = conv2d(&x, &edges, None, Conv2dSpec::new()); // (1, 1, 3, 2)
+    /// assert_eq!(y.to_vec::<f32>(), [1.0; 6]);
+    /// ```
+    pub fn conv2d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, settings: Conv2dSpec) =>
+        padded_first(x.raw(), weight.raw(), bias.map(Tensor::raw), settings);
 }
 
 fn padded_first(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
@@ -70,8 +67,7 @@ pub(crate) fn conv2d_as(
     let spec = spec.check(caller, x, weight)?;
     check::bias(caller, bias, weight)?;
     if x.elem_count() == 0 {
-        let (rows, columns) = (weight.dim(2)?, weight.dim(3)?);
-        let [height, width] = spec.output_size([x.dim(2)?, x.dim(3)?], [rows, columns]);
+        let [height, width] = windows(x, weight, spec)?.output;
         let shape = (x.dim(0)?, weight.dim(0)?, height, width);
         let y = Raw::zeros(shape, x.dtype(), x.device())?;
         return plus_bias(y, bias);
@@ -122,17 +118,7 @@ pub(crate) fn conv2d_finished(
 
 fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpec) -> Result<Raw> {
     if suits_kernels(x.device(), x.dtype()) {
-        let (batch, channels, height, width) = x.dims4()?;
-        let (size, kernel) = ([height, width], [weight.dim(2)?, weight.dim(3)?]);
-        let windows = Windows {
-            planes: batch * channels,
-            size,
-            kernel,
-            output: spec.output_size(size, kernel),
-            stride: spec.stride.both(),
-            dilation: spec.dilation.both(),
-            padding: spec.padding.both(),
-        };
+        let windows = windows(x, weight, spec)?;
         return device::convolve(x, weight, bias, windows, spec.groups);
     }
     if lacks_cudnn(x.device()) {
@@ -159,10 +145,17 @@ fn conv2d_with_candle(x: &Raw, weight: &Raw, bias: Option<&Raw>, spec: Conv2dSpe
     plus_bias(y, bias)
 }
 
+/// Returns the windows of the weight over the images.
+fn windows(x: &Raw, weight: &Raw, spec: Conv2dSpec) -> Result<Windows> {
+    let (batch, channels, height, width) = x.dims4()?;
+    let window = spec.window([weight.dim(2)?, weight.dim(3)?]);
+    Ok(window.over(batch * channels, [height, width], false))
+}
+
 /// Adds the bias of each channel `(channels,)` to images `(batch, channels, height, width)`.
 fn plus_bias(y: Raw, bias: Option<&Raw>) -> Result<Raw> {
     match bias {
-        Some(bias) => y.broadcast_add(&bias.reshape((1, (), 1, 1))?),
+        Some(bias) => y.add(&bias.reshape((1, (), 1, 1))?),
         None => Ok(y),
     }
 }
@@ -198,11 +191,9 @@ fn spread(x: &Raw, dim: usize, step: usize) -> Result<Raw> {
 /// not reach: Candle's gradient of a convolution is wrong if there are any.
 fn padded_and_cropped(x: &Raw, weight: &Raw, spec: Conv2dSpec) -> Result<Raw> {
     let mut x = x.clone();
-    let (size, kernel) = ([x.dim(2)?, x.dim(3)?], [weight.dim(2)?, weight.dim(3)?]);
-    let (output, extent) = (spec.output_size(size, kernel), spec.extent(kernel));
+    let windows = windows(&x, weight, spec)?;
     for (i, dim) in [2, 3].into_iter().enumerate() {
-        let used = (output[i] - 1) * spec.stride.both()[i] + extent[i];
-        let padding = spec.padding.both()[i];
+        let (used, padding) = (windows.ends()[i], windows.padding[i]);
         x = x.pad_with_zeros(dim, padding, padding)?;
         if used < x.dim(dim)? {
             x = x.narrow(dim, 0, used)?;

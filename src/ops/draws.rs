@@ -1,9 +1,10 @@
 //! Random choices with given probabilities.
 
 use super::check;
-use crate::error::{self, composed, refuse};
+use crate::error::{self, refuse};
 use crate::tensor::{Raw, Tensor, moved, random};
 use candle_core::{DType, Device, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -49,49 +50,45 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn flipped(x: &Tensor) -> Tensor {
-    composed(|| {
-        check::floating(&"bernoulli", x.raw())?;
-        let x = x.detach();
-        if let Some(wrong) = doubles(&x).into_iter().find(|p| !(0.0..=1.0).contains(p)) {
-            let advice = "Make probabilities of logits: x.sigmoid()";
-            return Err(
-                error::argument("bernoulli", "probabilities from 0 to 1", wrong, advice).into(),
-            );
-        }
-        let p = x.to_dtype(DType::F32);
-        Ok(p.rand_like().lt(&p).to_dtype(x.dtype()))
-    })
+#[raises]
+fn flipped(x: &Tensor) -> Result<Tensor> {
+    check::floating(&"bernoulli", x.raw())?;
+    let x = x.detach();
+    if let Some(wrong) = doubles(&x).into_iter().find(|p| !(0.0..=1.0).contains(p)) {
+        let advice = "Make probabilities of logits: x.sigmoid()";
+        return Err(
+            error::argument("bernoulli", "probabilities from 0 to 1", wrong, advice).into(),
+        );
+    }
+    let p = x.to_dtype(DType::F32);
+    Ok(p.rand_like().lt(&p).to_dtype(x.dtype()))
 }
 
-#[track_caller]
-fn drawn(x: &Tensor, count: usize, replacement: bool) -> Tensor {
-    composed(|| {
-        check::floating(&"multinomial", x.raw())?;
-        let [before @ .., n] = x.dims() else {
-            let advice = "Add a dimension: x.unsqueeze(0)";
-            refuse!(shape("multinomial", x.dims()); "rows of weights", advice);
-        };
-        if replacement {
-            check::output(&"multinomial", &[before, &[count, 8]].concat(), x.raw())?;
+#[raises]
+fn drawn(x: &Tensor, count: usize, replacement: bool) -> Result<Tensor> {
+    check::floating(&"multinomial", x.raw())?;
+    let [before @ .., n] = x.dims() else {
+        let advice = "Add a dimension: x.unsqueeze(0)";
+        refuse!(shape("multinomial", x.dims()); "rows of weights", advice);
+    };
+    if replacement {
+        check::output(&"multinomial", &[before, &[count, 8]].concat(), x.raw())?;
+    }
+    let weights = doubles(x);
+    let mut indices = vec![];
+    for row in weights.chunks_exact((*n).max(1)) {
+        let needed = if replacement { count.min(1) } else { count };
+        check_weights(row, needed)?;
+        match replacement {
+            true => draw_each(row, count, &mut indices),
+            false => draw_different(row, count, &mut indices),
         }
-        let weights = doubles(x);
-        let mut indices = vec![];
-        for row in weights.chunks_exact((*n).max(1)) {
-            let needed = if replacement { count.min(1) } else { count };
-            check_weights(row, needed)?;
-            match replacement {
-                true => draw_each(row, count, &mut indices),
-                false => draw_different(row, count, &mut indices),
-            }
-        }
-        if *n == 0 && count > 0 {
-            check_weights(&[], count)?;
-        }
-        let indices = Raw::from_vec(indices, [before, &[count]].concat(), &Device::Cpu)?;
-        moved(&indices, x.device()).map(Tensor::from_raw)
-    })
+    }
+    if *n == 0 && count > 0 {
+        check_weights(&[], count)?;
+    }
+    let indices = Raw::from_vec(indices, [before, &[count]].concat(), &Device::Cpu)?;
+    moved(&indices, x.device()).map(Tensor::from_raw)
 }
 
 fn doubles(x: &Tensor) -> Vec<f64> {

@@ -6,8 +6,7 @@ mod map;
 pub(super) use map::{Function, Saved, apply, by_operations, function};
 
 use super::arithmetic::integers;
-use super::engine::CpuView;
-use super::engine::strided::in_order;
+use super::engine::read::read;
 use crate::error::OrRaise;
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::{DType, Result};
@@ -164,14 +163,11 @@ fn cos_of(x: &Raw) -> Result<Raw> {
 /// Returns whether there are values for which [`Float::sin`](taper_compute::simd::Float::sin) is not exact.
 fn is_far(x: &Raw) -> bool {
     let far = |x: &Raw| -> Result<bool> {
-        let input = in_order(x)?;
-        let view = CpuView::of(&input)?;
-        let beyond = |values: &[f32]| {
-            values
-                .iter()
-                .fold(false, |far, x| far | (x.abs() > FARTHEST))
-        };
-        Ok(map_chunks(view.as_slice::<f32>()?, 1 << 15, beyond).contains(&true))
+        let beyond =
+            |values: &[f32]| { values.iter() }.fold(false, |far, x| far | (x.abs() > FARTHEST));
+        read([x], |[values]| {
+            map_chunks(values, 1 << 15, beyond).contains(&true)
+        })
     };
     match x.dtype() {
         DType::F64 => false,

@@ -39,35 +39,26 @@ pub(super) struct CpuView<'a> {
 
 impl<'a> CpuView<'a> {
     pub(super) fn of(tensor: &'a Raw) -> Result<Self> {
-        check_setting()?;
-        countable(&"kernel", tensor)?;
-        let (storage, layout) = tensor.storage_and_layout();
-        let Some((start, end)) = layout.contiguous_offsets() else {
-            bail!(
-                "kernel: expected a contiguous tensor, found strides {:?}",
-                layout.stride()
-            );
-        };
-        let count = end - start;
-        Ok(CpuView {
-            storage,
-            start,
-            count,
-        })
+        if !tensor.is_contiguous() {
+            let strides = tensor.stride();
+            bail!("kernel: expected a contiguous tensor, found strides {strides:?}");
+        }
+        Self::of_strided(tensor)
     }
 
-    /// Borrows the memory from the first to the last element of a tensor, which must not be empty.
+    /// Borrows the memory from the first to the last element of a tensor.
     pub(super) fn of_strided(tensor: &'a Raw) -> Result<Self> {
         check_setting()?;
         countable(&"kernel", tensor)?;
         let (storage, layout) = tensor.storage_and_layout();
-        let steps = layout.dims().iter().zip(layout.stride());
-        let last: usize = steps.map(|(size, step)| (size - 1) * step).sum();
-        let start = layout.start_offset();
+        let mut steps = layout.dims().iter().zip(layout.stride());
+        let count = steps.try_fold(1, |count, (size, step)| {
+            Some(count + size.checked_sub(1)? * step)
+        });
         Ok(CpuView {
+            start: layout.start_offset(),
+            count: count.unwrap_or(0),
             storage,
-            start,
-            count: last + 1,
         })
     }
 

@@ -9,7 +9,7 @@ use super::engine::strided::in_order;
 use super::engine::{Element, dispatch_dtype};
 use super::layer_norm::normalize;
 use super::{check, contiguous_raw};
-use crate::error::{OrRaise, refuse};
+use crate::error::refuse;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{Result, bail};
 use std::fmt::Display;
@@ -23,29 +23,25 @@ use taper_compute::sums::sum_all;
 use taper_compute::threads::map_tasks;
 use taper_compute::write::{self, Parts};
 
-/// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
-/// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
-///
-/// # Shapes
-/// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the output has the shape of `x`.
-///
-/// # Panics
-/// If `groups` does not divide the channels, or the shapes, types or devices do not fit.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]]); // (1, 4)
-/// let y = group_norm(&x, 2, &ones(4), &zeros(4), 1e-12); // (1, 4)
-/// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0, 0.0, 0.0]]);
-/// ```
-#[inline]
-#[track_caller]
-pub fn group_norm(x: &Tensor, groups: usize, weight: &Tensor, bias: &Tensor, eps: f64) -> Tensor {
-    let (x, weight, bias) = (x.raw(), weight.raw(), bias.raw());
-    group_norm_as(&"group_norm", x, groups, weight, bias, eps)
-        .or_raise()
-        .into()
+functions! {
+    /// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
+    /// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
+    ///
+    /// # Shapes
+    /// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the output has the shape of `x`.
+    ///
+    /// # Panics
+    /// If `groups` does not divide the channels, or the shapes, types or devices do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]]); // (1, 4)
+    /// let y = group_norm(&x, 2, &ones(4), &zeros(4), 1e-12); // (1, 4)
+    /// assert_eq!(y.to_vec2::<f32>(), [[-1.0, 1.0, 0.0, 0.0]]);
+    /// ```
+    pub fn group_norm(x: &Tensor, groups: usize, weight: &Tensor, bias: &Tensor, eps: f64) =>
+        group_norm_as(&"group_norm", x.raw(), groups, weight.raw(), bias.raw(), eps);
 }
 
 /// Computes [`group_norm`]; errors begin with the name of the caller.

@@ -2,6 +2,7 @@
 
 use super::check;
 use super::dispatch::run;
+use super::elementwise::sqr_of;
 use super::engine::autograd::{Downstream, Needs, Upstream, kernel, of_parameters, record};
 use super::engine::read::read;
 use super::engine::strided::in_order;
@@ -120,17 +121,17 @@ fn normalize_with_candle(inputs: &[&Raw], eps: f64) -> Result<Raw> {
         Some(_) => centred(x, D::Minus1)?,
         None => x.clone(),
     };
-    let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
-    let y = centred.broadcast_div(&(var + eps)?.sqrt()?)?;
-    let y = y.broadcast_mul(inputs[1])?;
-    bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
+    let var = sqr_of(&centred)?.mean_keepdim(D::Minus1)?;
+    let y = centred.div(&(var + eps)?.sqrt()?)?;
+    let y = y.mul(inputs[1])?;
+    bias.map_or(Ok(y.clone()), |bias| y.add(bias))
 }
 
 /// Returns the deviations from the mean along a dimension. The mean of the deviations from a rounded mean
 /// is subtracted too, which restores the digits that rounding took from a large mean.
 pub(super) fn centred(x: &Raw, dim: impl Dim + Copy) -> Result<Raw> {
-    let x = x.broadcast_sub(&x.detach().mean_keepdim(dim)?)?;
-    x.broadcast_sub(&x.mean_keepdim(dim)?)
+    let x = x.sub(&x.detach().mean_keepdim(dim)?)?;
+    x.sub(&x.mean_keepdim(dim)?)
 }
 
 fn forward<T: Element>(inputs: &[&Raw], eps: f64) -> Result<Raw> {

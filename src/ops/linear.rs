@@ -2,18 +2,17 @@
 
 use super::check;
 use super::dispatch::run_product;
-use super::engine::autograd::{Backward, Downstream, Upstream, record};
-use super::engine::strided::in_order;
-use super::engine::{CpuView, Element, dispatch_dtype};
-use super::matmul::plain;
+use super::engine::autograd::{Downstream, Product, Upstream, record};
+use super::engine::read::{copies, read_all};
+use super::engine::{Element, dispatch_dtype};
+use super::matmul::{forward as of_matmul, plain};
 use super::precision::rounded;
 use super::profile;
+use super::reduce::sum_over;
 use crate::tensor::{Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
-use std::marker::PhantomData;
 use taper_compute::gemm::{Matrix, product};
-use taper_compute::reduce::sums_along;
 
 functions! {
     /// Returns `x · weightᵀ + bias` over the last dimension of `x`.
@@ -60,18 +59,14 @@ pub(crate) fn linear_as(
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = out_features;
     check::output(caller, &shape, x)?;
+    let plus_bias = |y: Raw| bias.map_or(Ok(y.clone()), |bias| y.add(bias));
     if let Some(y) = rounded([x, weight], |[x, weight]| {
         linear_as(caller, x, weight, None)
     }) {
-        let y = y?;
-        return match bias {
-            Some(bias) => y.broadcast_add(bias),
-            None => Ok(y),
-        };
+        return plus_bias(y?);
     }
     if x.elem_count() * out_features == 0 {
-        let y = Raw::zeros(shape, x.dtype(), x.device())?;
-        return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
+        return plus_bias(Raw::zeros(shape, x.dtype(), x.device())?);
     }
     profile::count(x.elem_count() * out_features);
     let inputs: Vec<&Raw> = [x, weight].into_iter().chain(bias).collect();
@@ -86,97 +81,51 @@ fn linear_with_candle(inputs: &[&Raw]) -> Result<Raw> {
     let y = x
         .reshape((rows, in_features))?
         .matmul(&plain(&weight.t()?)?)?; // (rows, out)
-    let y = match inputs.get(2) {
-        Some(bias) => y.broadcast_add(bias)?,
-        None => y,
-    };
+    let y = inputs.get(2).map_or(Ok(y.clone()), |bias| y.add(bias))?;
     let mut shape = x.dims().to_vec();
     shape[x.rank() - 1] = out_features;
     y.reshape(shape)
 }
 
 fn forward<T: Element>(inputs: &[&Raw]) -> Result<Raw> {
-    let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
-    let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
-    let (outs, ins) = weight.dims2()?;
-    let rows = x.elem_count() / ins;
-    let y = {
-        let bias = bias.as_ref().map(CpuView::of).transpose()?;
-        let bias = bias.as_ref().map(|bias| bias.as_slice::<T>()).transpose()?;
-        let (x, weight) = (CpuView::of(&x)?, CpuView::of(&weight)?);
-        let weight = Matrix::of_rows(weight.as_slice::<T>()?, ins).transposed();
-        product(
-            [rows, ins, outs],
-            Matrix::of_rows(x.as_slice()?, ins),
-            weight,
-            bias,
-        )
-    };
-    let mut shape = x.dims().to_vec();
+    if let Some(copies) = copies(inputs)? {
+        // The backward pass reads the copies, too.
+        return forward::<T>(&copies.iter().collect::<Vec<_>>());
+    }
+    let (outs, ins) = inputs[1].dims2()?;
+    let y = read_all(inputs, |values: &[&[T]]| {
+        let x = Matrix::of_rows(values[0], ins);
+        let weight = Matrix::of_rows(values[1], ins).transposed();
+        let rows = values[0].len() / ins;
+        product([rows, ins, outs], x, weight, values.get(2).copied())
+    })?;
+    let mut shape = inputs[0].dims().to_vec();
     if let Some(last) = shape.last_mut() {
         *last = outs;
     }
-    record(inputs, y, shape, || Back::<T> {
-        x: x.detach(),
-        weight: weight.detach(),
-        element: PhantomData,
+    record(inputs, y, shape, || Product(gradients::<T>))
+}
+
+fn gradients<T: Element>(upstream: &Upstream<'_>) -> Result<Downstream> {
+    let (x, weight) = (upstream.input(0)?, upstream.input(1)?);
+    let (outs, ins) = weight.dims2()?;
+    let as_rows = |x: &Raw, width: usize| match x.rank() {
+        2 => Ok(x.clone()),
+        _ => x.reshape(((), width)),
+    };
+    let (x_rows, g) = (as_rows(x, ins)?, as_rows(upstream.gradient, outs)?);
+    upstream.each(|i| match i {
+        0 => {
+            let of_rows = of_matmul::<T>(&g, weight, x_rows.dims().to_vec())?;
+            if x.rank() == 2 {
+                Ok(of_rows)
+            } else {
+                of_rows.reshape(x.dims())
+            }
+        }
+        1 => of_matmul::<T>(&g.t()?, &x_rows, vec![outs, ins]),
+        _ => sum_over(&g, &[0], false, 1.0),
     })
-}
-
-struct Back<T> {
-    x: Raw,
-    weight: Raw,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
-            (upstream.gradient, upstream.wanted);
-        let (outs, ins) = self.weight.dims2()?;
-        let rows = self.x.elem_count() / ins;
-        let view = CpuView::of(gradient)?;
-        let gradient = view.as_slice::<T>()?;
-        let g = Matrix::of_rows(gradient, outs);
-        let device = self.x.device();
-        let mut gradients = [None, None, None];
-        if x_wanted {
-            let weight = CpuView::of(&self.weight)?;
-            let weight = Matrix::of_rows(weight.as_slice()?, ins);
-            let of_x = product([rows, outs, ins], g, weight, None);
-            gradients[0] = Some(Raw::from_vec(of_x, self.x.shape(), device)?);
-        }
-        if weight_wanted {
-            let x = CpuView::of(&self.x)?;
-            let x = Matrix::of_rows(x.as_slice()?, ins);
-            let of_weight = product([outs, rows, ins], g.transposed(), x, None);
-            gradients[1] = Some(Raw::from_vec(of_weight, (outs, ins), device)?);
-        }
-        if bias_wanted {
-            let of_bias = sums_along(gradient, &[rows, outs], &[0]);
-            gradients[2] = Some(Raw::from_vec(of_bias, outs, device)?);
-        }
-        Ok(gradients)
-    }
-
-    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
-        [wanted[1], wanted[0], false]
-    }
-
-    fn keeps(&self) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (x, weight) = (upstream.x(0)?, upstream.x(1)?);
-        let (outs, ins) = weight.dims2();
-        let g = upstream.g().reshape(((), outs)); // (rows, outs)
-        let [x_wanted, weight_wanted, bias_wanted] = upstream.wanted;
-        let of_x = x_wanted.then(|| g.matmul(weight).reshape(x.dims()).into());
-        let of_weight = weight_wanted.then(|| g.t().matmul(&x.reshape(((), ins))).into());
-        let of_bias = bias_wanted.then(|| g.sum(0).into());
-        Ok([of_x, of_weight, of_bias])
-    }
 }
 
 #[cfg(test)]

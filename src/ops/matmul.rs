@@ -3,16 +3,16 @@
 use super::broadcast::common_shape;
 use super::check;
 use super::dispatch::run_product;
-use super::engine::autograd::{Backward, Downstream, Upstream, record};
+use super::engine::autograd::{Downstream, Product, Upstream, record};
+use super::engine::read::read;
 use super::engine::strided::in_order;
-use super::engine::{CpuView, Element, dispatch_dtype};
+use super::engine::{Element, dispatch_dtype};
 use super::precision::rounded;
 use super::profile;
 use crate::error::problem;
 use crate::tensor::{Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
-use std::marker::PhantomData;
 use taper_compute::gemm::{Matrix, products};
 
 functions! {
@@ -65,18 +65,16 @@ pub(crate) fn matmul_as(caller: &dyn Display, a: &Raw, b: &Raw) -> Result<Raw> {
     };
     run_product(
         &[&whole(a)?, &whole(b)?],
-        |x| dispatch_dtype!(x[0], forward(x[0], x[1], shape)),
+        // The backward pass reads the copies, too.
+        |x| dispatch_dtype!(x[0], forward(&plain(x[0])?, &plain(x[1])?, shape)),
         |x| plain(x[0])?.matmul(&plain(x[1])?),
     )
 }
 
 /// Returns the tensor, or a contiguous copy if Candle cannot multiply with its strides.
 pub(super) fn plain(x: &Raw) -> Result<Raw> {
-    let exchanged = x.transpose(D::Minus2, D::Minus1)?;
-    match x.is_contiguous() || exchanged.is_contiguous() {
-        true => Ok(x.clone()),
-        false => x.contiguous(),
-    }
+    let fits = x.is_contiguous() || { x.values().t()? }.is_contiguous();
+    if fits { Ok(x.clone()) } else { x.contiguous() }
 }
 
 /// Returns the shape of the product, and its dimensions before the last two.
@@ -111,14 +109,15 @@ impl Matrices {
     /// its last two dimensions transposed.
     fn of(x: &Raw) -> Result<Self> {
         let (rows, columns) = (x.dim(D::Minus2)?, x.dim(D::Minus1)?);
-        let exchanged = x.transpose(D::Minus2, D::Minus1)?;
-        let transposed = !x.is_contiguous() && exchanged.is_contiguous();
+        let mut tensor = x.detach();
+        let mut transposed = false;
+        if !x.is_contiguous() {
+            let exchanged = tensor.t()?;
+            transposed = exchanged.is_contiguous();
+            tensor = if transposed { exchanged } else { in_order(x)? };
+        }
         Ok(Matrices {
-            tensor: if transposed {
-                exchanged.detach()
-            } else {
-                in_order(x)?
-            },
+            tensor,
             transposed,
             rows,
             columns,
@@ -136,98 +135,23 @@ impl Matrices {
     }
 }
 
-fn forward<T: Element>(a: &Raw, b: &Raw, shape: Vec<usize>) -> Result<Raw> {
-    let back = Back {
-        a: Matrices::of(a)?,
-        b: Matrices::of(b)?,
-        element: PhantomData::<T>,
-    };
-    let y = {
-        let views = (CpuView::of(&back.a.tensor)?, CpuView::of(&back.b.tensor)?);
-        let (of_a, of_b) = (views.0.as_slice::<T>()?, views.1.as_slice::<T>()?);
-        products(back.count(), back.sizes(), |i| {
-            [back.a.get(of_a, i), back.b.get(of_b, i)]
-        })
-    };
-    record(&[a, b], y, shape, || back)
+/// Returns the products, of this shape, of matrices whose dimensions before the last two are equal.
+pub(super) fn forward<T: Element>(a: &Raw, b: &Raw, shape: Vec<usize>) -> Result<Raw> {
+    let (left, right) = (Matrices::of(a)?, Matrices::of(b)?);
+    let sizes = [left.rows, left.columns, right.columns];
+    let count = a.elem_count() / (left.rows * left.columns);
+    let y = read([&left.tensor, &right.tensor], |[a, b]: [&[T]; 2]| {
+        products(count, sizes, |i| [left.get(a, i), right.get(b, i)])
+    })?;
+    record(&[a, b], y, shape, || Product(gradients::<T>))
 }
 
-struct Back<T> {
-    a: Matrices,
-    b: Matrices,
-    element: PhantomData<T>,
-}
-
-impl<T> Back<T> {
-    fn sizes(&self) -> [usize; 3] {
-        [self.a.rows, self.a.columns, self.b.columns]
-    }
-
-    fn count(&self) -> usize {
-        self.a.tensor.elem_count() / (self.a.rows * self.a.columns)
-    }
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (gradient, [a_wanted, b_wanted, _]) = (upstream.gradient, upstream.wanted);
-        let views = (
-            CpuView::of(&self.a.tensor)?,
-            CpuView::of(&self.b.tensor)?,
-            CpuView::of(gradient)?,
-        );
-        let (a, b, g) = (
-            views.0.as_slice::<T>()?,
-            views.1.as_slice::<T>()?,
-            views.2.as_slice::<T>()?,
-        );
-        let [rows, depth, columns] = self.sizes();
-        let g = |i: usize| Matrix::of_rows(&g[i * rows * columns..][..rows * columns], columns);
-        let shape = |last: [usize; 2]| {
-            let dims = gradient.dims();
-            [&dims[..dims.len() - 2], &last].concat()
-        };
-        let mut gradients = [None, None, None];
-        if a_wanted {
-            let sizes = [rows, columns, depth];
-            let of_a = products(self.count(), sizes, |i| {
-                [g(i), self.b.get(b, i).transposed()]
-            });
-            gradients[0] = Some(Raw::from_vec(
-                of_a,
-                shape([rows, depth]),
-                gradient.device(),
-            )?);
-        }
-        if b_wanted {
-            let sizes = [depth, rows, columns];
-            let of_b = products(self.count(), sizes, |i| {
-                [self.a.get(a, i).transposed(), g(i)]
-            });
-            gradients[1] = Some(Raw::from_vec(
-                of_b,
-                shape([depth, columns]),
-                gradient.device(),
-            )?);
-        }
-        Ok(gradients)
-    }
-
-    fn reads(&self, wanted: [bool; 3]) -> [bool; 3] {
-        [wanted[1], wanted[0], false]
-    }
-
-    fn keeps(&self) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (a, b, g) = (upstream.x(0)?, upstream.x(1)?, upstream.g());
-        let [a_wanted, b_wanted, _] = upstream.wanted;
-        let of_a = a_wanted.then(|| g.matmul(&b.t()).into());
-        let of_b = b_wanted.then(|| a.t().matmul(g).into());
-        Ok([of_a, of_b, None])
-    }
+fn gradients<T: Element>(upstream: &Upstream<'_>) -> Result<Downstream> {
+    let (a, b, g) = (upstream.input(0)?, upstream.input(1)?, upstream.gradient);
+    upstream.each(|i| match i {
+        0 => forward::<T>(g, &b.t()?, a.dims().to_vec()),
+        _ => forward::<T>(&a.t()?, g, b.dims().to_vec()),
+    })
 }
 
 #[cfg(test)]

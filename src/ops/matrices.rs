@@ -6,9 +6,10 @@ mod solve;
 pub use einsum::einsum;
 
 use super::check;
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::tensor::{Axis, Integer, Operand, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -113,80 +114,69 @@ fn rows_and_columns(caller: &str, x: &Tensor) -> Result<(usize, usize)> {
     }
 }
 
-#[track_caller]
-fn triangle(caller: &str, x: &Tensor, diagonal: i64) -> Tensor {
-    composed(|| {
-        let (rows, columns) = rows_and_columns(caller, x)?;
-        let index = |size: usize| Raw::arange(0, size as i64, &Device::Cpu);
-        let above =
-            Tensor::from_raw(index(columns)?) - Tensor::from_raw(index(rows)?.unsqueeze(1)?); // (rows, columns)
-        let mask = match caller {
-            "triu" => above.ge(diagonal),
-            _ => above.le(diagonal),
-        };
-        let mask = Tensor::from_raw(moved(mask.raw(), x.device())?);
-        Ok(mask.where_cond(x, x.zeros_like()))
+#[raises]
+fn triangle(caller: &str, x: &Tensor, diagonal: i64) -> Result<Tensor> {
+    let (rows, columns) = rows_and_columns(caller, x)?;
+    let index = |size: usize| Raw::arange(0, size as i64, &Device::Cpu);
+    let above = Tensor::from_raw(index(columns)?) - Tensor::from_raw(index(rows)?.unsqueeze(1)?); // (rows, columns)
+    let mask = match caller {
+        "triu" => above.ge(diagonal),
+        _ => above.le(diagonal),
+    };
+    let mask = Tensor::from_raw(moved(mask.raw(), x.device())?);
+    Ok(mask.where_cond(x, x.zeros_like()))
+}
+
+#[raises]
+fn diagonal(x: &Tensor, offset: i64) -> Result<Tensor> {
+    let (rows, columns) = rows_and_columns("diagonal", x)?;
+    let (down, right) = (offset.saturating_neg().max(0), offset.max(0));
+    let length = (rows as i64 - down).min(columns as i64 - right).max(0);
+    let places = (0..length).map(|i| (down + i) * columns as i64 + right + i);
+    let places = Raw::from_vec(places.collect::<Vec<_>>(), length as usize, &Device::Cpu)?;
+    let places = Tensor::from_raw(moved(&places, x.device())?);
+    Ok(x.flatten(-2, -1).index_select(&places, -1))
+}
+
+#[raises]
+fn embedded(x: &Tensor, offset: i64) -> Result<Tensor> {
+    let last = Axis::from(-1).of(&"diag_embed", x.raw())?;
+    let size = x.dims()[last];
+    let larger = size.saturating_add(offset.unsigned_abs() as usize);
+    let shape = [&x.dims()[..last], &[larger, larger]].concat();
+    check::output(&"diag_embed", &shape, x.raw())?;
+    let identity = Tensor::from_raw(Raw::eye(size, DType::U8, x.device())?);
+    let y = identity.where_cond(x.unsqueeze(-1), x.unsqueeze(-1).zeros_like());
+    let (right, down) = (offset.max(0), offset.min(0).saturating_neg());
+    Ok(match offset {
+        0 => y,
+        _ => y.pad_with(&[right, down, down, right], 0),
     })
 }
 
-#[track_caller]
-fn diagonal(x: &Tensor, offset: i64) -> Tensor {
-    composed(|| {
-        let (rows, columns) = rows_and_columns("diagonal", x)?;
-        let (down, right) = (offset.saturating_neg().max(0), offset.max(0));
-        let length = (rows as i64 - down).min(columns as i64 - right).max(0);
-        let places = (0..length).map(|i| (down + i) * columns as i64 + right + i);
-        let places = Raw::from_vec(places.collect::<Vec<_>>(), length as usize, &Device::Cpu)?;
-        let places = Tensor::from_raw(moved(&places, x.device())?);
-        Ok(x.flatten(-2, -1).index_select(&places, -1))
-    })
-}
-
-#[track_caller]
-fn embedded(x: &Tensor, offset: i64) -> Tensor {
-    composed(|| {
-        let last = Axis::from(-1).of(&"diag_embed", x.raw())?;
-        let size = x.dims()[last];
-        let larger = size.saturating_add(offset.unsigned_abs() as usize);
-        let shape = [&x.dims()[..last], &[larger, larger]].concat();
-        check::output(&"diag_embed", &shape, x.raw())?;
-        let identity = Tensor::from_raw(Raw::eye(size, DType::U8, x.device())?);
-        let y = identity.where_cond(x.unsqueeze(-1), x.unsqueeze(-1).zeros_like());
-        let (right, down) = (offset.max(0), offset.min(0).saturating_neg());
-        Ok(match offset {
-            0 => y,
-            _ => y.pad_with(&[right, down, down, right], 0),
-        })
-    })
-}
-
-#[track_caller]
-fn trace(x: &Tensor) -> Tensor {
-    composed(|| match x.rank() {
+#[raises]
+fn trace(x: &Tensor) -> Result<Tensor> {
+    match x.rank() {
         2 => Ok(x.diagonal(0).sum_all()),
         _ => refuse!(shape("trace", x.dims());
             "a matrix", "For each matrix of a batch: x.diagonal(0).sum(-1)"),
-    })
+    }
 }
 
-#[track_caller]
-fn outer(x: &Tensor, y: &Tensor) -> Tensor {
-    composed(|| {
-        if let Some(wrong) = [x, y].into_iter().find(|x| x.rank() != 1) {
-            let advice = "Flatten it: x.flatten_all()";
-            refuse!(shape("outer", wrong.dims()); "two vectors", advice);
-        }
-        Ok(x.unsqueeze(1) * y)
-    })
+#[raises]
+fn outer(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    if let Some(wrong) = [x, y].into_iter().find(|x| x.rank() != 1) {
+        let advice = "Flatten it: x.flatten_all()";
+        refuse!(shape("outer", wrong.dims()); "two vectors", advice);
+    }
+    Ok(x.unsqueeze(1) * y)
 }
 
-#[track_caller]
-fn lerp(x: &Tensor, end: &Tensor, weight: Operand) -> Tensor {
-    composed(|| {
-        let way = end - x;
-        Ok(x + match weight {
-            Operand::Tensor(weight) => way * weight,
-            Operand::Number(weight) => way * weight,
-        })
+#[raises]
+fn lerp(x: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+    let way = end - x;
+    Ok(x + match weight {
+        Operand::Tensor(weight) => way * weight,
+        Operand::Number(weight) => way * weight,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::contiguous::contiguous_raw;
+use super::elementwise::{exp_as, log_as, sqrt_as};
 use super::reduce::sum_over;
 use super::tape::{Downstream, Upstream, composed, linear};
 use crate::tensor::{Candle, Raw};
@@ -50,80 +51,43 @@ fn of_two(
     ])
 }
 
-/// Functions of each element.
 macro_rules! of_each {
-    ($($name:ident |$g:ident, $x:ident, $y:ident| $rule:expr;)*) => {
+    ($($name:ident $apply:ident;)*) => {
         impl Raw {$(
             pub(crate) fn $name(&self) -> Result<Raw> {
-                Ok(self.computed(self.values().$name()?, |$g, up| {
-                    let ($x, $y) = (up.input(0)?, up.output()?.raw());
-                    let _ = ($x, $y);
-                    $rule
-                }))
+                $apply(&stringify!($name), self)
             }
         )*}
     };
 }
 
 of_each! {
-    exp |g, x, y| g * y;
-    log |g, x, y| g / x;
-    sqr |g, x, y| g * (x * 2.0)?;
-    sqrt |g, x, y| (g / y)? * 0.5;
-    neg |g, x, y| g.neg();
-    floor |g, x, y| g.zeros_like();
-    sign |g, x, y| g.zeros_like();
+    exp exp_as;
+    log log_as;
+    sqrt sqrt_as;
 }
 
-/// Operations on two tensors of one shape.
 macro_rules! of_pairs {
-    ($($name:ident |$g:ident, $a:ident, $b:ident| $of_a:expr, $of_b:expr;)*) => {
+    ($($name:ident $op:ident;)*) => {
         impl Raw {$(
+            /// Computes with two tensors that are broadcast to a common shape.
             pub(crate) fn $name(&self, other: &Raw) -> Result<Raw> {
-                let values = self.values().$name(other.values())?;
-                Ok(composed(values, &[self, other], |up| {
-                    let ($g, $a, $b) = (up.gradient, up.input(0)?, up.input(1)?);
-                    let _ = ($a, $b);
-                    of_two(up.wanted, || $of_a, || $of_b)
-                }))
+                match self.dtype().is_float() {
+                    true => arithmetic(Arithmetic::$op, self, other),
+                    // In the integers' own type.
+                    false => Arithmetic::$op.with_candle(self, other),
+                }
             }
         )*}
     };
 }
 
 of_pairs! {
-    add |g, a, b| Ok(g.clone()), Ok(g.clone());
-    sub |g, a, b| Ok(g.clone()), g.neg();
-    mul |g, a, b| g * b, g * a;
-    div |g, a, b| g / b, ((g * a)? / b.sqr()?)?.neg();
-    maximum |g, a, b| share(g, a, b), share(g, b, a);
-    minimum |g, a, b| share(g, b, a), share(g, a, b);
-    matmul |g, a, b| g.matmul(&b.t()?), a.t()?.matmul(g);
-}
-
-/// Equal values share the gradient.
-fn share(g: &Raw, a: &Raw, b: &Raw) -> Result<Raw> {
-    let half = a.eq(b)?.where_cond(&(g * 0.5)?, g)?;
-    a.lt(b)?.where_cond(&g.zeros_like()?, &half)
-}
-
-macro_rules! broadcast {
-    ($($name:ident $op:ident;)*) => {
-        impl Raw {$(
-            pub(crate) fn $name(&self, other: &Raw) -> Result<Raw> {
-                let shape = self.shape().broadcast_shape_binary_op(other.shape(), stringify!($name))?;
-                self.broadcast_as(&shape)?.$op(&other.broadcast_as(&shape)?)
-            }
-        )*}
-    };
-}
-
-broadcast! {
-    broadcast_add add;
-    broadcast_sub sub;
-    broadcast_mul mul;
-    broadcast_div div;
-    broadcast_maximum maximum;
+    add Add;
+    sub Sub;
+    mul Mul;
+    div Div;
+    maximum Maximum;
 }
 
 macro_rules! operator {
@@ -208,6 +172,14 @@ comparisons!(eq ne lt le gt ge);
 impl Raw {
     pub(crate) fn cmp(&self, other: &Raw, op: CmpOp) -> Result<Raw> {
         self.values().cmp(other.values(), op).map(Raw::from)
+    }
+
+    pub(crate) fn matmul(&self, other: &Raw) -> Result<Raw> {
+        let values = self.values().matmul(other.values())?;
+        Ok(composed(values, &[self, other], |up| {
+            let (g, a, b) = (up.gradient, up.input(0)?, up.input(1)?);
+            of_two(up.wanted, || g.matmul(&b.t()?), || a.t()?.matmul(g))
+        }))
     }
 
     pub(crate) fn affine(&self, mul: f64, add: f64) -> Result<Raw> {

@@ -2,10 +2,11 @@
 
 use super::taps::{AxisGather, resampled};
 use super::{Conv2dSpec, cat_as, check};
-use crate::error::{composed, problem, refuse};
+use crate::error::{problem, refuse};
 use crate::tensor::{Number, Raw, Tensor};
 use candle_core::Result;
 use std::fmt::Display;
+use taper_macros::raises;
 
 /// The values with which a convolution pads its input.
 ///
@@ -87,35 +88,33 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> Tensor {
-    composed(|| {
-        let (pairs, odd) = padding.as_chunks::<2>();
-        refuse!(if !odd.is_empty() || pairs.len() > x.rank();
-            argument("pad", format_args!("{} values", padding.len()));
-            ("two values for each of at most {} dimensions", x.rank()),
-            "Pass &[left, right] for the last dimension, &[left, right, top, bottom] for the last two");
-        let (mut y, mut added) = (x.clone(), vec![]);
-        for (i, [before, after]) in pairs.iter().enumerate() {
-            let dim = x.rank() - 1 - i;
-            let removed = [before, after]
-                .map(|n| usize::try_from((*n).min(0).unsigned_abs()).unwrap_or(usize::MAX));
-            let [start, end] = removed;
-            let size = y.dims()[dim];
-            let Some(left) = size.checked_sub(start.saturating_add(end)) else {
-                return Err(too_much("pad", mode, size, 0, start.saturating_add(end)));
-            };
-            y = y.narrow(dim, start, left);
-            added.push([before, after].map(|n| usize::try_from(*n).unwrap_or(0)));
-        }
-        if mode != PaddingMode::Zeros {
-            return with_edges(&"pad", y.raw(), &added, mode).map(Tensor::from_raw);
-        }
-        for (i, added) in added.into_iter().enumerate() {
-            y = with_number(&"pad", &y, x.rank() - 1 - i, added, value)?;
-        }
-        Ok(y)
-    })
+#[raises]
+fn padded_by(x: &Tensor, padding: &[i64], mode: PaddingMode, value: Number) -> Result<Tensor> {
+    let (pairs, odd) = padding.as_chunks::<2>();
+    refuse!(if !odd.is_empty() || pairs.len() > x.rank();
+        argument("pad", format_args!("{} values", padding.len()));
+        ("two values for each of at most {} dimensions", x.rank()),
+        "Pass &[left, right] for the last dimension, &[left, right, top, bottom] for the last two");
+    let (mut y, mut added) = (x.clone(), vec![]);
+    for (i, [before, after]) in pairs.iter().enumerate() {
+        let dim = x.rank() - 1 - i;
+        let removed = [before, after]
+            .map(|n| usize::try_from((*n).min(0).unsigned_abs()).unwrap_or(usize::MAX));
+        let [start, end] = removed;
+        let size = y.dims()[dim];
+        let Some(left) = size.checked_sub(start.saturating_add(end)) else {
+            return Err(too_much("pad", mode, size, 0, start.saturating_add(end)));
+        };
+        y = y.narrow(dim, start, left);
+        added.push([before, after].map(|n| usize::try_from(*n).unwrap_or(0)));
+    }
+    if mode != PaddingMode::Zeros {
+        return with_edges(&"pad", y.raw(), &added, mode).map(Tensor::from_raw);
+    }
+    for (i, added) in added.into_iter().enumerate() {
+        y = with_number(&"pad", &y, x.rank() - 1 - i, added, value)?;
+    }
+    Ok(y)
 }
 
 /// Returns the tensor with a number added at both ends of a dimension.

@@ -1,11 +1,13 @@
 //! Patches of images and windows of sequences; pixels moved between channels and places.
 
 use super::select::added_parts;
+use super::windows::Window;
 use super::{Conv2dSpec, Pair, check};
-use crate::error::{composed, refuse};
+use crate::device::Windows;
+use crate::error::refuse;
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{Device, Result};
-use taper_compute::strided::in_order_of;
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -78,28 +80,26 @@ functions! {
         joined(x, size.into(), kernel.into(), settings);
 }
 
-#[track_caller]
-fn windows(x: &Tensor, dim: Axis, size: usize, step: usize) -> Tensor {
-    composed(|| {
-        if x.rank() == 0 {
-            return Ok(windows(&x.reshape(1), dim, size, step).squeeze(0));
-        }
-        let dim = dim.of(&"unfold", x.raw())?;
-        check::positive(&"unfold", &[("step", step)])?;
-        let length = x.dims()[dim];
-        refuse!(if size > length; argument("unfold", size);
-            "windows of at most {length} elements, the size of dimension {dim}",
-            "Choose a smaller window");
-        let count = (length - size) / step + 1;
-        let places = (0..count).flat_map(|i| (i * step..i * step + size).map(|place| place as i64));
-        let all = x.index_select(&indices(places.collect(), x)?, dim);
-        let mut shape = x.dims().to_vec();
-        shape[dim] = size;
-        shape.insert(dim, count);
-        let order = (0..shape.len()).filter(|i| *i != dim + 1).chain([dim + 1]);
-        let order = order.collect::<Vec<_>>();
-        Ok(all.reshape(shape).permute(order))
-    })
+#[raises]
+fn windows(x: &Tensor, dim: Axis, size: usize, step: usize) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Ok(windows(&x.reshape(1), dim, size, step).squeeze(0));
+    }
+    let dim = dim.of(&"unfold", x.raw())?;
+    check::positive(&"unfold", &[("step", step)])?;
+    let length = x.dims()[dim];
+    refuse!(if size > length; argument("unfold", size);
+        "windows of at most {length} elements, the size of dimension {dim}",
+        "Choose a smaller window");
+    let count = (length - size) / step + 1;
+    let places = (0..count).flat_map(|i| (i * step..i * step + size).map(|place| place as i64));
+    let all = x.index_select(&indices(places.collect(), x)?, dim);
+    let mut shape = x.dims().to_vec();
+    shape[dim] = size;
+    shape.insert(dim, count);
+    let order = (0..shape.len()).filter(|i| *i != dim + 1).chain([dim + 1]);
+    let order = order.collect::<Vec<_>>();
+    Ok(all.reshape(shape).permute(order))
 }
 
 fn indices(places: Vec<i64>, x: &Tensor) -> Result<Tensor> {
@@ -107,43 +107,39 @@ fn indices(places: Vec<i64>, x: &Tensor) -> Result<Tensor> {
     moved(&Raw::from_vec(places, count, &Device::Cpu)?, x.device()).map(Tensor::from_raw)
 }
 
-#[track_caller]
-fn shuffled(x: &Tensor, factor: usize) -> Tensor {
-    composed(|| {
-        let (before, [channels, height, width]) = as_images("pixel_shuffle", x)?;
-        let square = factor.saturating_mul(factor);
-        refuse!(if square == 0 || !channels.is_multiple_of(square);
-            shape("pixel_shuffle", x.dims());
-            "a multiple of {square} channels",
-            "The factor squared must divide the number of channels");
-        let c = channels / square;
-        let y = x.reshape([&before[..], &[c, factor, factor, height, width]].concat());
-        Ok(reordered(&y, before.len(), [0, 3, 1, 4, 2])
-            .reshape([&before[..], &[c, height * factor, width * factor]].concat()))
-    })
+#[raises]
+fn shuffled(x: &Tensor, factor: usize) -> Result<Tensor> {
+    let (before, [channels, height, width]) = as_images("pixel_shuffle", x)?;
+    let square = factor.saturating_mul(factor);
+    refuse!(if square == 0 || !channels.is_multiple_of(square);
+        shape("pixel_shuffle", x.dims());
+        "a multiple of {square} channels",
+        "The factor squared must divide the number of channels");
+    let c = channels / square;
+    let y = x.reshape([&before[..], &[c, factor, factor, height, width]].concat());
+    Ok(reordered(&y, before.len(), [0, 3, 1, 4, 2])
+        .reshape([&before[..], &[c, height * factor, width * factor]].concat()))
 }
 
-#[track_caller]
-fn unshuffled(x: &Tensor, factor: usize) -> Tensor {
-    composed(|| {
-        let (before, [channels, height, width]) = as_images("pixel_unshuffle", x)?;
-        refuse!(if factor == 0 || !height.is_multiple_of(factor) || !width.is_multiple_of(factor);
-            shape("pixel_unshuffle", x.dims());
-            "a height and width that are multiples of {factor}", "The factor must divide both");
-        let (rows, columns) = (height / factor, width / factor);
-        let y = x.reshape([&before[..], &[channels, rows, factor, columns, factor]].concat());
-        Ok(reordered(&y, before.len(), [0, 2, 4, 1, 3]).reshape(
-            [
-                &before[..],
-                &[
-                    channels.saturating_mul(factor.saturating_mul(factor)),
-                    rows,
-                    columns,
-                ],
-            ]
-            .concat(),
-        ))
-    })
+#[raises]
+fn unshuffled(x: &Tensor, factor: usize) -> Result<Tensor> {
+    let (before, [channels, height, width]) = as_images("pixel_unshuffle", x)?;
+    refuse!(if factor == 0 || !height.is_multiple_of(factor) || !width.is_multiple_of(factor);
+        shape("pixel_unshuffle", x.dims());
+        "a height and width that are multiples of {factor}", "The factor must divide both");
+    let (rows, columns) = (height / factor, width / factor);
+    let y = x.reshape([&before[..], &[channels, rows, factor, columns, factor]].concat());
+    Ok(reordered(&y, before.len(), [0, 2, 4, 1, 3]).reshape(
+        [
+            &before[..],
+            &[
+                channels.saturating_mul(factor.saturating_mul(factor)),
+                rows,
+                columns,
+            ],
+        ]
+        .concat(),
+    ))
 }
 
 /// Returns the dimensions before the last three, and these.
@@ -163,102 +159,81 @@ fn reordered(x: &Tensor, before: usize, order: [usize; 5]) -> Tensor {
     x.permute(order.collect::<Vec<_>>())
 }
 
-/// The places of the pixels of all patches in padded images.
-struct Grid {
-    padded: [usize; 2],
-    /// The rows and columns that are added before and after the images.
-    added: [[usize; 2]; 2],
-    places: Vec<i64>,
-    /// The number of pixels of a patch, and of patches.
-    size: [usize; 2],
+/// Returns the windows over padded images, and how many rows and columns the padding adds before and after them.
+fn grid(
+    caller: &str,
+    image: [usize; 2],
+    kernel: Pair,
+    settings: &Conv2dSpec,
+    x: &Tensor,
+) -> Result<(Windows, [[usize; 2]; 2])> {
+    let sizes = [
+        ("kernel", kernel.least()),
+        ("stride", settings.stride.least()),
+        ("dilation", settings.dilation.least()),
+    ];
+    check::positive(&caller, &sizes)?;
+    let kernel = kernel.both();
+    let added = settings.added(&caller, kernel)?;
+    let window = Window {
+        padding: [0; 2],
+        ..settings.window(kernel)
+    };
+    let extent = window.extent();
+    let padded = [0, 1].map(|i| {
+        let [before, after] = added[i];
+        before.saturating_add(after).saturating_add(image[i])
+    });
+    refuse!(if padded[0] < extent[0] || padded[1] < extent[1];
+        argument(caller, format_args!("{kernel:?}, dilated to {extent:?}"));
+        "a kernel within padded images of {padded:?}",
+        "Choose a smaller kernel or dilation, or more padding");
+    check::output(&caller, &padded, x.raw())?;
+    let windows = window.over(1, padded, false);
+    // An index has up to twice the bytes of an element.
+    check::output(&caller, &[2, windows.places(), windows.outputs()], x.raw())?;
+    Ok((windows, added))
 }
 
-impl Grid {
-    fn of(
-        caller: &str,
-        image: [usize; 2],
-        kernel: Pair,
-        settings: &Conv2dSpec,
-        x: &Tensor,
-    ) -> Result<Self> {
-        let (stride, dilation) = (settings.stride.both(), settings.dilation.both());
-        let sizes = [
-            ("kernel", kernel.least()),
-            ("stride", settings.stride.least()),
-            ("dilation", settings.dilation.least()),
-        ];
-        check::positive(&caller, &sizes)?;
-        let kernel = kernel.both();
-        let (extent, added) = (settings.extent(kernel), settings.added(&caller, kernel)?);
-        let padded = [0, 1].map(|i| {
-            let [before, after] = added[i];
-            before.saturating_add(after).saturating_add(image[i])
-        });
-        refuse!(if padded[0] < extent[0] || padded[1] < extent[1];
-            argument(caller, format_args!("{kernel:?}, dilated to {extent:?}"));
-            "a kernel within padded images of {padded:?}",
-            "Choose a smaller kernel or dilation, or more padding");
-        let counts = [0, 1].map(|i| (padded[i] - extent[i]) / stride[i] + 1);
-        let size = [
-            kernel[0].saturating_mul(kernel[1]),
-            counts[0].saturating_mul(counts[1]),
-        ];
-        // An index has up to twice the bytes of an element.
-        check::output(&caller, &[2, size[0], size[1]], x.raw())?;
-        check::output(&caller, &padded, x.raw())?;
-        let shape = [kernel[0], kernel[1], counts[0], counts[1]];
-        let steps = in_order_of(&shape);
-        let place = |i: usize| {
-            let [m, n, row, column] = [0, 1, 2, 3].map(|k| i / steps[k] % shape[k]);
-            let (y, x) = (
-                row * stride[0] + m * dilation[0],
-                column * stride[1] + n * dilation[1],
-            );
-            (y * padded[1] + x) as i64
-        };
-        Ok(Grid {
-            padded,
-            added,
-            places: (0..size[0] * size[1]).map(place).collect(),
-            size,
-        })
-    }
+/// Returns the indices in its plane of the pixels of all windows, which have no padding.
+fn places(windows: &Windows, x: &Tensor) -> Result<Tensor> {
+    let places = windows.all_pixels().flatten();
+    indices(places.map(|place| place as i64).collect(), x)
 }
 
-#[track_caller]
-fn patches(x: &Tensor, kernel: Pair, settings: Conv2dSpec) -> Tensor {
-    composed(|| {
-        let (batch, channels, height, width) = check::images(&"unfold", x.raw())?;
-        let grid = Grid::of("unfold", [height, width], kernel, &settings, x)?;
-        let [[top, bottom], [left, right]] = grid.added;
-        let padded = x
-            .pad_with_zeros(2, top, bottom)
-            .pad_with_zeros(3, left, right);
-        let pixels = padded
-            .flatten(2, 3)
-            .index_select(&indices(grid.places, x)?, 2);
-        let [pixels_each, count] = grid.size;
-        Ok(pixels.reshape((batch, channels * pixels_each, count)))
-    })
+/// Returns the pixels of each window over images without padding, as (batch, channels, pixels, windows).
+pub(super) fn pixels_of(x: &Tensor, windows: &Windows) -> Result<Tensor> {
+    let (batch, channels, ..) = x.dims4();
+    let pixels = x.flatten(2, 3).index_select(&places(windows, x)?, 2);
+    Ok(pixels.reshape((batch, channels, windows.places(), windows.outputs())))
 }
 
-#[track_caller]
-fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Tensor {
-    composed(|| {
-        let (batch, features, count) = check::sequences(&"fold", x.raw())?;
-        let grid = Grid::of("fold", size.both(), kernel, &settings, x)?;
-        let [pixels_each, patches] = grid.size;
-        refuse!(if patches != count || !features.is_multiple_of(pixels_each);
-            shape("fold", x.dims());
-            "(batch, channels · {pixels_each}, {patches}) for images of {size} and this kernel",
-            "Pass what unfold returns for the same size, kernel and settings");
-        let channels = features / pixels_each;
-        let ([rows, columns], [height, width]) = (grid.padded, size.both());
-        let pixels = x.reshape((batch, channels, pixels_each * patches));
-        let (places, shape) = (indices(grid.places, x)?, [batch, channels, rows * columns]);
-        let images = added_parts(pixels.raw(), places.raw(), &shape, 2)?;
-        let images = Tensor::from_raw(images).reshape((batch, channels, rows, columns));
-        let [[top, _], [left, _]] = grid.added;
-        Ok(images.narrow(2, top, height).narrow(3, left, width))
-    })
+#[raises]
+fn patches(x: &Tensor, kernel: Pair, settings: Conv2dSpec) -> Result<Tensor> {
+    let (.., height, width) = check::images(&"unfold", x.raw())?;
+    let (windows, added) = grid("unfold", [height, width], kernel, &settings, x)?;
+    let [[top, bottom], [left, right]] = added;
+    let padded = x
+        .pad_with_zeros(2, top, bottom)
+        .pad_with_zeros(3, left, right);
+    Ok(pixels_of(&padded, &windows)?.flatten(1, 2))
+}
+
+#[raises]
+fn joined(x: &Tensor, size: Pair, kernel: Pair, settings: Conv2dSpec) -> Result<Tensor> {
+    let (batch, features, count) = check::sequences(&"fold", x.raw())?;
+    let (windows, added) = grid("fold", size.both(), kernel, &settings, x)?;
+    let (pixels_each, patches) = (windows.places(), windows.outputs());
+    refuse!(if patches != count || !features.is_multiple_of(pixels_each);
+        shape("fold", x.dims());
+        "(batch, channels · {pixels_each}, {patches}) for images of {size} and this kernel",
+        "Pass what unfold returns for the same size, kernel and settings");
+    let channels = features / pixels_each;
+    let ([rows, columns], [height, width]) = (windows.size, size.both());
+    let pixels = x.reshape((batch, channels, pixels_each * patches));
+    let shape = [batch, channels, rows * columns];
+    let images = added_parts(pixels.raw(), places(&windows, x)?.raw(), &shape, 2)?;
+    let images = Tensor::from_raw(images).reshape((batch, channels, rows, columns));
+    let [[top, _], [left, _]] = added;
+    Ok(images.narrow(2, top, height).narrow(3, left, width))
 }

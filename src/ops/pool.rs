@@ -1,10 +1,10 @@
 //! Two-dimensional pooling: the maximum or the mean of each patch of an image.
 
 mod average;
-mod candle;
+mod device;
 mod max;
+mod operations;
 mod output_size;
-mod patches;
 mod plane;
 
 pub use output_size::OutputSize;
@@ -15,12 +15,12 @@ use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use super::reduce::mean_as;
+use crate::device::{Windows, suits_kernels};
 use crate::error::{OrRaise, refuse};
 use crate::tensor::{Raw, Tensor};
 use average::avg_pool;
 use candle_core::{DType, Result};
 use max::max_pool;
-use plane::Plane;
 use std::fmt::Display;
 
 functions! {
@@ -78,30 +78,13 @@ functions! {
     /// let y = adaptive_avg_pool2d(&x, (1, 2)); // (1, 1, 1, 2)
     /// assert_eq!(y.to_vec::<f32>(), [6.5, 8.5]);
     /// ```
-    pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<OutputSize>) = adaptive_avg_pool2d_to(x, size.into());
+    pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<OutputSize>) =>
+        adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x.raw(), size.into());
 }
 
 /// Computes [`max_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
-    if x.rank() == 3 {
-        return max_pool2d_as(caller, &x.unsqueeze(0)?, spec)?.squeeze(0);
-    }
-    let spec = spec.check(caller, x)?;
-    if x.elem_count() == 0 {
-        return empty(x, spec);
-    }
-    if spec.dilation != 1.into() {
-        return Ok(patches::max_pool2d(x, spec)?.0);
-    }
-    let x = &patches::extended(x, spec, f64::NEG_INFINITY)?;
-    let spec = Pool2dSpec {
-        ceil_mode: false,
-        ..spec
-    };
-    match suits_kernel(x) {
-        true => dispatch_dtype!(x, max_pool(x, Plane::new(x, spec)?)),
-        false => candle::max_pool2d(x, spec),
-    }
+    maxima(caller, x, spec, false).map(|(y, _)| y)
 }
 
 /// Returns the maximum of each patch, and its index in its channel of the image, row by row, as `u32`.
@@ -122,21 +105,42 @@ pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> 
 #[inline]
 #[track_caller]
 pub fn max_pool2d_with_indices(x: &Tensor, settings: Pool2dSpec) -> (Tensor, Tensor) {
-    let (y, indices) = maxima_and_indices(x.raw(), settings).or_raise();
-    (y.into(), indices.into())
+    let found = maxima(&"max_pool2d_with_indices", x.raw(), settings, true);
+    let (y, indices) = found.or_raise();
+    (y.into(), indices.expect("as asked for").into())
 }
 
-fn maxima_and_indices(x: &Raw, spec: Pool2dSpec) -> Result<(Raw, Raw)> {
-    let caller = &"max_pool2d_with_indices";
+/// Returns the maxima, and their indices if they are asked for, or found on the way.
+fn maxima(
+    caller: &dyn Display,
+    x: &Raw,
+    spec: Pool2dSpec,
+    with_indices: bool,
+) -> Result<(Raw, Option<Raw>)> {
     if x.rank() == 3 {
-        let (y, indices) = maxima_and_indices(&x.unsqueeze(0)?, spec)?;
-        return Ok((y.squeeze(0)?, indices.squeeze(0)?));
+        let (y, indices) = maxima(caller, &x.unsqueeze(0)?, spec, with_indices)?;
+        return Ok((y.squeeze(0)?, indices.map(|x| x.squeeze(0)).transpose()?));
     }
-    let spec = spec.check(caller, x)?;
-    match x.elem_count() {
-        0 => Ok((empty(x, spec)?, empty(x, spec)?.to_dtype(DType::U32)?)),
-        _ => patches::max_pool2d(x, spec),
+    let windows = spec.check(caller, x)?;
+    if x.elem_count() == 0 {
+        let y = Raw::zeros(windows.shape(x)?, x.dtype(), x.device())?;
+        return Ok((y.clone(), Some(y.to_dtype(DType::U32)?)));
     }
+    if check::is_half(x) {
+        let (y, indices) = maxima(caller, &x.to_dtype(DType::F32)?, spec, with_indices)?;
+        return Ok((y.to_dtype(x.dtype())?, indices));
+    }
+    if has_kernel(&[x]) && windows.pixels() < u32::MAX as usize {
+        return dispatch_dtype!(x, max_pool(x, windows, with_indices));
+    }
+    // The device's kernel expects a pixel in each window, which a dilated one may lack.
+    let has_all = suits_kernels(x.device(), x.dtype()) && windows.dilation == [1; 2];
+    let pool = if has_all {
+        device::max_pool2d
+    } else {
+        operations::max_pool2d
+    };
+    pool(x, windows).map(|(y, indices)| (y, Some(indices)))
 }
 
 /// Computes [`avg_pool2d`]; errors begin with the name of the caller.
@@ -147,45 +151,57 @@ pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Raw, spec: Pool2dSpec) -> 
     }
     refuse!(if spec.dilation != 1.into(); argument(caller, spec.dilation);
         "a dilation of 1", "Leave out .dilation(…): only max pooling has it");
-    let spec = spec.check(caller, x)?;
+    let windows = spec.check(caller, x)?;
     if x.elem_count() == 0 {
-        return empty(x, spec);
+        return Raw::zeros(windows.shape(x)?, x.dtype(), x.device());
     }
     if check::is_half(x) {
         return check::in_single([x], |[x]| avg_pool2d_as(caller, &x, spec));
     }
-    let correction = patches::correction(x, spec)?;
-    let x = &patches::extended(x, spec, 0.0)?;
-    let spec = Pool2dSpec {
-        ceil_mode: false,
-        ..spec
-    };
-    let y = match suits_kernel(x) {
-        true => dispatch_dtype!(x, avg_pool(x, Plane::new(x, spec)?)),
-        false => candle::avg_pool2d(x, spec),
+    let y = match has_kernel(&[x]) {
+        true => dispatch_dtype!(x, avg_pool(x, windows)),
+        false if suits_kernels(x.device(), x.dtype()) => device::avg_pool2d(x, windows),
+        false => operations::avg_pool2d(x, windows),
     }?;
-    match correction {
-        Some(correction) => y.broadcast_mul(&correction),
+    match correction(spec, windows) {
+        Some(factors) => {
+            let factors = Raw::from_vec(factors, &windows.output[..], x.device())?;
+            y.mul(&factors.to_dtype(x.dtype())?)
+        }
         None => Ok(y),
     }
 }
 
-/// Returns the output for images without elements.
-fn empty(x: &Raw, spec: Pool2dSpec) -> Result<Raw> {
-    let shape = Plane::new(x, spec)?.output_shape(x)?;
-    Raw::zeros(shape, x.dtype(), x.device())
-}
-
-/// Returns whether the kernels can compute with `x`; that of max pooling stores indices as `u32`.
-fn suits_kernel(x: &Raw) -> bool {
-    has_kernel(&[x]) && x.elem_count() < u32::MAX as usize
-}
-
-#[track_caller]
-fn adaptive_avg_pool2d_to(x: &Tensor, size: OutputSize) -> Tensor {
-    adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x.raw(), size)
-        .or_raise()
-        .into()
+/// Returns the factor of each mean, if it is another than that of a whole window, padding included.
+fn correction(spec: Pool2dSpec, windows: Windows) -> Option<Vec<f64>> {
+    let elements = windows.places() as f64;
+    if let Some(divisor) = spec.divisor {
+        return Some(vec![elements / divisor as f64; windows.outputs()]);
+    }
+    // Where the pixels begin and end that count, from the first one of the padding on.
+    let inside = [0, 1].map(|i| {
+        let (size, padding) = (windows.size[i], windows.padding[i]);
+        match spec.count_include_pad {
+            true => 0..size + 2 * padding,
+            false => padding..size + padding,
+        }
+    });
+    let ends = windows.ends();
+    if (0..2).all(|i| inside[i].start == 0 && ends[i] <= inside[i].end) {
+        return None;
+    }
+    let [rows, columns] = [0, 1].map(|i| -> Vec<f64> {
+        let counted = |window: usize| {
+            let start = window * windows.stride[i];
+            let end = (start + windows.kernel[i]).min(inside[i].end);
+            end.saturating_sub(start.max(inside[i].start)) as f64
+        };
+        (0..windows.output[i]).map(counted).collect()
+    });
+    let factors = rows
+        .iter()
+        .flat_map(|row| columns.iter().map(move |column| elements / (row * column)));
+    Some(factors.collect())
 }
 
 /// Computes [`adaptive_avg_pool2d`]; errors begin with the name of the caller.
@@ -253,15 +269,21 @@ mod tests {
     use crate::tensor::{ones, randn, zeros};
 
     type Pool = fn(&dyn Display, &Raw, Pool2dSpec) -> Result<Raw>;
-    type WithCandle = fn(&Raw, Pool2dSpec) -> Result<Raw>;
+    type OfWindows = fn(&Raw, Windows) -> Result<Raw>;
 
     #[test]
-    fn the_kernels_agree_with_candle() {
-        let operations: [(&str, Pool, WithCandle); 2] = [
-            ("max_pool2d", max_pool2d_as, candle::max_pool2d),
-            ("avg_pool2d", avg_pool2d_as, candle::avg_pool2d),
+    fn the_kernels_agree_with_operations_and_with_those_of_a_gpu() {
+        let cases: [(&str, Pool, OfWindows); 4] = [
+            ("max_pool2d", max_pool2d_as, |x, windows| {
+                Ok(operations::max_pool2d(x, windows)?.0)
+            }),
+            ("max_pool2d", max_pool2d_as, |x, windows| {
+                Ok(device::max_pool2d(x, windows)?.0)
+            }),
+            ("avg_pool2d", avg_pool2d_as, operations::avg_pool2d),
+            ("avg_pool2d", avg_pool2d_as, device::avg_pool2d),
         ];
-        for (name, pool, with_candle) in operations {
+        for (name, pool, of_windows) in cases {
             compare(name, 80, |case| {
                 let kernel = Pair::from([case.between(1, 5), case.between(1, 5)]);
                 let spec = Pool2dSpec::new(kernel).stride([case.between(1, 5), case.between(1, 5)]);
@@ -278,10 +300,78 @@ mod tests {
                     x = x.round(); // many equal elements
                 }
                 let inputs = vec![case.input(x)];
+                let spec = match name == "max_pool2d" {
+                    true => spec.ceil_mode(case.one_of(&[false, true])),
+                    false => spec,
+                };
                 let kernel = move |x: &[Raw]| pool(&"", &x[0], spec);
-                let candle = move |x: &[Raw]| with_candle(&x[0], spec);
-                Some((inputs, Box::new(kernel), Box::new(candle)))
+                let other = move |x: &[Raw]| of_windows(&x[0], spec.check(&"", &x[0])?);
+                Some((inputs, Box::new(kernel), Box::new(other)))
             });
+        }
+    }
+
+    /// With a dilation, a window may lie within the padding.
+    #[test]
+    fn the_kernel_of_dilated_windows_agrees_with_operations() {
+        compare("max_pool2d", 80, |case| {
+            let [kernel, stride, dilation] =
+                [(); 3].map(|()| Pair::from([case.between(1, 4), case.between(1, 4)]));
+            let spec = Pool2dSpec::new(kernel).stride(stride).dilation(dilation);
+            let extent = |i: usize| (kernel.both()[i] - 1) * dilation.both()[i] + 1;
+            let padding = [0, 1].map(|i| case.between(0, extent(i) / 2));
+            let spec = spec.padding(padding).ceil_mode(case.one_of(&[false, true]));
+            let [height, width] = [0, 1].map(|i| case.between(extent(i), 30) - padding[i]);
+            if height == 0 || width == 0 {
+                return None;
+            }
+            let shape = (case.between(1, 3), 2, height, width);
+            let inputs = vec![case.input(randn(shape))];
+            let kernel = move |x: &[Raw]| max_pool2d_as(&"", &x[0], spec);
+            let other =
+                move |x: &[Raw]| Ok(operations::max_pool2d(&x[0], spec.check(&"", &x[0])?)?.0);
+            Some((inputs, Box::new(kernel), Box::new(other)))
+        });
+    }
+
+    #[test]
+    fn each_kernel_finds_the_same_indices() {
+        for (kernel, stride, padding) in [(2, 2, 0), (3, 2, 1), (3, 1, 1), (2, 5, 0)] {
+            let x = (randn((2, 3, 17, 9)) * 2.0).round(); // many equal elements
+            let spec = Pool2dSpec::new(kernel).stride(stride).padding(padding);
+            let windows = spec.check(&"", x.raw()).unwrap();
+            let (y, indices) = max_pool2d_with_indices(&x, spec);
+            for (others, name) in [
+                (
+                    operations::max_pool2d(x.raw(), windows).unwrap(),
+                    "operations",
+                ),
+                (device::max_pool2d(x.raw(), windows).unwrap(), "device"),
+            ] {
+                assert_eq!(
+                    y.to_vec::<f32>(),
+                    Tensor::from(others.0).to_vec::<f32>(),
+                    "{name}"
+                );
+                assert_eq!(
+                    indices.to_vec::<u32>(),
+                    Tensor::from(others.1).to_vec::<u32>(),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn integers_and_half_precision_have_maxima() {
+        let x = Tensor::from_vec((0..16i64).collect(), (1, 1, 4, 4));
+        let spec = Pool2dSpec::new(2).padding(1);
+        for dtype in [DType::I64, DType::U8, DType::BF16] {
+            let (y, indices) = max_pool2d_with_indices(&x.to_dtype(dtype), spec);
+            assert_eq!(y.dtype(), dtype);
+            let y = y.to_dtype(DType::I64).to_vec::<i64>();
+            assert_eq!(y, [0, 2, 3, 8, 10, 11, 12, 14, 15]);
+            assert_eq!(indices.to_vec::<u32>(), [0, 2, 3, 8, 10, 11, 12, 14, 15]);
         }
     }
 

@@ -10,10 +10,10 @@ mod codes;
 
 use super::check;
 use super::dispatch::run;
-use super::engine::CpuView;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, of_first, record};
-use super::engine::strided::in_order;
+use super::engine::autograd::{has_kernel, recorded_linear};
+use super::engine::read::read;
 use super::lookup::check_indices;
+use super::matmul;
 use super::profile;
 use crate::error::refuse;
 use crate::tensor::{Raw, Tensor};
@@ -21,7 +21,7 @@ use candle_core::{DType, Device, Result};
 use codes::{Eight, Four, GROUP, Inputs, dots, quantized, values};
 use std::fmt::Display;
 use std::sync::Arc;
-use taper_compute::gemm::{Matrix, pack_transposed, product, product_with};
+use taper_compute::gemm::{Matrix, pack_transposed, product_with};
 use taper_compute::microkernel::tile_shape;
 use taper_compute::scratch::with_scratch;
 use taper_compute::shared_slice::vec_filled_by;
@@ -173,26 +173,26 @@ pub(crate) fn linear_quantized(
 
 fn forward(x: &Raw, weight: &Arc<Quantized>, shape: &[usize]) -> Result<Raw> {
     debug_assert!(has_kernel(&[x]));
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<f32>()?;
-    let rows = values.len() / weight.columns;
-    let few = (rows <= FEW_ROWS)
-        .then(|| {
-            values
-                .chunks_exact(weight.columns)
-                .map(Inputs::of)
-                .collect()
-        })
-        .flatten();
-    let y = match few {
-        Some(inputs) => of_few_rows(inputs, weight),
-        None => of_many_rows(values, rows, weight),
-    };
-    drop(view);
-    record(&[x], y, shape.to_vec(), || Back {
-        weight: weight.clone(),
-    })
+    let columns = weight.columns;
+    let y = read([x], |[values]| {
+        let rows = values.len() / columns;
+        let few = (rows <= FEW_ROWS)
+            .then(|| values.chunks_exact(columns).map(Inputs::of).collect())
+            .flatten();
+        match few {
+            Some(inputs) => of_few_rows(inputs, weight),
+            None => of_many_rows(values, rows, weight),
+        }
+    })?;
+    let y = Raw::from_vec(y, shape, x.device())?;
+    Ok(recorded_linear(x, y, || {
+        let (weight, shape) = (weight.clone(), x.dims().to_vec());
+        move |g: &Raw| {
+            let g = g.contiguous()?.reshape(((), weight.rows))?;
+            let of_x = matmul::forward::<f32>(&g, &weight.tensor()?, vec![g.dim(0)?, columns])?;
+            of_x.reshape(&shape[..])
+        }
+    }))
 }
 
 /// Multiplies each row with all rows of the weight.
@@ -227,30 +227,6 @@ fn of_many_rows(x: &[f32], rows: usize, weight: &Quantized) -> Vec<f32> {
     };
     let sizes = [rows, weight.columns, weight.rows];
     product_with(sizes, Matrix::of_rows(x, weight.columns), &pack)
-}
-
-struct Back {
-    weight: Arc<Quantized>,
-}
-
-impl Backward for Back {
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let [outputs, inputs] = self.weight.dims();
-        let view = CpuView::of(gradient)?;
-        let g = view.as_slice::<f32>()?;
-        let rows = g.len() / outputs;
-        let values = self.weight.values();
-        let (g, weight) = (
-            Matrix::of_rows(g, outputs),
-            Matrix::of_rows(&values, inputs),
-        );
-        let of_x = product([rows, outputs, inputs], g, weight, None);
-        let mut shape = gradient.dims().to_vec();
-        if let Some(last) = shape.last_mut() {
-            *last = inputs;
-        }
-        of_first(of_x, shape)
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Functions of sorted elements, and of how often they occur.
 
 use super::check;
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::tensor::{Axis, Raw, Tensor, moved};
 use candle_core::{DType, Device, Result};
 use std::cmp::Ordering;
 use taper_compute::strided::in_order_of;
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -112,53 +113,47 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn topk(x: &Tensor, k: usize, dim: Axis) -> (Tensor, Tensor) {
-    composed(|| {
-        if x.rank() == 0 {
-            let (values, indices) = topk(&x.reshape(1), k, dim);
-            let shape = if k == 0 { vec![0] } else { vec![] };
-            return Ok((values.reshape(&shape[..]), indices.reshape(&shape[..])));
-        }
-        let dim = dim.of(&"topk", x.raw())?;
-        refuse!(if k > x.dims()[dim]; argument("topk", k);
-            ("at most {}, the size of dimension {dim} of {:?}", x.dims()[dim], x.dims()),
-            "Choose a smaller k");
-        let indices = x.argsort(dim, true).narrow(dim, 0, k).contiguous();
-        Ok((x.gather(&indices, dim), indices))
+#[raises]
+fn topk(x: &Tensor, k: usize, dim: Axis) -> Result<(Tensor, Tensor)> {
+    if x.rank() == 0 {
+        let (values, indices) = topk(&x.reshape(1), k, dim);
+        let shape = if k == 0 { vec![0] } else { vec![] };
+        return Ok((values.reshape(&shape[..]), indices.reshape(&shape[..])));
+    }
+    let dim = dim.of(&"topk", x.raw())?;
+    refuse!(if k > x.dims()[dim]; argument("topk", k);
+        ("at most {}, the size of dimension {dim} of {:?}", x.dims()[dim], x.dims()),
+        "Choose a smaller k");
+    let indices = x.argsort(dim, true).narrow(dim, 0, k).contiguous();
+    Ok((x.gather(&indices, dim), indices))
+}
+
+#[raises]
+fn median(x: &Tensor, dim: Axis) -> Result<Tensor> {
+    let (sorted, dim, last) = sorted_along("median", x, dim)?;
+    let middle = sorted.narrow(dim, last / 2, 1).squeeze(dim);
+    Ok(match x.dtype().is_float() {
+        true => or_nan(x, dim, &middle),
+        false => middle,
     })
 }
 
-#[track_caller]
-fn median(x: &Tensor, dim: Axis) -> Tensor {
-    composed(|| {
-        let (sorted, dim, last) = sorted_along("median", x, dim)?;
-        let middle = sorted.narrow(dim, last / 2, 1).squeeze(dim);
-        Ok(match x.dtype().is_float() {
-            true => or_nan(x, dim, &middle),
-            false => middle,
-        })
-    })
-}
-
-#[track_caller]
-fn quantile(x: &Tensor, q: f64, dim: Axis) -> Tensor {
-    composed(|| {
-        check::floating(&"quantile", x.raw())?;
-        refuse!(if !(0.0..=1.0).contains(&q); argument("quantile", q);
-            "a share from 0 to 1", "Pass 0.5 for the median");
-        let (sorted, dim, last) = sorted_along("quantile", x, dim)?;
-        let place = q * last as f64;
-        let at = |place: f64| sorted.narrow(dim, place as usize, 1).squeeze(dim);
-        let (low, high) = (at(place), at(place.ceil()));
-        let between = match place.fract() {
-            0.0 => low,
-            // As lerp, exact at both ends.
-            share if share < 0.5 => &low + (&high - &low) * share,
-            share => &high - (&high - &low) * (1.0 - share),
-        };
-        Ok(or_nan(x, dim, &between))
-    })
+#[raises]
+fn quantile(x: &Tensor, q: f64, dim: Axis) -> Result<Tensor> {
+    check::floating(&"quantile", x.raw())?;
+    refuse!(if !(0.0..=1.0).contains(&q); argument("quantile", q);
+        "a share from 0 to 1", "Pass 0.5 for the median");
+    let (sorted, dim, last) = sorted_along("quantile", x, dim)?;
+    let place = q * last as f64;
+    let at = |place: f64| sorted.narrow(dim, place as usize, 1).squeeze(dim);
+    let (low, high) = (at(place), at(place.ceil()));
+    let between = match place.fract() {
+        0.0 => low,
+        // As lerp, exact at both ends.
+        share if share < 0.5 => &low + (&high - &low) * share,
+        share => &high - (&high - &low) * (1.0 - share),
+    };
+    Ok(or_nan(x, dim, &between))
 }
 
 /// Returns the elements sorted along a dimension, the dimension, and its last index.
@@ -186,52 +181,48 @@ fn or_nan(x: &Tensor, dim: usize, values: &Tensor) -> Tensor {
     nan.where_cond(f64::NAN, values)
 }
 
-#[track_caller]
-fn unique(x: &Tensor) -> (Tensor, Tensor, Tensor) {
-    composed(|| {
-        let flat = x.detach().flatten_all();
-        let count = flat.elem_count();
-        if count == 0 {
-            let none = flat.to_dtype(DType::I64);
-            return Ok((flat, none.reshape(x.shape()), none));
-        }
-        let (sorted, order) = flat.sort(0, false);
-        // The first of equal elements is the one that differs from the element before it.
-        let differs = sorted
-            .narrow(0, 1, count - 1)
-            .ne(sorted.narrow(0, 0, count - 1));
-        let one = on_device(Raw::ones(1, DType::U8, &Device::Cpu)?, x)?;
-        let first = Tensor::cat(&[one, differs], 0);
-        let ranks = first.cumsum(0) - 1;
-        let starts = first.nonzero().squeeze(1);
-        let indices = ranks
-            .zeros_like()
-            .scatter(&order.to_dtype(DType::I64), &ranks, 0);
-        let counts = indices.bincount(starts.elem_count());
-        Ok((
-            sorted.index_select(&starts, 0),
-            indices.reshape(x.shape()),
-            counts,
-        ))
-    })
+#[raises]
+fn unique(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    let flat = x.detach().flatten_all();
+    let count = flat.elem_count();
+    if count == 0 {
+        let none = flat.to_dtype(DType::I64);
+        return Ok((flat, none.reshape(x.shape()), none));
+    }
+    let (sorted, order) = flat.sort(0, false);
+    // The first of equal elements is the one that differs from the element before it.
+    let differs = sorted
+        .narrow(0, 1, count - 1)
+        .ne(sorted.narrow(0, 0, count - 1));
+    let one = on_device(Raw::ones(1, DType::U8, &Device::Cpu)?, x)?;
+    let first = Tensor::cat(&[one, differs], 0);
+    let ranks = first.cumsum(0) - 1;
+    let starts = first.nonzero().squeeze(1);
+    let indices = ranks
+        .zeros_like()
+        .scatter(&order.to_dtype(DType::I64), &ranks, 0);
+    let counts = indices.bincount(starts.elem_count());
+    Ok((
+        sorted.index_select(&starts, 0),
+        indices.reshape(x.shape()),
+        counts,
+    ))
 }
 
-#[track_caller]
-fn unique_along(x: &Tensor, dim: Axis) -> (Tensor, Tensor, Tensor) {
-    composed(|| {
-        let dim = dim.of(&"unique_along", x.raw())?;
-        let (x, count) = (x.detach(), x.dims()[dim]);
-        let rows = x.movedim(dim, 0);
-        let [first, indices, counts] = match x.dtype().is_int() {
-            true => grouped(&rows.to_dtype(DType::I64).to_vec::<i64>(), count),
-            false => grouped(&rows.to_dtype(DType::F64).to_vec::<f64>(), count),
-        };
-        let of = |values: Vec<i64>| {
-            let length = values.len();
-            on_device(Raw::from_vec(values, length, &Device::Cpu)?, &x)
-        };
-        Ok((x.index_select(&of(first)?, dim), of(indices)?, of(counts)?))
-    })
+#[raises]
+fn unique_along(x: &Tensor, dim: Axis) -> Result<(Tensor, Tensor, Tensor)> {
+    let dim = dim.of(&"unique_along", x.raw())?;
+    let (x, count) = (x.detach(), x.dims()[dim]);
+    let rows = x.movedim(dim, 0);
+    let [first, indices, counts] = match x.dtype().is_int() {
+        true => grouped(&rows.to_dtype(DType::I64).to_vec::<i64>(), count),
+        false => grouped(&rows.to_dtype(DType::F64).to_vec::<f64>(), count),
+    };
+    let of = |values: Vec<i64>| {
+        let length = values.len();
+        on_device(Raw::from_vec(values, length, &Device::Cpu)?, &x)
+    };
+    Ok((x.index_select(&of(first)?, dim), of(indices)?, of(counts)?))
 }
 
 /// Groups equal rows: returns the index of a row of each group in ascending order, the group of each row, and the sizes of
@@ -261,43 +252,39 @@ fn grouped<N: PartialOrd>(values: &[N], count: usize) -> [Vec<i64>; 3] {
     [first, indices, counts]
 }
 
-#[track_caller]
-fn bincount(x: &Tensor, min_length: usize) -> Tensor {
-    composed(|| {
-        refuse!(if !x.dtype().is_int(); dtype("bincount", x.dtype());
-            "integers", "Convert them: x.to_dtype(DType::I64)");
-        check::output(&"bincount", &[min_length, 8], x.raw())?;
-        let values = x.to_dtype(DType::I64).to_vec::<i64>();
-        let mut counts = vec![0i64; min_length];
-        for value in values {
-            let Ok(value) = usize::try_from(value) else {
-                refuse!(argument("bincount", value);
-                    "integers of at least 0", "Count other values with x.unique_all()");
-            };
-            if value >= counts.len() {
-                check::output(&"bincount", &[value.saturating_add(1), 8], x.raw())?;
-                counts.resize(value + 1, 0);
-            }
-            counts[value] += 1;
+#[raises]
+fn bincount(x: &Tensor, min_length: usize) -> Result<Tensor> {
+    refuse!(if !x.dtype().is_int(); dtype("bincount", x.dtype());
+        "integers", "Convert them: x.to_dtype(DType::I64)");
+    check::output(&"bincount", &[min_length, 8], x.raw())?;
+    let values = x.to_dtype(DType::I64).to_vec::<i64>();
+    let mut counts = vec![0i64; min_length];
+    for value in values {
+        let Ok(value) = usize::try_from(value) else {
+            refuse!(argument("bincount", value);
+                "integers of at least 0", "Count other values with x.unique_all()");
+        };
+        if value >= counts.len() {
+            check::output(&"bincount", &[value.saturating_add(1), 8], x.raw())?;
+            counts.resize(value + 1, 0);
         }
-        let length = counts.len();
-        on_device(Raw::from_vec(counts, length, &Device::Cpu)?, x)
-    })
+        counts[value] += 1;
+    }
+    let length = counts.len();
+    on_device(Raw::from_vec(counts, length, &Device::Cpu)?, x)
 }
 
-#[track_caller]
-fn nonzero(x: &Tensor) -> Tensor {
-    composed(|| {
-        let flags = x.detach().ne(0).to_vec::<u8>();
-        let strides = in_order_of(x.dims());
-        let mut indices = vec![];
-        for (i, _) in flags.iter().enumerate().filter(|(_, flag)| **flag != 0) {
-            let index = |(stride, size): (&usize, &usize)| (i / stride % size) as i64;
-            indices.extend(strides.iter().zip(x.dims()).map(index));
-        }
-        let count = flags.iter().filter(|flag| **flag != 0).count();
-        on_device(Raw::from_vec(indices, (count, x.rank()), &Device::Cpu)?, x)
-    })
+#[raises]
+fn nonzero(x: &Tensor) -> Result<Tensor> {
+    let flags = x.detach().ne(0).to_vec::<u8>();
+    let strides = in_order_of(x.dims());
+    let mut indices = vec![];
+    for (i, _) in flags.iter().enumerate().filter(|(_, flag)| **flag != 0) {
+        let index = |(stride, size): (&usize, &usize)| (i / stride % size) as i64;
+        indices.extend(strides.iter().zip(x.dims()).map(index));
+    }
+    let count = flags.iter().filter(|flag| **flag != 0).count();
+    on_device(Raw::from_vec(indices, (count, x.rank()), &Device::Cpu)?, x)
 }
 
 /// Returns values of the CPU on the device of `x`.

@@ -1,9 +1,10 @@
 //! Pixels of images at other places.
 
 use super::{Interpolation, PaddingMode, Pair, check, upsample};
-use crate::error::{composed, problem, refuse};
+use crate::error::{problem, refuse};
 use crate::tensor::Tensor;
-use candle_core::DType;
+use candle_core::{DType, Result};
+use taper_macros::raises;
 
 functions! {
     /// Returns images of another height and width. [`Upsample`](crate::nn::Upsample) is the layer.
@@ -41,72 +42,68 @@ functions! {
         sampled(x, grid, mode, padding, align_corners);
 }
 
-#[track_caller]
+#[raises]
 fn sampled(
     x: &Tensor,
     grid: &Tensor,
     mode: Interpolation,
     padding: PaddingMode,
     align_corners: bool,
-) -> Tensor {
-    composed(|| {
-        let (batch, channels, height, width) = check::images(&"grid_sample", x.raw())?;
-        check::same_place(&"grid_sample", grid.raw(), x.raw())?;
-        let &[count, rows, columns, 2] = grid.dims() else {
-            return Err(wrong_grid(batch, grid));
+) -> Result<Tensor> {
+    let (batch, channels, height, width) = check::images(&"grid_sample", x.raw())?;
+    check::same_place(&"grid_sample", grid.raw(), x.raw())?;
+    let &[count, rows, columns, 2] = grid.dims() else {
+        return Err(wrong_grid(batch, grid));
+    };
+    if count != batch || height * width == 0 {
+        return Err(wrong_grid(batch, grid));
+    }
+    let place = |i: usize, size: usize| {
+        let (size, g) = (
+            size as f64,
+            grid.narrow(3, i, 1).reshape((batch, rows * columns)),
+        );
+        let place = match align_corners {
+            true => (g + 1.0) * ((size - 1.0) / 2.0),
+            false => ((g + 1.0) * size - 1.0) / 2.0,
         };
-        if count != batch || height * width == 0 {
-            return Err(wrong_grid(batch, grid));
+        match padding {
+            PaddingMode::Replicate => place.clamp(0.0, size - 1.0),
+            _ => place,
         }
-        let place = |i: usize, size: usize| {
-            let (size, g) = (
-                size as f64,
-                grid.narrow(3, i, 1).reshape((batch, rows * columns)),
-            );
-            let place = match align_corners {
-                true => (g + 1.0) * ((size - 1.0) / 2.0),
-                false => ((g + 1.0) * size - 1.0) / 2.0,
-            };
-            match padding {
-                PaddingMode::Replicate => place.clamp(0.0, size - 1.0),
-                _ => place,
-            }
-        };
-        if !matches!(padding, PaddingMode::Zeros | PaddingMode::Replicate) {
-            let expected = "PaddingMode::Zeros or PaddingMode::Replicate";
-            let advice = "Pad the images themselves: x.pad(&[1, 1, 1, 1], PaddingMode::Reflect)";
-            refuse!(argument("grid_sample", format_args!("{padding:?}")); expected, advice);
+    };
+    if !matches!(padding, PaddingMode::Zeros | PaddingMode::Replicate) {
+        let expected = "PaddingMode::Zeros or PaddingMode::Replicate";
+        let advice = "Pad the images themselves: x.pad(&[1, 1, 1, 1], PaddingMode::Reflect)";
+        refuse!(argument("grid_sample", format_args!("{padding:?}")); expected, advice);
+    }
+    let (across, down) = (place(0, width), place(1, height)); // (batch, places)
+    let images = x.flatten(2, 3);
+    // The pixels of a row and a column, as (batch, channels, places): zeros outside.
+    let pixels = |row: &Tensor, column: &Tensor| {
+        let inside = row.ge(0.0) & row.lt(height as f64) & column.ge(0.0) & column.lt(width as f64);
+        let index = inside
+            .where_cond(row * width as f64 + column, 0.0)
+            .to_dtype(DType::I64);
+        let index = index
+            .unsqueeze(1)
+            .broadcast_as((batch, channels, rows * columns));
+        inside
+            .unsqueeze(1)
+            .where_cond(images.gather(&index, 2), 0.0)
+    };
+    let y = match mode {
+        Interpolation::Nearest => pixels(&down.round().detach(), &across.round().detach()),
+        Interpolation::Bilinear => {
+            let (top, left) = (down.floor().detach(), across.floor().detach());
+            let (low, right) = ((&down - &top).unsqueeze(1), (&across - &left).unsqueeze(1));
+            let (bottom, next) = (&top + 1.0, &left + 1.0);
+            let upper = pixels(&top, &left) * (1.0 - &right) + pixels(&top, &next) * &right;
+            let lower = pixels(&bottom, &left) * (1.0 - &right) + pixels(&bottom, &next) * &right;
+            upper * (1.0 - &low) + lower * low
         }
-        let (across, down) = (place(0, width), place(1, height)); // (batch, places)
-        let images = x.flatten(2, 3);
-        // The pixels of a row and a column, as (batch, channels, places): zeros outside.
-        let pixels = |row: &Tensor, column: &Tensor| {
-            let inside =
-                row.ge(0.0) & row.lt(height as f64) & column.ge(0.0) & column.lt(width as f64);
-            let index = inside
-                .where_cond(row * width as f64 + column, 0.0)
-                .to_dtype(DType::I64);
-            let index = index
-                .unsqueeze(1)
-                .broadcast_as((batch, channels, rows * columns));
-            inside
-                .unsqueeze(1)
-                .where_cond(images.gather(&index, 2), 0.0)
-        };
-        let y = match mode {
-            Interpolation::Nearest => pixels(&down.round().detach(), &across.round().detach()),
-            Interpolation::Bilinear => {
-                let (top, left) = (down.floor().detach(), across.floor().detach());
-                let (low, right) = ((&down - &top).unsqueeze(1), (&across - &left).unsqueeze(1));
-                let (bottom, next) = (&top + 1.0, &left + 1.0);
-                let upper = pixels(&top, &left) * (1.0 - &right) + pixels(&top, &next) * &right;
-                let lower =
-                    pixels(&bottom, &left) * (1.0 - &right) + pixels(&bottom, &next) * &right;
-                upper * (1.0 - &low) + lower * low
-            }
-        };
-        Ok(y.reshape((batch, channels, rows, columns)))
-    })
+    };
+    Ok(y.reshape((batch, channels, rows, columns)))
 }
 
 fn wrong_grid(batch: usize, grid: &Tensor) -> candle_core::Error {

@@ -3,8 +3,8 @@
 use super::check;
 use super::dispatch::run;
 use super::engine::autograd::recorded_linear;
-use super::engine::strided::in_order;
-use super::engine::{CpuView, Element, dispatch_dtype};
+use super::engine::read::read;
+use super::engine::{Element, dispatch_dtype};
 use crate::tensor::Raw;
 use candle_core::{D, Result};
 use std::fmt::Display;
@@ -67,8 +67,8 @@ fn rotate_with_candle(x: &Raw, angles: &Angles) -> Result<Raw> {
     let (cos, sin) = (table(f64::cos)?, table(f64::sin)?);
     let [a, b] = [0, 1].map(|part| x.narrow(D::Minus1, part * angles.half, angles.half));
     let (a, b) = (a?, b?);
-    let first = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
-    let second = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
+    let first = (a.mul(&cos)? - b.mul(&sin)?)?;
+    let second = (b.mul(&cos)? + a.mul(&sin)?)?;
     Raw::cat(&[first, second], D::Minus1)
 }
 
@@ -82,9 +82,6 @@ fn forward<T: Element>(x: &Raw, angles: &Angles) -> Result<Raw> {
 
 fn rotated<T: Element>(x: &Raw, angles: &Angles) -> Result<Vec<T>> {
     let (_, steps, heads, features) = x.dims4()?;
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     let of = |function: fn(f64) -> f64| -> Vec<T> {
         angles
             .values
@@ -94,7 +91,7 @@ fn rotated<T: Element>(x: &Raw, angles: &Angles) -> Result<Vec<T>> {
     };
     let table = [of(f64::cos), of(f64::sin)];
     // SAFETY: chunks are whole rows, and each row is initialised.
-    Ok(unsafe {
+    read([x], |[values]: [&[T]; 1]| unsafe {
         vec_by_chunks(values.len(), whole_rows(CHUNK, features), |first, y| {
             let rows = values[first..]
                 .chunks_exact(features)

@@ -6,7 +6,6 @@ use super::check;
 use super::engine::autograd::{Needs, Upstream, has_kernel, kernel, of_first, record};
 use super::engine::read::read;
 use super::engine::{Element, dispatch_dtype};
-use crate::error::OrRaise;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{D, Result};
 use std::fmt::Display;
@@ -32,7 +31,7 @@ functions! {
     /// assert_eq!(softmax(&x, -1).to_vec2::<f32>()[0], [0.5, 0.5]);
     /// assert_eq!(softmax(&x, 0).i((0, 1)).item(), 0.5);
     /// ```
-    pub fn softmax(x: &Tensor, dim: impl Into<Axis>) = softmax_over(x, dim.into());
+    pub fn softmax(x: &Tensor, dim: impl Into<Axis>) => softmax_as(&"softmax", x.raw(), dim.into());
 
     /// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…).log()` has for
     /// small probabilities.
@@ -49,24 +48,13 @@ functions! {
     /// let x = tensor(&[[0.0, 200.0]]); // (1, 2)
     /// assert_eq!(log_softmax(&x, -1).to_vec2::<f32>(), [[-200.0, 0.0]]);
     /// ```
-    pub fn log_softmax(x: &Tensor, dim: impl Into<Axis>) = log_softmax_over(x, dim.into());
-}
-
-#[track_caller]
-fn softmax_over(x: &Tensor, dim: Axis) -> Tensor {
-    softmax_as(&"softmax", x.raw(), dim).or_raise().into()
+    pub fn log_softmax(x: &Tensor, dim: impl Into<Axis>) =>
+        log_softmax_as(&"log_softmax", x.raw(), dim.into());
 }
 
 /// Computes [`softmax`]; errors begin with the name of the caller.
 pub(crate) fn softmax_as(caller: &dyn Display, x: &Raw, dim: Axis) -> Result<Raw> {
     along(caller, x, dim, false)
-}
-
-#[track_caller]
-fn log_softmax_over(x: &Tensor, dim: Axis) -> Tensor {
-    log_softmax_as(&"log_softmax", x.raw(), dim)
-        .or_raise()
-        .into()
 }
 
 /// Computes [`log_softmax`]; errors begin with the name of the caller.
@@ -101,12 +89,12 @@ fn along(caller: &dyn Display, x: &Raw, dim: Axis, log: bool) -> Result<Raw> {
 }
 
 fn softmax_with_candle(x: &Raw, log: bool) -> Result<Raw> {
-    let mut x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
+    let mut x = x.sub(&x.detach().max_keepdim(D::Minus1)?)?;
     if log {
-        return x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?);
+        return x.sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?);
     }
     x = x.exp()?;
-    x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
+    x.div(&x.sum_keepdim(D::Minus1)?)
 }
 
 fn forward<T: Element>(x: &Raw, dim: usize, log: bool) -> Result<Raw> {

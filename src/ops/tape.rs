@@ -21,7 +21,7 @@ mod tests;
 mod version;
 mod view;
 
-pub(crate) use closures::{Needs, by_operations, composed, first_order, kernel, linear};
+pub(crate) use closures::{Needs, Product, by_operations, composed, first_order, kernel, linear};
 pub(crate) use foreign::foreign;
 pub(crate) use graph::{Graph, graph_of};
 pub(crate) use held::Held;

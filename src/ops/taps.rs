@@ -4,8 +4,8 @@
 use super::arithmetic::{Arithmetic, arithmetic};
 use super::dispatch::run;
 use super::engine::autograd::recorded_linear;
-use super::engine::strided::in_order;
-use super::engine::{CpuView, Element, dispatch_dtype};
+use super::engine::read::read;
+use super::engine::{Element, dispatch_dtype};
 use super::select::selected;
 use crate::tensor::Raw;
 use candle_core::{Device, Result};
@@ -130,12 +130,11 @@ pub(super) fn resampled(x: &Raw, taps: [AxisGather; 2]) -> Result<Raw> {
 }
 
 fn forward<T: Element>(x: &Raw, taps: Arc<[AxisGather; 2]>) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
     let [rows, columns] = &*taps;
     let mut shape = x.dims()[..x.rank() - 2].to_vec();
     shape.extend([rows.len(), columns.len()]);
-    let y = Resampling::<T>::of(&taps).forward(view.as_slice::<T>()?, shape.iter().product());
+    let count = shape.iter().product();
+    let y = read([x], |[x]| Resampling::<T>::of(&taps).forward(x, count))?;
     let y = Raw::from_vec(y, shape, x.device())?;
     Ok(recorded_linear(x, y, || {
         let (taps, shape) = (taps.clone(), x.dims().to_vec());
@@ -145,9 +144,8 @@ fn forward<T: Element>(x: &Raw, taps: Arc<[AxisGather; 2]>) -> Result<Raw> {
 
 /// Returns the gradient of the input, which has this shape.
 fn adjoint<T: Element>(g: &Raw, taps: Arc<[AxisGather; 2]>, shape: &[usize]) -> Result<Raw> {
-    let input = in_order(g)?;
-    let view = CpuView::of(&input)?;
-    let x = Resampling::<T>::of(&taps).adjoint(view.as_slice::<T>()?, shape.iter().product());
+    let count = shape.iter().product();
+    let x = read([g], |[g]| Resampling::<T>::of(&taps).adjoint(g, count))?;
     let x = Raw::from_vec(x, shape, g.device())?;
     Ok(recorded_linear(g, x, || {
         move |x: &Raw| forward::<T>(x, taps.clone())

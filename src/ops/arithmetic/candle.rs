@@ -1,22 +1,22 @@
 //! Operations on two tensors of one shape and type that differ from Candle's.
 
-use crate::tensor::Raw;
+use crate::tensor::Candle;
 use candle_core::Result;
 
-pub(super) fn larger(a: &Raw, b: &Raw) -> Result<Raw> {
+pub(super) fn larger(a: &Candle, b: &Candle) -> Result<Candle> {
     keep_nan(a, b, &a.maximum(b)?)
 }
 
-pub(super) fn smaller(a: &Raw, b: &Raw) -> Result<Raw> {
+pub(super) fn smaller(a: &Candle, b: &Candle) -> Result<Candle> {
     keep_nan(a, b, &a.minimum(b)?)
 }
 
-pub(super) fn remainder(a: &Raw, b: &Raw) -> Result<Raw> {
+pub(super) fn remainder(a: &Candle, b: &Candle) -> Result<Candle> {
     a - (b * (a / b)?.floor()?)?
 }
 
 /// Returns NaN where one operand is NaN: Candle's `maximum` and `minimum` drop it.
-fn keep_nan(a: &Raw, b: &Raw, result: &Raw) -> Result<Raw> {
+fn keep_nan(a: &Candle, b: &Candle, result: &Candle) -> Result<Candle> {
     match a.dtype().is_float() {
         true => {
             let sum = (a + b)?;
@@ -28,7 +28,7 @@ fn keep_nan(a: &Raw, b: &Raw, result: &Raw) -> Result<Raw> {
 }
 
 /// Returns powers also of negative bases, for which Candle's `pow` returns NaN.
-pub(super) fn pow(a: &Raw, b: &Raw) -> Result<Raw> {
+pub(super) fn pow(a: &Candle, b: &Candle) -> Result<Candle> {
     let (zero, one) = (a.zeros_like()?, a.ones_like()?);
     let size = (b * a.detach().sign()?.mul(a)?.log()?)?.exp()?;
     let size = b.eq(&zero)?.where_cond(&one, &size)?;

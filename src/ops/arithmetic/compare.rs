@@ -2,7 +2,7 @@
 
 use super::kernel::{Binary, values};
 use super::types::{scalar, wider};
-use crate::ops::broadcast::{Plan, broadcast_shape};
+use crate::ops::broadcast::broadcast_shape;
 use crate::ops::check;
 use crate::ops::engine::autograd::has_kernel;
 use crate::ops::engine::{Element, dispatch_dtype};
@@ -66,8 +66,7 @@ fn compare_values<T: Element>(
     shape: &[usize],
     function: impl Binary<Output<T> = u8>,
 ) -> Result<Raw> {
-    let (plan, inputs) = Plan::of(shape, [a, b])?;
-    let values = values::<T, _>(&plan, inputs.each_ref(), function)?;
+    let (values, _) = values::<T, _>(shape, [a, b], function)?;
     Raw::from_vec(values, shape, &Device::Cpu)
 }
 

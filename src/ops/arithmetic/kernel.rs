@@ -1,21 +1,16 @@
 //! The kernel for operations on two tensors, and its backward pass.
 
 use crate::error::attempt;
-use crate::ops::broadcast::{Piece, Plan, RUN};
+use crate::ops::broadcast::{Elements, Mapped, RUN, map};
 use crate::ops::element_rule::{ElementRule, Gradient};
+use crate::ops::engine::Element;
 use crate::ops::engine::autograd::record;
-use crate::ops::engine::read::read;
-use crate::ops::engine::{CpuView, Element};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
-use crate::tensor::{Raw, Tensor};
+use crate::tensor::{Candle, Raw};
 use candle_core::{Device, Result, WithDType};
 use std::mem::MaybeUninit;
 use taper_compute::simd::multiversion;
-use taper_compute::write::vec_by_chunks;
-
-/// The elements of one task.
-const CHUNK: usize = 1 << 14;
 
 /// A function of two values.
 pub(in crate::ops) trait Binary: Copy + Send + Sync + 'static {
@@ -109,46 +104,23 @@ fn gradient<T: Element, F: Differentiable, const FUSED: bool, const SECOND: bool
     }
 }
 
-/// Returns the values for two tensors that are not empty, and are broadcast to a shape.
+/// Returns the values for two tensors that are not empty, and are broadcast to a shape; and the tensors as they were read.
 pub(in crate::ops) fn values<T: Element, F: Binary>(
-    plan: &Plan<2>,
-    [a, b]: [&Raw; 2],
+    shape: &[usize],
+    operands: [&Raw; 2],
     function: F,
-) -> Result<Vec<F::Output<T>>> {
-    let (a, b) = (CpuView::of_strided(a)?, CpuView::of_strided(b)?);
-    let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+) -> Result<Mapped<F::Output<T>, 2>> {
     // SAFETY: `combine` initialises the whole slice.
-    Ok(unsafe {
-        plan.fill(|mut walk, out| {
-            let (mut c, mut d) = (Piece::new(), Piece::new());
-            while let Some(range) = walk.next() {
-                let (a, b) = (walk.by_run(0, a, &mut c), walk.by_run(1, b, &mut d));
-                combine(a, b, &mut out[range], function);
-            }
-        })
-    })
-}
-
-/// Returns whether all tensors have this shape and are in order, as most are: then their elements correspond one to one with
-/// the output's, and no plan is needed.
-fn are_in_order(shape: &[usize], tensors: &[&Raw]) -> bool {
-    tensors
-        .iter()
-        .all(|x| x.dims() == shape && x.is_contiguous())
-}
-
-/// Returns the values for two tensors in order.
-fn values_in_order<T: Element, F: Binary>(
-    [a, b]: [&Raw; 2],
-    function: F,
-) -> Result<Vec<F::Output<T>>> {
-    // SAFETY: `combine` initialises the whole slice.
-    read([a, b], |[a, b]: [&[T]; 2]| unsafe {
-        vec_by_chunks(a.len(), CHUNK, |first, out| {
-            let range = first..first + out.len();
-            combine(&a[range.clone()], &b[range], out, function);
-        })
-    })
+    unsafe {
+        map(
+            shape,
+            operands,
+            [Elements::ByRun; 2],
+            |[a, b]: [&[T]; 2], out| {
+                combine(a, b, out, function);
+            },
+        )
+    }
 }
 
 /// Computes with two tensors that are not empty, and records the backward pass.
@@ -158,16 +130,7 @@ pub(in crate::ops) fn forward<T: Element>(
     shape: &[usize],
     function: impl Differentiable,
 ) -> Result<Raw> {
-    let (values, inputs) = match are_in_order(shape, &[a, b]) {
-        true => (
-            values_in_order::<T, _>([a, b], function)?,
-            [a, b].map(Raw::detach),
-        ),
-        false => {
-            let (plan, inputs) = Plan::of(shape, [a, b])?;
-            (values::<T, _>(&plan, inputs.each_ref(), function)?, inputs)
-        }
-    };
+    let (values, inputs) = values::<T, _>(shape, [a, b], function)?;
     record(&[a, b], values, shape, || {
         rule([a, b], inputs, function, Some(gradient_of::<T, _>))
     })
@@ -179,11 +142,20 @@ pub(in crate::ops) fn by_operations(
     b: &Raw,
     function: impl Differentiable,
 ) -> Result<Raw> {
-    let inputs = [a, b].map(Raw::detach);
-    let [x, y] = inputs.each_ref().map(Tensor::from_raw_ref);
-    let values = attempt(|| of_tensors([x, y], |[a, b]| Differentiable::value(function, a, b)))?;
-    let rule = || rule([a, b], inputs, function, None);
-    Ok(tape::record(values.into(), &[a, b], rule))
+    let inputs = [&a.detach().into(), &b.detach().into()];
+    let values = attempt(|| of_tensors(inputs, |[a, b]| Differentiable::value(function, a, b)))?;
+    Ok(recorded_values(values.into(), [a, b], function))
+}
+
+/// Records the backward pass of values that were computed from two operands: the formulas compute the gradients.
+pub(super) fn recorded_values(
+    values: Candle,
+    operands: [&Raw; 2],
+    function: impl Differentiable,
+) -> Raw {
+    tape::record(values, &operands, || {
+        rule(operands, operands.map(Raw::detach), function, None)
+    })
 }
 
 /// Computes the gradient of the first or the second operand from the output's gradient and the saved operands.
@@ -235,51 +207,22 @@ fn gradient_of<T: Element, F: Differentiable>(
     saved: &[Option<Raw>; 2],
     operand: usize,
 ) -> Result<Raw> {
-    let zero = Raw::zeros((), gradient.dtype(), &Device::Cpu)?;
+    // An operand that the formula does not use has not been saved.
     let used = |i: usize| saved[i].as_ref().filter(|_| F::DEPENDS[operand][i]);
-    let [of_a, of_b] = [0, 1].map(|i| used(i).unwrap_or(&zero));
-    let shape = gradient.shape();
-    let terms = match are_in_order(shape.dims(), &[gradient, of_a, of_b]) {
-        // SAFETY: `differentiate` initialises the whole slice.
-        true => read([gradient, of_a, of_b], |[g, a, b]: [&[T]; 3]| unsafe {
-            vec_by_chunks(g.len(), CHUNK, |first, out| {
-                let range = first..first + out.len();
-                let (g, a, b) = (&g[range.clone()], &a[range.clone()], &b[range]);
-                differentiate(operand, [g, a, b], out, function);
-            })
-        })?,
-        false => {
-            let (plan, inputs) = Plan::of(gradient.dims(), [gradient, of_a, of_b])?;
-            let [g, a, b] = inputs.each_ref().map(CpuView::of_strided);
-            let (g, a, b) = (g?, a?, b?);
-            let (g, a, b) = (g.as_slice::<T>()?, a.as_slice::<T>()?, b.as_slice::<T>()?);
-            // SAFETY: `differentiate` initialises the whole slice.
-            unsafe {
-                plan.fill(|mut walk, out| {
-                    let (mut c, mut d, mut e) = (Piece::new(), Piece::new(), Piece::new());
-                    while let Some(range) = walk.next() {
-                        let g = walk.each(0, g, &mut c);
-                        let (a, b) = (walk.part(1, a, &mut d), walk.part(2, b, &mut e));
-                        differentiate(operand, [g, a, b], &mut out[range], function);
-                    }
-                })
-            }
-        }
-    };
-    Raw::from_vec(terms, shape, &Device::Cpu)
-}
-
-/// Computes a part of the gradient of an operand, and initialises the whole slice.
-fn differentiate<T: Element, F: Differentiable>(
-    operand: usize,
-    [g, a, b]: [&[T]; 3],
-    out: &mut [MaybeUninit<T>],
-    function: F,
-) {
-    match operand {
-        0 => first_gradient(g, a, b, out, function),
-        _ => second_gradient(g, a, b, out, function),
-    }
+    let [a, b] = [0, 1].map(|i| used(i).unwrap_or(gradient));
+    let elements = [Elements::Each, Elements::Part, Elements::Part];
+    // SAFETY: `differentiate` initialises the whole slice.
+    let (terms, _) = unsafe {
+        map(
+            gradient.dims(),
+            [gradient, a, b],
+            elements,
+            |inputs, out| {
+                differentiate::<T, _>(operand, inputs, out, function);
+            },
+        )
+    }?;
+    Raw::from_vec(terms, gradient.shape(), &Device::Cpu)
 }
 
 /// Combines each value with the one for its run.
@@ -332,42 +275,47 @@ multiversion! {
     }
 }
 
-/// The loops for the gradient of one of the operands.
-macro_rules! gradient_loop {
-    ($name:ident, $second:literal) => {
-        multiversion! {
-            cheap F::CHEAP;
-            fn $name<T: Element, F: Differentiable>(g: &[T], a: &[T], b: &[T], out: &mut [MaybeUninit<T>], function: F) {
-                let [depends_on_a, depends_on_b] = F::DEPENDS[$second as usize];
-                let several = [depends_on_a && a.len() == g.len(), depends_on_b && b.len() == g.len()];
-                match several {
-                    [true, true] => {
-                        for (((out, g), a), b) in out.iter_mut().zip(g).zip(a).zip(b) {
-                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, *a, *b]));
-                        }
-                    }
-                    [true, false] => {
-                        let b = b[0];
-                        for ((out, g), a) in out.iter_mut().zip(g).zip(a) {
-                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, *a, b]));
-                        }
-                    }
-                    [false, true] => {
-                        let a = a[0];
-                        for ((out, g), b) in out.iter_mut().zip(g).zip(b) {
-                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, a, *b]));
-                        }
-                    }
-                    [false, false] => {
-                        let (a, b) = (a[0], b[0]);
-                        for (out, g) in out.iter_mut().zip(g) {
-                            out.write(gradient::<T, F, FUSED, $second>(function, [*g, a, b]));
-                        }
-                    }
-                }
+multiversion! {
+    cheap F::CHEAP;
+    fn differentiate<T: Element, F: Differentiable>(operand: usize, inputs: [&[T]; 3], out: &mut [MaybeUninit<T>], function: F) {
+        match operand {
+            0 => gradients::<T, F, FUSED, false>(inputs, out, function),
+            _ => gradients::<T, F, FUSED, true>(inputs, out, function),
+        }
+    }
+}
+
+/// Computes the gradients of one of the operands, of which each has as many values as the output, or one.
+#[inline(always)]
+fn gradients<T: Element, F: Differentiable, const FUSED: bool, const SECOND: bool>(
+    [g, a, b]: [&[T]; 3],
+    out: &mut [MaybeUninit<T>],
+    function: F,
+) {
+    let (first, second) = (a[0], b[0]);
+    match [a.len() == out.len(), b.len() == out.len()] {
+        [true, true] => {
+            for (((out, g), a), b) in out.iter_mut().zip(g).zip(a).zip(b) {
+                out.write(gradient::<T, F, FUSED, SECOND>(function, [*g, *a, *b]));
             }
         }
-    };
+        [true, false] => {
+            for ((out, g), a) in out.iter_mut().zip(g).zip(a) {
+                out.write(gradient::<T, F, FUSED, SECOND>(function, [*g, *a, second]));
+            }
+        }
+        [false, true] => {
+            for ((out, g), b) in out.iter_mut().zip(g).zip(b) {
+                out.write(gradient::<T, F, FUSED, SECOND>(function, [*g, first, *b]));
+            }
+        }
+        [false, false] => {
+            for (out, g) in out.iter_mut().zip(g) {
+                out.write(gradient::<T, F, FUSED, SECOND>(
+                    function,
+                    [*g, first, second],
+                ));
+            }
+        }
+    }
 }
-gradient_loop!(first_gradient, false);
-gradient_loop!(second_gradient, true);

@@ -2,7 +2,8 @@
 //! which formulas the kernel computes the values and the gradients.
 
 use super::candle::{larger, pow, remainder, smaller};
-use super::kernel::{Differentiable, binary, forward};
+use super::kernel::{Differentiable, binary, forward, recorded_values};
+use crate::ops::broadcast::broadcast_shape;
 use crate::ops::check;
 use crate::ops::elementwise::{Function, Saved, apply, by_operations, function};
 use crate::ops::engine::dispatch_dtype;
@@ -22,10 +23,17 @@ macro_rules! operators {
                 match self { $(Self::$name => $sign),* }
             }
 
-            /// Computes with two tensors of one shape and type.
-            pub(super) fn with_candle(self, a: &Raw, b: &Raw) -> Result<Raw> {
-                let compute: fn(&Raw, &Raw) -> Result<Raw> = match self { $(Self::$name => $candle),* };
-                compute(a, b)
+            /// Returns Candle's operation on two tensors of one shape.
+            pub(super) fn of_candle(self) -> fn(&Candle, &Candle) -> Result<Candle> {
+                match self { $(Self::$name => $candle),* }
+            }
+
+            /// Computes with Candle, for other devices, 16 bits and integers: with tensors of one type, which are broadcast.
+            pub(in crate::ops) fn with_candle(self, a: &Raw, b: &Raw) -> Result<Raw> {
+                let shape = broadcast_shape(self.name(), a, b)?;
+                let of = |x: &Raw| x.values().broadcast_as(&shape[..]);
+                let values = (self.of_candle())(&of(a)?, &of(b)?)?;
+                Ok(match self { $(Self::$name => recorded_values(values, [a, b], $name {})),* })
             }
 
             /// Returns the exact results for pairs of integers, unless one does not fit.
@@ -62,20 +70,20 @@ const BOTH: [bool; 2] = [true, true];
 
 operators! {
     Add "+" {
-        Raw::add; i64::checked_add;
+        Candle::add; i64::checked_add;
         cheap true depends [NEITHER, NEITHER] passes BOTH; g, a, b => a + b; g; g
     }
     Sub "-" {
-        Raw::sub; i64::checked_sub;
+        Candle::sub; i64::checked_sub;
         cheap true depends [NEITHER, NEITHER] passes [true, false]; g, a, b => a - b; g; -g
     }
     Mul "*" {
-        Raw::mul; i64::checked_mul;
+        Candle::mul; i64::checked_mul;
         cheap true depends [[false, true], [true, false]] passes NEITHER; g, a, b => a * b; g * b; g * a
     }
     // Integers are divided as floating-point numbers.
     Div "/" {
-        Raw::div; |_, _| None;
+        Candle::div; |_, _| None;
         cheap true depends [[false, true], BOTH] passes NEITHER; g, a, b => a / b; g / b; -g * (a / b) / b
     }
     // The remainder has the sign of the divisor, as in Python and PyTorch.
@@ -198,14 +206,9 @@ fn number_with_candle(op: Arithmetic, x: &Candle, n: f64, swapped: bool) -> Resu
         (Arithmetic::Pow, false) => x.powf(n),
         _ => {
             let number = Candle::full(n, (), x.device())?.to_dtype(x.dtype())?;
-            let number = Raw::from(number.broadcast_as(x.shape())?);
-            let x = Raw::from(x.clone());
-            let (a, b) = if swapped {
-                (&number, &x)
-            } else {
-                (&x, &number)
-            };
-            Ok(op.with_candle(a, b)?.values().clone())
+            let number = number.broadcast_as(x.shape())?;
+            let (a, b) = if swapped { (&number, x) } else { (x, &number) };
+            (op.of_candle())(a, b)
         }
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::error::attempt;
+use crate::ops::tape::foreign;
 use crate::ops::testing::{compare, variable};
-use crate::tensor::{Tensor, rand, randn, tensor, zeros};
+use crate::tensor::{Candle, Tensor, rand, randn, tensor, zeros};
 use candle_core::{DType, Device};
 
 const CPU: Device = Device::Cpu;
@@ -44,10 +45,10 @@ fn the_kernels_agree_with_candle() {
             let kernel = move |x: &[Raw]| arithmetic(op, &x[0], &x[1]);
             let candle = move |x: &[Raw]| {
                 let shape = broadcast_shape("", &x[0], &x[1])?;
-                op.with_candle(
-                    &x[0].broadcast_as(&shape[..])?,
-                    &x[1].broadcast_as(&shape[..])?,
-                )
+                let of = |x: &Candle| x.broadcast_as(&shape[..]);
+                foreign(&[&x[0], &x[1]], &mut |x| {
+                    (op.of_candle())(&of(&x[0])?, &of(&x[1])?)
+                })
             };
             Some((inputs.to_vec(), Box::new(kernel), Box::new(candle)))
         });

@@ -304,9 +304,7 @@ impl AttentionMask {
                 "Pass a mask of shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)");
         }
         let least = (sum.ones_like()? * hidden(like.dtype()))?;
-        sum.broadcast_maximum(&least)?
-            .to_dtype(like.dtype())
-            .map(Some)
+        sum.maximum(&least)?.to_dtype(like.dtype()).map(Some)
     }
 }
 
@@ -335,13 +333,13 @@ fn joined(mask: Option<Raw>, other: Raw) -> Result<Raw> {
         return Ok(other);
     };
     let other = other.to_dtype(mask.dtype())?;
-    let sum = mask.broadcast_add(&other)?;
+    let sum = mask.add(&other)?;
     if sum.device().is_cpu() && all_finite(&sum)? {
         return Ok(sum);
     }
     // What one of them hides stays hidden, whatever the other adds: also NaN.
     let hides = |x: &Raw| x.le(0.5 * hidden(x.dtype()));
-    let hides = hides(&mask)?.broadcast_maximum(&hides(&other)?)?;
+    let hides = hides(&mask)?.maximum(&hides(&other)?)?;
     let least = (sum.ones_like()? * hidden(DType::F32))?;
     hides.where_cond(&least, &sum)
 }

@@ -122,7 +122,7 @@ impl AttentionMask {
             _ => hidden.transpose(0, 1)?,
         };
         let wrong = Tensor::from_raw_ref(x).detach().isfinite().eq(0);
-        zeroed(x, &hidden.broadcast_mul(wrong.raw())?).map(Some)
+        zeroed(x, &hidden.mul(wrong.raw())?).map(Some)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::custom::customized;
 use super::grad;
-use crate::error::composed;
 use crate::tensor::Tensor;
+use candle_core::Result;
+use taper_macros::raises;
 
 impl Tensor {
     /// Returns this tensor with a hook: a backward pass calls `hook` with the gradient of the returned tensor, and
@@ -31,13 +32,13 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn hooked(x: &Tensor, hook: super::custom::Rule) -> Tensor {
-    composed(|| match x.track_op() {
+#[raises]
+fn hooked(x: &Tensor, hook: super::custom::Rule) -> Result<Tensor> {
+    match x.track_op() {
         true => Ok(customized(x, x, hook)),
         // Nothing is recorded, as in an evaluation.
         false => Ok(x.clone()),
-    })
+    }
 }
 
 /// Returns the gradient of the loss of each example with respect to each of these tensors, stacked along a new first
@@ -64,17 +65,19 @@ pub fn per_example_grad(
     each_grad(count, &loss, inputs)
 }
 
-#[track_caller]
-fn each_grad(count: usize, loss: &dyn Fn(usize) -> Tensor, inputs: &[&Tensor]) -> Vec<Tensor> {
-    composed(|| {
-        crate::ops::check::positive(&"per_example_grad", &[("count", count)])?;
-        let each: Vec<Vec<Tensor>> = (0..count).map(|i| grad(&loss(i), inputs)).collect();
-        let stacked = |k: usize| {
-            let of_all: Vec<&Tensor> = each.iter().map(|of_one| &of_one[k]).collect();
-            Tensor::stack(&of_all, 0)
-        };
-        Ok((0..inputs.len()).map(stacked).collect())
-    })
+#[raises]
+fn each_grad(
+    count: usize,
+    loss: &dyn Fn(usize) -> Tensor,
+    inputs: &[&Tensor],
+) -> Result<Vec<Tensor>> {
+    crate::ops::check::positive(&"per_example_grad", &[("count", count)])?;
+    let each: Vec<Vec<Tensor>> = (0..count).map(|i| grad(&loss(i), inputs)).collect();
+    let stacked = |k: usize| {
+        let of_all: Vec<&Tensor> = each.iter().map(|of_one| &of_one[k]).collect();
+        Tensor::stack(&of_all, 0)
+    };
+    Ok((0..inputs.len()).map(stacked).collect())
 }
 
 #[cfg(test)]

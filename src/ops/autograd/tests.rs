@@ -18,7 +18,8 @@ fn elements(x: &Tensor) -> Vec<f32> {
 #[test]
 fn gradients_of_backward_are_constants() {
     let x = variable(&tensor(&[1.0, 2.0]));
-    let squares = Tensor::from_raw(x.raw().sqr().unwrap()); // by Candle
+    let squares = crate::ops::tape::foreign(&[x.raw()], &mut |x| x[0].sqr());
+    let squares = Tensor::from_raw(squares.unwrap()); // by Candle
     for loss in [x.pow(4), x.exp(), squares] {
         let slope = loss.sum_all().backward().of(&x);
         assert!(!slope.track_op());

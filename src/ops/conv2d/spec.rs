@@ -3,6 +3,7 @@
 use crate::error::refuse;
 use crate::ops::check;
 use crate::ops::pair::Pair;
+use crate::ops::windows::Window;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
@@ -151,45 +152,31 @@ impl Conv2dSpec {
             "a number of groups that divides {out_channels} output channels",
             "Choose a number of groups that divides both numbers of channels");
         check::same_place(caller, x, weight)?;
-        let (extent, padding) = (self.extent([rows, columns]), self.padding.both());
-        let [least_height, least_width] =
-            [0, 1].map(|i| extent[i].saturating_sub(padding[i].saturating_mul(2)));
-        if height < least_height || width < least_width {
-            let least = match least_height == least_width {
-                true => format!("height and width must be at least {least_height}"),
-                false => format!("height must be at least {least_height}, its width {least_width}"),
-            };
-            let expected = format!("Its {least}; or give the layer more padding");
-            return Err(check::wrong_shape(caller, x, expected));
-        }
-        let padded =
-            [0, 1].map(|i| [height, width][i].saturating_add(padding[i].saturating_mul(2)));
-        check::output(caller, &[channels.max(1), padded[0], padded[1]], x)?;
+        let advice = "; or give the layer more padding";
+        let window = { self.window([rows, columns]) }.check(caller, x, 0, advice)?;
         let spec = Conv2dSpec {
-            stride: [0, 1]
-                .map(|i| self.stride.both()[i].min(padded[i].max(1)))
-                .into(),
-            dilation: [0, 1]
-                .map(|i| self.dilation.both()[i].min(padded[i].max(1)))
-                .into(),
+            stride: window.stride.into(),
+            dilation: window.dilation.into(),
             ..*self
         };
-        let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);
+        let [out_height, out_width] = window.over(0, [height, width], false).output;
         check::output(caller, &[batch, out_channels, out_height, out_width], x)?;
         Ok(spec)
     }
 
-    /// Returns the height and width of a dilated kernel, in pixels.
-    pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
-        let dilation = self.dilation.both();
-        let steps = kernel.map(|size| size.saturating_sub(1));
-        [0, 1].map(|i| dilation[i].saturating_mul(steps[i]).saturating_add(1))
+    /// Returns the window for a kernel of this size.
+    pub(in crate::ops) fn window(&self, kernel: [usize; 2]) -> Window {
+        Window {
+            kernel,
+            stride: self.stride.both(),
+            padding: self.padding.both(),
+            dilation: self.dilation.both(),
+        }
     }
 
-    /// Returns the output's height and width for an input and a kernel of these sizes.
-    pub(super) fn output_size(&self, size: [usize; 2], kernel: [usize; 2]) -> [usize; 2] {
-        let (extent, padding) = (self.extent(kernel), self.padding.both());
-        [0, 1].map(|i| (size[i] + 2 * padding[i] - extent[i]) / self.stride.both()[i] + 1)
+    /// Returns the height and width of a dilated kernel, in pixels.
+    pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
+        self.window(kernel).extent()
     }
 
     /// Returns the convolution of images with a weight of these shapes, which [`check`](Self::check) has accepted.

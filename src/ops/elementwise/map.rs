@@ -1,13 +1,13 @@
 //! A function of each element: the loops on all cores, and the backward pass.
 
 use crate::error::attempt;
-use crate::ops::broadcast::{Piece, Plan};
+use crate::ops::broadcast::{Elements, map};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::element_rule::{ElementRule, Gradient};
 use crate::ops::engine::autograd::{Upstream, are_tracked, record};
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, Element, dispatch_dtype};
+use crate::ops::engine::read::read;
+use crate::ops::engine::{Element, dispatch_dtype};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
 use crate::tensor::{Candle, Raw, Tensor};
@@ -171,7 +171,7 @@ fn forward<T: Element>(x: &Raw, function: impl Function) -> Result<Raw> {
             &move |x, y, derivative| map_both(x, y, derivative, function),
             &|derivative| rule(function, x, Some(kernel::<T>(Known {})), Some(derivative)),
         ),
-        false => alone::<T>(x, &move |x, y| map(x, y, function), &|input| {
+        false => alone::<T>(x, &move |x, y| map_values(x, y, function), &|input| {
             rule(function, x, Some(kernel::<T>(function)), Some(input))
         }),
     }
@@ -182,35 +182,26 @@ fn is_together<F: Function>(_: F) -> bool {
 }
 
 fn alone<T: Element>(x: &Raw, value: &Value<T>, rule: &dyn Fn(Raw) -> ElementRule) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
-    let y = unsafe {
-        vec_by_chunks(values.len(), CHUNK, |first, y| {
-            value(&values[first..first + y.len()], y);
-        })
-    };
-    drop(view);
+    let (y, [input]) = unsafe { map(x.dims(), [x], [Elements::Each], |[x], y| value(x, y)) }?;
     record(&[x], y, x.shape(), || rule(input))
 }
 
 /// Computes the derivatives as well.
 fn together<T: Element>(x: &Raw, both: &Both<T>, rule: &dyn Fn(Raw) -> ElementRule) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     let mut y = Vec::new();
-    // SAFETY: the chunks cover all indices and do not overlap; the loop initialises an element of both
-    // slices, which have the same length, for each that it reads.
-    let derivative = unsafe {
-        vec_filled_by(values.len(), |derivative| {
-            y = vec_by_chunks(values.len(), CHUNK, |first, y| {
-                let derivative = derivative.part(first, y.len());
-                both(&values[first..first + y.len()], y, derivative);
-            });
-        })
-    };
+    let derivative = read([x], |[x]| {
+        // SAFETY: the chunks cover all indices and do not overlap; the loop initialises an element of both
+        // slices, which have the same length, for each that it reads.
+        unsafe {
+            vec_filled_by(x.len(), |derivative| {
+                y = vec_by_chunks(x.len(), CHUNK, |first, y| {
+                    let derivative = derivative.part(first, y.len());
+                    both(&x[first..first + y.len()], y, derivative);
+                });
+            })
+        }
+    })?;
     let derivative = Raw::from_vec(derivative, x.shape(), x.device())?;
     record(&[x], y, x.shape(), || rule(derivative))
 }
@@ -224,22 +215,16 @@ fn kernel<T: Element>(function: impl Function) -> Kernel {
 }
 
 fn gradient_of<T: Element>(g: &Raw, saved: &Raw, gradient: &GradientLoop<T>) -> Result<Raw> {
-    let shape = g.shape();
-    let (plan, [g, saved]) = Plan::of(g.dims(), [g, saved])?;
-    let (g, saved) = (CpuView::of_strided(&g)?, CpuView::of_strided(&saved)?);
-    let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);
-    // SAFETY: the slices have the same length, and the loop initialises one element for each that it
-    // reads.
-    let of_x = unsafe {
-        plan.fill(|mut walk, out| {
-            let (mut a, mut b) = (Piece::new(), Piece::new());
-            while let Some(range) = walk.next() {
-                let (g, saved) = (walk.each(0, g, &mut a), walk.each(1, saved, &mut b));
-                gradient(g, saved, &mut out[range]);
-            }
-        })
-    };
-    Raw::from_vec(of_x, shape, &Device::Cpu)
+    // SAFETY: as above.
+    let (of_x, _) = unsafe {
+        map(
+            g.dims(),
+            [g, saved],
+            [Elements::Each; 2],
+            |[g, saved], out| gradient(g, saved, out),
+        )
+    }?;
+    Raw::from_vec(of_x, g.shape(), &Device::Cpu)
 }
 
 /// Returns the backward pass; without a kernel, the formula computes the gradient. `input` is the saved input or derivative.
@@ -283,7 +268,7 @@ fn saved_of<'a>(saved: Saved, upstream: &Upstream<'a>) -> Result<&'a Tensor> {
 
 multiversion! {
     cheap F::CHEAP;
-    fn map<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
+    fn map_values<T: Element, F: Function>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
         for (y, x) in y.iter_mut().zip(x) {
             y.write(function.value(Lane::<T, FUSED>(*x)).0);
         }

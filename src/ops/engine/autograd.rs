@@ -7,7 +7,7 @@ pub(in crate::ops) use indexed::IndexedCopy;
 pub(crate) use support::{can_move, has_kernel};
 
 pub(in crate::ops) use crate::ops::tape::{
-    Backward, Downstream, Held, Needs, Upstream, are_tracked, kernel,
+    Backward, Downstream, Held, Needs, Product, Upstream, are_tracked, kernel,
 };
 
 use super::Element;

@@ -80,7 +80,7 @@ fn losses_with_candle(rows: &Rows) -> Result<(Raw, Option<Raw>)> {
     }
     if rows.smoothing > 0.0 {
         let spread = match &rows.weight {
-            Some(weight) => log_p.broadcast_mul(weight)?,
+            Some(weight) => log_p.mul(weight)?,
             None => log_p.clone(),
         };
         let spread = (spread.sum(D::Minus1)? * (rows.smoothing / classes as f64))?;

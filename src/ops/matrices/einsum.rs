@@ -1,8 +1,9 @@
 //! Sums of products, written with a letter for each dimension.
 
-use crate::error::{self, composed, refuse};
+use crate::error::{self, refuse};
 use crate::tensor::Tensor;
 use candle_core::Result;
+use taper_macros::raises;
 
 /// Returns sums of products in Einstein's notation: a letter for each dimension of each operand, then the letters of
 /// the result. The products are summed over letters that the result does not have.
@@ -28,41 +29,39 @@ pub fn einsum(equation: &str, operands: &[&Tensor]) -> Tensor {
     summed(equation, operands)
 }
 
-#[track_caller]
-fn summed(equation: &str, operands: &[&Tensor]) -> Tensor {
-    composed(|| {
-        let (terms, output) = parsed(equation, operands)?;
-        let mut all: Vec<Term> = vec![];
-        for (i, (labels, x)) in terms.into_iter().zip(operands).enumerate() {
-            let term = Term::of(labels, x)?;
-            for (label, size) in term.labels.iter().zip(term.x.dims()) {
-                let known = all.iter().find_map(|other| other.size(*label));
-                if known.is_some_and(|known| known != *size && known != 1 && *size != 1) {
-                    let letter = shown(*label);
-                    return Err(wrong(
-                        format_args!("one size for {letter:?}"),
-                        format_args!("{} and {size}, in operand {i}", known.unwrap_or(0)),
-                    ));
-                }
+#[raises]
+fn summed(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
+    let (terms, output) = parsed(equation, operands)?;
+    let mut all: Vec<Term> = vec![];
+    for (i, (labels, x)) in terms.into_iter().zip(operands).enumerate() {
+        let term = Term::of(labels, x)?;
+        for (label, size) in term.labels.iter().zip(term.x.dims()) {
+            let known = all.iter().find_map(|other| other.size(*label));
+            if known.is_some_and(|known| known != *size && known != 1 && *size != 1) {
+                let letter = shown(*label);
+                return Err(wrong(
+                    format_args!("one size for {letter:?}"),
+                    format_args!("{} and {size}, in operand {i}", known.unwrap_or(0)),
+                ));
             }
-            all.push(term);
         }
-        let mut rest = all.into_iter();
-        let Some(mut product) = rest.next() else {
-            return Err(wrong("at least one operand", "none"));
+        all.push(term);
+    }
+    let mut rest = all.into_iter();
+    let Some(mut product) = rest.next() else {
+        return Err(wrong("at least one operand", "none"));
+    };
+    while let Some(next) = rest.next() {
+        let needed = |label: u32| {
+            output.contains(&label)
+                || rest
+                    .as_slice()
+                    .iter()
+                    .any(|term| term.labels.contains(&label))
         };
-        while let Some(next) = rest.next() {
-            let needed = |label: u32| {
-                output.contains(&label)
-                    || rest
-                        .as_slice()
-                        .iter()
-                        .any(|term| term.labels.contains(&label))
-            };
-            product = product.times(next, needed);
-        }
-        Ok(product.summed_to(&output))
-    })
+        product = product.times(next, needed);
+    }
+    Ok(product.summed_to(&output))
 }
 
 /// An operand with a label for each dimension: a letter, or from [`DOTS`] on a dimension of `...`, counted from the end.

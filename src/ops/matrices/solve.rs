@@ -1,14 +1,15 @@
 //! Systems of linear equations, and Cholesky's decomposition. They are computed on the CPU, in `f64`.
 
 use super::rows_and_columns;
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::ops::autograd::customized;
 use crate::ops::broadcast::common_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream};
+use crate::ops::engine::autograd::{Downstream, Upstream};
 use crate::ops::tape;
-use crate::tensor::{Raw, Tensor, no_grad};
+use crate::tensor::{Raw, Tensor};
 use candle_core::{DType, Device, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -56,109 +57,80 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn solve(a: &Tensor, b: &Tensor) -> Tensor {
-    composed(|| {
-        let n = order_of("solve", a)?;
-        check::same_place(&"solve", b.raw(), a.raw())?;
-        // As in PyTorch, a batch of vectors is one only if its shape says so.
-        let is_vector = b.rank() == 1 || b.dims() == &a.dims()[..a.rank() - 1];
-        let columns = if is_vector {
-            b.unsqueeze(-1)
+#[raises]
+fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let n = order_of("solve", a)?;
+    check::same_place(&"solve", b.raw(), a.raw())?;
+    // As in PyTorch, a batch of vectors is one only if its shape says so.
+    let is_vector = b.rank() == 1 || b.dims() == &a.dims()[..a.rank() - 1];
+    let columns = if is_vector {
+        b.unsqueeze(-1)
+    } else {
+        b.clone()
+    };
+    let batch = |x: &Tensor| x.dims()[..x.rank() - 2].to_vec();
+    let (true, Some(before)) = (
+        columns.dim(-2) == n,
+        common_shape(&batch(a), &batch(&columns)),
+    ) else {
+        refuse!(shape("solve", b.dims());
+            ("(…, {n}, k) or ({n},) for a matrix of shape {:?}", a.dims()),
+            "Pass as many rows as the matrix has");
+    };
+    let k = columns.dim(-1);
+    let whole = |x: &Tensor, size: [usize; 2]| {
+        let x = x.broadcast_as([&before[..], &size].concat());
+        // Half types are too short.
+        let x = if check::is_half(x.raw()) {
+            x.to_dtype(DType::F32)
         } else {
-            b.clone()
+            x
         };
-        let batch = |x: &Tensor| x.dims()[..x.rank() - 2].to_vec();
-        let (true, Some(before)) = (
-            columns.dim(-2) == n,
-            common_shape(&batch(a), &batch(&columns)),
-        ) else {
-            refuse!(shape("solve", b.dims());
-                ("(…, {n}, k) or ({n},) for a matrix of shape {:?}", a.dims()),
-                "Pass as many rows as the matrix has");
-        };
-        let k = columns.dim(-1);
-        let whole = |x: &Tensor, size: [usize; 2]| {
-            let x = x.broadcast_as([&before[..], &size].concat());
-            // Half types are too short.
-            let x = if check::is_half(x.raw()) {
-                x.to_dtype(DType::F32)
-            } else {
-                x
-            };
-            x.to_device(&Device::Cpu)
-        };
-        let (left, right) = (whole(a, [n, n]), whole(&columns, [n, k]));
-        let values = solved(&left, &right)?;
-        if values.elem_count() == 0 {
-            return Ok(b.clone());
-        }
-        let back = Back {
-            a: left.detach().into(),
-            x: values.clone(),
-        };
-        let x = tape::record(values.values().clone(), &[left.raw(), right.raw()], || back);
-        let x = Tensor::from_raw(x)
-            .to_dtype(b.dtype())
-            .to_device(b.device());
-        Ok(if is_vector { x.squeeze(-1) } else { x })
-    })
-}
-
-struct Back {
-    a: Raw,
-    x: Raw,
+        x.to_device(&Device::Cpu)
+    };
+    let (left, right) = (whole(a, [n, n]), whole(&columns, [n, k]));
+    let values = solved(&left, &right)?;
+    if values.elem_count() == 0 {
+        return Ok(b.clone());
+    }
+    let inputs = [left.raw(), right.raw()];
+    let x = tape::composed(values.values().clone(), &inputs, gradients);
+    let x = Tensor::from_raw(x)
+        .to_dtype(b.dtype())
+        .to_device(b.device());
+    Ok(if is_vector { x.squeeze(-1) } else { x })
 }
 
 /// Returns the gradients of the matrix and of the right side.
-fn gradients(a: &Tensor, x: &Tensor, g: &Tensor) -> Downstream {
+fn gradients(upstream: &Upstream<'_>) -> Result<Downstream> {
+    let (a, x, g) = (upstream.x(0)?, upstream.output()?, upstream.g());
     let of_b = solve(&a.t(), g);
     let of_a = -of_b.matmul(&x.t());
-    [Some(of_a.into()), Some(of_b.into()), None]
+    Ok([Some(of_a.into()), Some(of_b.into()), None])
 }
 
-impl Backward for Back {
-    fn keeps(&self) -> [bool; 3] {
-        [true, true, false]
-    }
-
-    fn backward(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let [a, x, g] = [&self.a, &self.x, upstream.gradient].map(Tensor::from_raw_ref);
-        Ok(no_grad(|| gradients(a, x, g)))
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let (a, b) = (upstream.x(0)?, upstream.x(1)?);
-        Ok(gradients(a, &solve(a, b), upstream.g()))
-    }
+#[raises]
+fn inverse(x: &Tensor) -> Result<Tensor> {
+    let n = order_of("inverse", x)?;
+    let identity = Tensor::from_raw(Raw::eye(n, DType::F32, x.device())?);
+    Ok(solve(
+        x,
+        &identity.to_dtype(x.dtype()).broadcast_as(x.shape()),
+    ))
 }
 
-#[track_caller]
-fn inverse(x: &Tensor) -> Tensor {
-    composed(|| {
-        let n = order_of("inverse", x)?;
-        let identity = Tensor::from_raw(Raw::eye(n, DType::F32, x.device())?);
-        Ok(solve(
-            x,
-            &identity.to_dtype(x.dtype()).broadcast_as(x.shape()),
-        ))
-    })
-}
-
-#[track_caller]
-fn cholesky(x: &Tensor) -> Tensor {
-    composed(|| {
-        let n = order_of("cholesky", x)?;
-        let mut values = doubles(x)?;
-        for matrix in values.chunks_exact_mut((n * n).max(1)) {
-            decompose(matrix, n)?;
-        }
-        let values = Raw::from_vec(values, x.shape(), &Device::Cpu)?;
-        let values = Tensor::from_raw(values)
-            .to_dtype(x.dtype())
-            .to_device(x.device());
-        Ok(customized(x, &values, Box::new(gradient_of_cholesky)))
-    })
+#[raises]
+fn cholesky(x: &Tensor) -> Result<Tensor> {
+    let n = order_of("cholesky", x)?;
+    let mut values = doubles(x)?;
+    for matrix in values.chunks_exact_mut((n * n).max(1)) {
+        decompose(matrix, n)?;
+    }
+    let values = Raw::from_vec(values, x.shape(), &Device::Cpu)?;
+    let values = Tensor::from_raw(values)
+        .to_dtype(x.dtype())
+        .to_device(x.device());
+    Ok(customized(x, &values, Box::new(gradient_of_cholesky)))
 }
 
 fn gradient_of_cholesky(x: &Tensor, g: &Tensor) -> Tensor {

@@ -1,9 +1,10 @@
 //! Dimensions in another order, and tensors divided or repeated.
 
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::ops::check;
 use crate::tensor::{Axes, Axis, Tensor};
-use candle_core::Shape;
+use candle_core::{Result, Shape};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -120,107 +121,93 @@ fn as_array<const N: usize>(parts: Vec<Tensor>) -> [Tensor; N] {
     }
 }
 
-#[track_caller]
-fn equal_parts(x: &Tensor, count: usize, dim: Axis) -> Vec<Tensor> {
-    composed(|| {
-        let dim = dim.of(&"chunks", x.raw())?;
-        let size = x.dims()[dim];
-        refuse!(if count == 0 || !size.is_multiple_of(count); argument("chunks", count);
-            "a number of parts that divides {size}, the size of dimension {dim}",
-            "For parts of other sizes: x.parts([3, 4], dim), x.chunk(2, dim)");
-        let part = |i: usize| x.narrow(dim, i * (size / count), size / count);
-        Ok((0..count).map(part).collect())
-    })
+#[raises]
+fn equal_parts(x: &Tensor, count: usize, dim: Axis) -> Result<Vec<Tensor>> {
+    let dim = dim.of(&"chunks", x.raw())?;
+    let size = x.dims()[dim];
+    refuse!(if count == 0 || !size.is_multiple_of(count); argument("chunks", count);
+        "a number of parts that divides {size}, the size of dimension {dim}",
+        "For parts of other sizes: x.parts([3, 4], dim), x.chunk(2, dim)");
+    let part = |i: usize| x.narrow(dim, i * (size / count), size / count);
+    Ok((0..count).map(part).collect())
 }
 
-#[track_caller]
-fn split(x: &Tensor, size: usize, dim: Axis) -> Vec<Tensor> {
-    composed(|| {
-        let dim = dim.of(&"split", x.raw())?;
-        let whole = x.dims()[dim];
-        if whole == 0 {
-            return Ok(vec![x.clone()]);
-        }
-        check::positive(&"split", &[("size", size)])?;
-        let starts = (0..whole).step_by(size);
-        Ok(starts
-            .map(|start| x.narrow(dim, start, size.min(whole - start)))
-            .collect())
-    })
+#[raises]
+fn split(x: &Tensor, size: usize, dim: Axis) -> Result<Vec<Tensor>> {
+    let dim = dim.of(&"split", x.raw())?;
+    let whole = x.dims()[dim];
+    if whole == 0 {
+        return Ok(vec![x.clone()]);
+    }
+    check::positive(&"split", &[("size", size)])?;
+    let starts = (0..whole).step_by(size);
+    Ok(starts
+        .map(|start| x.narrow(dim, start, size.min(whole - start)))
+        .collect())
 }
 
-#[track_caller]
-fn parts(caller: &str, x: &Tensor, sizes: &[usize], dim: Axis) -> Vec<Tensor> {
-    composed(|| {
-        let dim = dim.of(&caller, x.raw())?;
-        let whole = x.dims()[dim];
-        let sum = sizes
-            .iter()
-            .try_fold(0usize, |sum, size| sum.checked_add(*size));
-        refuse!(if sum != Some(whole); argument(caller, format_args!("{sizes:?}"));
-            "sizes that add up to {whole}, the size of dimension {dim}",
-            "For parts of equal size: x.split(size, dim)");
-        let mut start = 0;
-        let part = |size: &usize| {
-            start += size;
-            x.narrow(dim, start - size, *size)
-        };
-        Ok(sizes.iter().map(part).collect())
-    })
+#[raises]
+fn parts(caller: &str, x: &Tensor, sizes: &[usize], dim: Axis) -> Result<Vec<Tensor>> {
+    let dim = dim.of(&caller, x.raw())?;
+    let whole = x.dims()[dim];
+    let sum = sizes
+        .iter()
+        .try_fold(0usize, |sum, size| sum.checked_add(*size));
+    refuse!(if sum != Some(whole); argument(caller, format_args!("{sizes:?}"));
+        "sizes that add up to {whole}, the size of dimension {dim}",
+        "For parts of equal size: x.split(size, dim)");
+    let mut start = 0;
+    let part = |size: &usize| {
+        start += size;
+        x.narrow(dim, start - size, *size)
+    };
+    Ok(sizes.iter().map(part).collect())
 }
 
-#[track_caller]
-fn unbound(x: &Tensor, dim: Axis) -> Vec<Tensor> {
-    composed(|| {
-        let dim = dim.of(&"unbind", x.raw())?;
-        let part = |i| x.narrow(dim, i, 1).squeeze(dim);
-        Ok((0..x.dims()[dim]).map(part).collect())
-    })
+#[raises]
+fn unbound(x: &Tensor, dim: Axis) -> Result<Vec<Tensor>> {
+    let dim = dim.of(&"unbind", x.raw())?;
+    let part = |i| x.narrow(dim, i, 1).squeeze(dim);
+    Ok((0..x.dims()[dim]).map(part).collect())
 }
 
-#[track_caller]
-fn with_dims_at(x: &Tensor, from: &Axes, to: &Axes) -> Tensor {
-    composed(|| {
-        if x.rank() == 0 {
-            return Ok(x.clone());
-        }
-        let from = from.in_order_of(&"movedim", x.raw())?;
-        let to = to.in_order_of(&"movedim", x.raw())?;
-        refuse!(if from.len() != to.len(); argument("movedim", to.len());
-            ("a place for each of {} dimensions", from.len()),
-            "Pass as many places as dimensions: x.movedim((0, 1), (2, 3))");
-        let mut rest = (0..x.rank()).filter(|dim| !from.contains(dim));
-        let dim_at = |place: usize| match to.iter().position(|other| *other == place) {
-            Some(i) => Some(from[i]),
-            None => rest.next(),
-        };
-        let order: Vec<usize> = (0..x.rank()).filter_map(dim_at).collect();
-        Ok(x.permute(order))
-    })
+#[raises]
+fn with_dims_at(x: &Tensor, from: &Axes, to: &Axes) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Ok(x.clone());
+    }
+    let from = from.in_order_of(&"movedim", x.raw())?;
+    let to = to.in_order_of(&"movedim", x.raw())?;
+    refuse!(if from.len() != to.len(); argument("movedim", to.len());
+        ("a place for each of {} dimensions", from.len()),
+        "Pass as many places as dimensions: x.movedim((0, 1), (2, 3))");
+    let mut rest = (0..x.rank()).filter(|dim| !from.contains(dim));
+    let dim_at = |place: usize| match to.iter().position(|other| *other == place) {
+        Some(i) => Some(from[i]),
+        None => rest.next(),
+    };
+    let order: Vec<usize> = (0..x.rank()).filter_map(dim_at).collect();
+    Ok(x.permute(order))
 }
 
-#[track_caller]
-fn tiled(x: &Tensor, times: &Shape) -> Tensor {
-    composed(|| {
-        let missing = x.rank().saturating_sub(times.rank());
-        Ok(x.repeat([&vec![1; missing], times.dims()].concat()))
-    })
+#[raises]
+fn tiled(x: &Tensor, times: &Shape) -> Result<Tensor> {
+    let missing = x.rank().saturating_sub(times.rank());
+    Ok(x.repeat([&vec![1; missing], times.dims()].concat()))
 }
 
-#[track_caller]
-fn interleaved(x: &Tensor, times: usize, dim: Axis) -> Tensor {
-    composed(|| {
-        let x = if x.rank() == 0 {
-            x.reshape(1)
-        } else {
-            x.clone()
-        };
-        let dim = dim.of(&"repeat_interleave", x.raw())?;
-        let mut shape = x.dims().to_vec();
-        shape[dim] = shape[dim].saturating_mul(times);
-        check::output(&"repeat_interleave", &shape, x.raw())?;
-        let mut repeated = x.dims().to_vec();
-        repeated.insert(dim + 1, times);
-        Ok(x.unsqueeze(dim + 1).broadcast_as(repeated).reshape(shape))
-    })
+#[raises]
+fn interleaved(x: &Tensor, times: usize, dim: Axis) -> Result<Tensor> {
+    let x = if x.rank() == 0 {
+        x.reshape(1)
+    } else {
+        x.clone()
+    };
+    let dim = dim.of(&"repeat_interleave", x.raw())?;
+    let mut shape = x.dims().to_vec();
+    shape[dim] = shape[dim].saturating_mul(times);
+    check::output(&"repeat_interleave", &shape, x.raw())?;
+    let mut repeated = x.dims().to_vec();
+    repeated.insert(dim + 1, times);
+    Ok(x.unsqueeze(dim + 1).broadcast_as(repeated).reshape(shape))
 }

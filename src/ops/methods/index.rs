@@ -1,39 +1,38 @@
 //! The part of a tensor that indices choose.
 
-use crate::error::{self, composed, problem, refuse};
+use crate::error::{self, problem, refuse};
 use crate::ops::{self, broadcast::common_shape};
 use crate::tensor::{Index, Operand, Raw, Tensor};
 use candle_core::{DType, Device, Result};
 use std::ops::Bound;
+use taper_macros::raises;
 
 /// Returns the part of a tensor that the indices choose.
-#[track_caller]
-pub(crate) fn select(x: &Tensor, indices: Vec<Index>) -> Tensor {
-    composed(|| chosen("i", x, &indices))
+#[raises]
+pub(crate) fn select(x: &Tensor, indices: Vec<Index>) -> Result<Tensor> {
+    chosen("i", x, &indices)
 }
 
 /// Returns the tensor with values in place of the part that the indices choose.
-#[track_caller]
-pub(crate) fn put(x: &Tensor, indices: Vec<Index>, values: Operand) -> Tensor {
-    composed(|| {
-        let places = Tensor::from_raw(Raw::arange(0, x.elem_count() as i64, &Device::Cpu)?);
-        let on_cpu = |index: &Index| match index {
-            Index::Each(each) => Index::Each(each.to_device(&Device::Cpu)),
-            index => index.clone(),
-        };
-        let indices: Vec<Index> = indices.iter().map(on_cpu).collect();
-        let places = chosen("index_put", &places.reshape(x.shape()), &indices)?;
-        let values = ops::written("index_put", x, values)?;
-        refuse!(if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims());
-            shape("index_put", values.dims());
-            ("values that can be broadcast to {:?}", places.dims()),
-            "Pass values for the part that x.i(…) returns for these indices");
-        let values = values.broadcast_as(places.shape());
-        let places: Vec<usize> = { places.to_vec::<i64>().into_iter() }
-            .map(|place| place as usize)
-            .collect();
-        ops::replaced(x, &places, &values)
-    })
+#[raises]
+pub(crate) fn put(x: &Tensor, indices: Vec<Index>, values: Operand) -> Result<Tensor> {
+    let places = Tensor::from_raw(Raw::arange(0, x.elem_count() as i64, &Device::Cpu)?);
+    let on_cpu = |index: &Index| match index {
+        Index::Each(each) => Index::Each(each.to_device(&Device::Cpu)),
+        index => index.clone(),
+    };
+    let indices: Vec<Index> = indices.iter().map(on_cpu).collect();
+    let places = chosen("index_put", &places.reshape(x.shape()), &indices)?;
+    let values = ops::written("index_put", x, values)?;
+    refuse!(if common_shape(values.dims(), places.dims()).as_deref() != Some(places.dims());
+        shape("index_put", values.dims());
+        ("values that can be broadcast to {:?}", places.dims()),
+        "Pass values for the part that x.i(…) returns for these indices");
+    let values = values.broadcast_as(places.shape());
+    let places: Vec<usize> = { places.to_vec::<i64>().into_iter() }
+        .map(|place| place as usize)
+        .collect();
+    ops::replaced(x, &places, &values)
 }
 
 fn chosen(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Tensor> {
@@ -49,7 +48,7 @@ fn chosen(caller: &str, x: &Tensor, indices: &[Index]) -> Result<Tensor> {
         let size = part.dims()[dim];
         match index {
             Index::At(at) => {
-                let start = within(caller, *at, size, of)?;
+                let start = within(caller, *at, size, size, of)?;
                 part = part.narrow(dim, start, 1).squeeze(dim);
                 continue;
             }
@@ -173,14 +172,13 @@ fn paired(caller: &str, x: &Tensor, each: &[(usize, Tensor)]) -> Result<Tensor> 
     Ok(chosen.permute(order.collect::<Vec<_>>()))
 }
 
-/// Returns an index from 0 on that is in a dimension.
-fn within(caller: &str, at: i64, size: usize, dim: usize) -> Result<usize> {
-    let from_start = if at < 0 {
-        at.saturating_add(size as i64)
-    } else {
-        at
+/// Returns an index below `end`, counted from the start; a negative one is counted from the end of a dimension of this size.
+fn within(caller: &str, at: i64, size: usize, end: usize, dim: usize) -> Result<usize> {
+    let from_start = match at < 0 {
+        true => at.saturating_add(size as i64),
+        false => at,
     };
-    match (0..size as i64).contains(&from_start) {
+    match (0..end as i64).contains(&from_start) {
         true => Ok(from_start as usize),
         false => Err(out_of_range(caller, at, size, dim)),
     }
@@ -194,24 +192,15 @@ fn bounds(
     size: usize,
     dim: usize,
 ) -> Result<(usize, usize)> {
-    let place = |at: i64| {
-        let from_start = if at < 0 {
-            at.saturating_add(size as i64)
-        } else {
-            at
-        };
-        match (0..=size as i64).contains(&from_start) {
-            true => Ok(from_start as usize),
-            false => Err(out_of_range(caller, at, size, dim)),
-        }
-    };
+    let element = |at: i64| within(caller, at, size, size, dim);
+    let place = |at: i64| within(caller, at, size, size + 1, dim);
     let start = match from {
         Bound::Included(at) => place(at)?,
-        Bound::Excluded(at) => within(caller, at, size, dim)? + 1,
+        Bound::Excluded(at) => element(at)? + 1,
         Bound::Unbounded => 0,
     };
     let end = match to {
-        Bound::Included(at) => within(caller, at, size, dim)? + 1,
+        Bound::Included(at) => element(at)? + 1,
         Bound::Excluded(at) => place(at)?,
         Bound::Unbounded => size,
     };

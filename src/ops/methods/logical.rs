@@ -1,9 +1,10 @@
 //! Masks: tensors of `u8` that are 1 where something is true.
 
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::tensor::Tensor;
 use candle_core::{DType, Result, bail};
 use std::ops::{BitAnd, BitOr, Not};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -55,55 +56,49 @@ impl Tensor {
         pub fn all_close(&self, other: &Tensor, rtol: f64, atol: f64) -> bool = self.is_close(other, rtol, atol);
     }
 
-    #[track_caller]
-    fn is_infinite(&self) -> Tensor {
-        composed(|| match self.dtype().is_float() {
+    #[raises]
+    fn is_infinite(&self) -> Result<Tensor> {
+        match self.dtype().is_float() {
             true => Ok(self.abs().eq(f64::INFINITY)),
             false => Ok(self.ne(self)),
-        })
+        }
     }
 
-    #[track_caller]
-    fn is_number(&self) -> Tensor {
-        composed(|| Ok(self.eq(self).minimum(self.is_infinite().eq(0))))
+    #[raises]
+    fn is_number(&self) -> Result<Tensor> {
+        Ok(self.eq(self).minimum(self.is_infinite().eq(0)))
     }
 
-    #[track_caller]
-    fn both(&self, other: &Tensor, and: bool) -> Tensor {
-        composed(|| {
-            let (a, b) = (self.ne(0), other.ne(0));
-            Ok(if and { a.minimum(b) } else { a.maximum(b) })
-        })
+    #[raises]
+    fn both(&self, other: &Tensor, and: bool) -> Result<Tensor> {
+        let (a, b) = (self.ne(0), other.ne(0));
+        Ok(if and { a.minimum(b) } else { a.maximum(b) })
     }
 
-    #[track_caller]
-    fn is_close(&self, other: &Tensor, rtol: f64, atol: f64) -> bool {
-        composed(|| {
-            let double = |x: &Tensor| x.detach().to_dtype(DType::F64);
-            let (a, b) = (double(self), double(other));
-            let near = (&a - &b).abs().le(b.abs() * rtol + atol);
-            // The difference of two infinite values is NaN; they are only close to themselves.
-            let close = a.eq(&b) | (near & b.isfinite());
-            Ok(close.eq(0).sum_all().item() == 0.0)
-        })
+    #[raises]
+    fn is_close(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
+        let double = |x: &Tensor| x.detach().to_dtype(DType::F64);
+        let (a, b) = (double(self), double(other));
+        let near = (&a - &b).abs().le(b.abs() * rtol + atol);
+        // The difference of two infinite values is NaN; they are only close to themselves.
+        let close = a.eq(&b) | (near & b.isfinite());
+        Ok(close.eq(0).sum_all().item() == 0.0)
     }
 }
 
 #[inline(never)]
-#[track_caller]
-fn of_masks(name: &str, masks: &[&Tensor]) -> Tensor {
-    composed(|| {
-        for mask in masks {
-            check_mask(name, mask)?;
-        }
-        let [mask, others @ ..] = masks else {
-            bail!("{name}: expected a mask");
-        };
-        Ok(match others {
-            [] => mask.eq(0),
-            [other, ..] if name == "&" => mask.minimum(*other),
-            [other, ..] => mask.maximum(*other),
-        })
+#[raises]
+fn of_masks(name: &str, masks: &[&Tensor]) -> Result<Tensor> {
+    for mask in masks {
+        check_mask(name, mask)?;
+    }
+    let [mask, others @ ..] = masks else {
+        bail!("{name}: expected a mask");
+    };
+    Ok(match others {
+        [] => mask.eq(0),
+        [other, ..] if name == "&" => mask.minimum(*other),
+        [other, ..] => mask.maximum(*other),
     })
 }
 

@@ -1,8 +1,9 @@
 //! Sums, means, largest and smallest values.
 
-use crate::error::composed;
 use crate::ops;
 use crate::tensor::{Axes, Axis, Tensor};
+use candle_core::Result;
+use taper_macros::raises;
 
 /// Three methods: along a dimension, the same but keeping the dimension, and over all elements.
 macro_rules! reductions {
@@ -63,17 +64,15 @@ impl Tensor {
         pub fn norm(&self, dim: impl Into<Axes>) -> Tensor = ops::norm(self, dim);
     }
 
-    #[track_caller]
-    fn index_kept(&self, dim: Axis, largest: bool) -> Tensor {
-        composed(|| {
-            let index = match largest {
-                true => ops::argmax(self, dim),
-                false => ops::argmin(self, dim),
-            };
-            match self.rank() {
-                0 => Ok(index),
-                _ => Ok(index.unsqueeze(dim.of(&"argmax", self.raw())?)),
-            }
-        })
+    #[raises]
+    fn index_kept(&self, dim: Axis, largest: bool) -> Result<Tensor> {
+        let index = match largest {
+            true => ops::argmax(self, dim),
+            false => ops::argmin(self, dim),
+        };
+        match self.rank() {
+            0 => Ok(index),
+            _ => Ok(index.unsqueeze(dim.of(&"argmax", self.raw())?)),
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Parts of a tensor.
 
 use super::{index, sort};
-use crate::error::{OrRaise, composed, refuse};
+use crate::error::{OrRaise, refuse};
 use crate::ops;
 use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::pad::with_number;
 use crate::tensor::{Axes, Axis, Indices, Number, Operand, Raw, Shifts, Tensor};
 use candle_core::{DType, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -125,21 +126,19 @@ impl Tensor {
         (self.gather(&order, dim), order)
     }
 }
-#[track_caller]
-fn rolled(x: &Tensor, shifts: &Shifts, dims: &Axes) -> Tensor {
-    composed(|| {
-        let dims = dims.in_order_of(&"roll", x.raw())?;
-        refuse!(if dims.len() != shifts.of_each().len();
-            argument("roll", format_args!("{:?}", shifts.of_each()));
-            ("a shift for each of the {} dimensions", dims.len()),
-            "Pass as many: x.roll((1, 2), (0, 1))");
-        let places = |(shift, dim): (&i64, usize)| match x.dims()[dim] {
-            0 => (dim, 0),
-            size => (dim, shift.rem_euclid(size as i64) as usize),
-        };
-        let shifts = shifts.of_each().iter().zip(dims).map(places);
-        shifted(x.raw(), shifts.collect()).map(Tensor::from_raw)
-    })
+#[raises]
+fn rolled(x: &Tensor, shifts: &Shifts, dims: &Axes) -> Result<Tensor> {
+    let dims = dims.in_order_of(&"roll", x.raw())?;
+    refuse!(if dims.len() != shifts.of_each().len();
+        argument("roll", format_args!("{:?}", shifts.of_each()));
+        ("a shift for each of the {} dimensions", dims.len()),
+        "Pass as many: x.roll((1, 2), (0, 1))");
+    let places = |(shift, dim): (&i64, usize)| match x.dims()[dim] {
+        0 => (dim, 0),
+        size => (dim, shift.rem_euclid(size as i64) as usize),
+    };
+    let shifts = shifts.of_each().iter().zip(dims).map(places);
+    shifted(x.raw(), shifts.collect()).map(Tensor::from_raw)
 }
 
 /// Moves the elements by as many indices along each dimension.

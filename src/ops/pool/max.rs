@@ -4,12 +4,14 @@
 //! columns. With a stride of 2, the maxima of even and odd columns are separated in between; with a larger
 //! stride, there are more parts. So the loops run over contiguous elements.
 
-use super::plane::{Plane, plane_gradients};
+use super::plane::plane_gradients;
+use crate::device::Windows;
 use crate::ops::engine::autograd::{
     Backward, Downstream, Held, IndexedCopy, Upstream, are_tracked, record,
 };
-use crate::ops::engine::strided::in_order;
+use crate::ops::engine::read::read;
 use crate::ops::engine::{CpuView, Element};
+use crate::ops::lookup::positions;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::marker::PhantomData;
@@ -20,86 +22,83 @@ use taper_compute::simd::multiversion;
 use taper_compute::threads::for_each_task;
 use taper_compute::write::{self, Parts};
 
-pub(super) fn max_pool<T: Element>(x: &Raw, plane: Plane) -> Result<Raw> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
-    if !are_tracked(&[x]) {
-        return Raw::from_vec(
-            max_values(plane, values),
-            plane.output_shape(x)?,
-            x.device(),
-        );
+/// Returns the maxima, and their indices in the planes if they are wanted.
+pub(super) fn max_pool<T: Element>(
+    x: &Raw,
+    windows: Windows,
+    with_indices: bool,
+) -> Result<(Raw, Option<Raw>)> {
+    let shape = windows.shape(x)?;
+    if !with_indices && !are_tracked(&[x]) {
+        let y = read([x], |[x]| max_values::<T>(windows, x))?;
+        return Ok((Raw::from_vec(y, shape, x.device())?, None));
     }
-    let planes = values.len() / plane.elements();
-    let count = plane.out_elements();
-    let mut indices = vec![0u32; planes * count];
-    let mut y = vec![T::ZERO; planes * count];
+    let count = windows.outputs();
+    let mut indices = vec![0u32; windows.planes * count];
+    let mut y = vec![T::ZERO; windows.planes * count];
     let (outs, out_indices) = (SharedSlice::new(&mut y), SharedSlice::new(&mut indices));
-    for_each_task(planes, |i| {
-        // SAFETY: each task has its own plane, and the planes do not overlap.
-        let (y, indices) = unsafe {
-            (
-                outs.part(i * count, count),
-                out_indices.part(i * count, count),
-            )
-        };
-        max_pool_plane(
-            plane,
-            &values[i * plane.elements()..][..plane.elements()],
-            y,
-            indices,
-        );
-    });
-    drop(view);
-    record(&[x], y, plane.output_shape(x)?, || Back::<T> {
-        plane,
-        indices,
+    read([x], |[x]| {
+        for_each_task(windows.planes, |i| {
+            let x = &x[i * windows.pixels()..][..windows.pixels()];
+            // SAFETY: each task has its own plane, and the planes do not overlap.
+            unsafe {
+                let indices = out_indices.part(i * count, count);
+                max_pool_plane(windows, x, outs.part(i * count, count), indices);
+            }
+        });
+    })?;
+    let indices = Raw::from_vec(indices, shape, x.device())?;
+    let y = record(&[x], y, shape, || Back::<T> {
+        windows,
+        indices: indices.clone(),
         x: x.dims().to_vec(),
         element: PhantomData,
-    })
+    })?;
+    Ok((y, Some(indices)))
 }
 
-/// Returns the maxima of all planes without their indices, which only the gradient needs.
-fn max_values<T: Element>(plane: Plane, x: &[T]) -> Vec<T> {
-    let count = plane.out_elements();
-    let columns = plane.padded_width();
-    let scratch = columns + plane.part_width() * plane.spec.stride.width + plane.out_width;
-    write::by_chunks(x.len() / plane.elements() * count, count, |first, y| {
-        let x = &x[first / count * plane.elements()..][..plane.elements()];
+/// Returns the maxima of all planes without their indices.
+fn max_values<T: Element>(windows: Windows, x: &[T]) -> Vec<T> {
+    let (pixels, count) = (windows.pixels(), windows.outputs());
+    let columns = windows.padded_width();
+    let scratch = columns + windows.part_width() * windows.stride[1] + windows.output[1];
+    write::by_chunks(windows.planes * count, count, |first, y| {
+        let x = &x[first / count * pixels..][..pixels];
         with_scratch(scratch, |scratch: &mut [T]| {
-            max_of_plane(plane, x, scratch, y)
+            max_of_plane(windows, x, scratch, y)
         })
     })
 }
 
 multiversion! {
-    fn max_of_plane<'a, T: Element>(plane: Plane, x: &[T], scratch: &mut [T], y: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-        let (stride, width) = (plane.spec.stride.width, plane.part_width());
+    fn max_of_plane<'a, T: Element>(windows: Windows, x: &[T], scratch: &mut [T], y: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+        let (stride, width, [height, out_width]) = (windows.stride[1], windows.part_width(), windows.output);
+        let (padding, columns, none) = (windows.padding[1], windows.size[1], T::of(f64::NEG_INFINITY));
         // The maxima of the columns, with the padding on both sides; the same, separated; a row of the
         // output.
-        let (max, rest) = scratch.split_at_mut(plane.padded_width());
+        let (max, rest) = scratch.split_at_mut(windows.padded_width());
         let (parts, out) = rest.split_at_mut(width * stride);
-        max.fill(T::of(f64::NEG_INFINITY));
+        max.fill(none);
         let mut rows = Parts::new(y);
-        for row in 0..plane.out_height {
-            let inner = &mut max[plane.spec.padding.width..][..plane.width];
-            for (i, line) in plane.rows(row).enumerate() {
-                let line = &x[line * plane.width..][..plane.width];
-                match i {
-                    0 => inner.copy_from_slice(line),
-                    _ => larger(line, inner),
-                }
+        for row in 0..height {
+            let inner = &mut max[padding..][..columns];
+            let mut lines = windows.rows(row).map(|line| &x[line * columns..][..columns]);
+            match lines.next() {
+                Some(line) => inner.copy_from_slice(line),
+                None => inner.fill(none),
+            }
+            for line in lines {
+                larger(line, inner);
             }
             if stride > 1 {
                 separated(max, stride, parts);
             }
-            let columns = if stride > 1 { &*parts } else { &*max };
-            for k in 0..plane.spec.kernel.width {
-                let columns = &columns[k % stride * width + k / stride..][..plane.out_width];
+            let parts = if stride > 1 { &*parts } else { &*max };
+            for k in windows.columns() {
+                let maxima = &parts[k % stride * width + k / stride..][..out_width];
                 match k {
-                    0 => out.copy_from_slice(columns),
-                    _ => larger(columns, out),
+                    0 => out.copy_from_slice(maxima),
+                    _ => larger(maxima, out),
                 }
             }
             rows.copy(out);
@@ -116,34 +115,39 @@ fn larger<T: Element>(x: &[T], max: &mut [T]) {
     }
 }
 
-fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut [u32]) {
-    let (padding, stride) = (plane.spec.padding.width, plane.spec.stride.width);
-    let inner = padding..padding + plane.width;
-    let mut max = vec![T::of(f64::NEG_INFINITY); plane.padded_width()];
-    let mut argmax = vec![u32::MAX; plane.padded_width()];
-    let mut parts = vec![max[0]; plane.part_width() * stride];
+fn max_pool_plane<T: Element>(windows: Windows, x: &[T], y: &mut [T], indices: &mut [u32]) {
+    let (padding, width, stride) = (windows.padding[1], windows.size[1], windows.stride[1]);
+    let mut max = vec![T::of(f64::NEG_INFINITY); windows.padded_width()];
+    let mut argmax = vec![u32::MAX; max.len()];
+    let mut parts = vec![max[0]; windows.part_width() * stride];
     let mut argparts = vec![u32::MAX; parts.len()];
-    let lines = y.chunks_exact_mut(plane.out_width);
-    for (row, (y, indices)) in lines
-        .zip(indices.chunks_exact_mut(plane.out_width))
-        .enumerate()
-    {
-        for (i, line) in plane.rows(row).enumerate() {
-            let first = line * plane.width;
-            let line = &x[first..][..plane.width];
-            let (max, argmax) = (&mut max[inner.clone()], &mut argmax[inner.clone()]);
-            match i {
-                0 => set_row(line, first as u32, max, argmax),
-                _ => max_with_row(line, first as u32, max, argmax),
+    let lines = y.chunks_exact_mut(windows.output[1]);
+    let lines = lines.zip(indices.chunks_exact_mut(windows.output[1]));
+    for (row, (y, indices)) in lines.enumerate() {
+        let (inner, inner_argmax) = (
+            &mut max[padding..][..width],
+            &mut argmax[padding..][..width],
+        );
+        let mut lines = windows
+            .rows(row)
+            .map(|line| (&x[line * width..][..width], (line * width) as u32));
+        match lines.next() {
+            Some((line, first)) => set_row(line, first, inner, inner_argmax),
+            None => {
+                inner.fill(T::of(f64::NEG_INFINITY));
+                inner_argmax.fill(u32::MAX);
             }
         }
+        for (line, first) in lines {
+            max_with_row(line, first, inner, inner_argmax);
+        }
         if stride == 1 {
-            max_of_columns(plane, &max, &argmax, y, indices);
+            max_of_columns(windows, &max, &argmax, y, indices);
             continue;
         }
         separate(&max, stride, &mut parts);
         separate(&argmax, stride, &mut argparts);
-        max_of_columns(plane, &parts, &argparts, y, indices);
+        max_of_columns(windows, &parts, &argparts, y, indices);
     }
 }
 
@@ -198,10 +202,10 @@ fn separated<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
 multiversion! {
     /// Computes an output row and the indices of its maxima from the parts that [`separated`] wrote. Of
     /// equal values, the one that comes first in the image counts.
-    fn max_of_columns<T: Element>(plane: Plane, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
-        let stride = plane.spec.stride.width;
-        for k in 0..plane.spec.kernel.width {
-            let first = k % stride * plane.part_width() + k / stride;
+    fn max_of_columns<T: Element>(windows: Windows, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
+        let stride = windows.stride[1];
+        for k in windows.columns() {
+            let first = k % stride * windows.part_width() + k / stride;
             let (max, argmax) = (&max[first..][..y.len()], &argmax[first..][..y.len()]);
             if k == 0 {
                 y.copy_from_slice(max);
@@ -219,35 +223,37 @@ multiversion! {
 }
 
 struct Back<T> {
-    plane: Plane,
-    /// The index of each maximum in its input plane.
-    indices: Vec<u32>,
-    /// The shape of the input.
+    windows: Windows,
+    /// For each output, the index of the maximum in its plane; of equal maxima, that of the first.
+    indices: Raw,
     x: Vec<usize>,
     element: PhantomData<T>,
 }
 
 impl<T: Element> Backward for Back<T> {
     fn hold(&self, held: &mut Held) {
-        held.slice(&self.indices);
+        held.tensor(&self.indices);
     }
 
     fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let of_x = plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
-            for (g, index) in g.iter().zip(&self.indices[range]) {
-                out[*index as usize] += *g;
+        let view = CpuView::of(&self.indices)?;
+        let indices = view.as_slice::<u32>()?;
+        let of_x = plane_gradients(self.windows, &self.x, gradient, |range, g: &[T], out| {
+            for (g, index) in g.iter().zip(&indices[range]) {
+                // A window within the padding has no maximum.
+                if let Some(sum) = out.get_mut(*index as usize) {
+                    *sum += *g;
+                }
             }
         })?;
         Ok([Some(of_x), None, None])
     }
 
     fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let count = self.plane.out_elements();
-        let place = |(i, index): (usize, &u32)| {
-            (i / count * self.plane.elements()) as i64 + i64::from(*index)
-        };
-        let positions = self.indices.iter().enumerate().map(place).collect();
-        let places = IndexedCopy::at(positions, &self.x, upstream.gradient.dims())?;
-        Ok([Some(places.add(upstream.gradient)?), None, None])
+        let (planes, pixels) = (self.windows.planes, self.windows.pixels());
+        let indices = positions(&self.indices.reshape((planes, ()))?)?;
+        let places = IndexedCopy::of_elements(indices, &[planes, pixels], 1);
+        let of_x = places.add(&upstream.gradient.reshape((planes, ()))?)?;
+        Ok([Some(of_x.reshape(&self.x[..])?), None, None])
     }
 }

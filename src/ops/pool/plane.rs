@@ -1,9 +1,12 @@
 //! The geometry of two-dimensional pooling.
 
+use crate::device::Windows;
 use crate::error::refuse;
 use crate::ops::check;
-use crate::ops::engine::{CpuView, Element};
+use crate::ops::engine::Element;
+use crate::ops::engine::read::read;
 use crate::ops::pair::Pair;
+use crate::ops::windows::Window;
 use crate::tensor::Raw;
 use candle_core::Result;
 use std::fmt::Display;
@@ -116,151 +119,80 @@ impl Pool2dSpec {
         pub fn divisor_override(self, divisor: usize): self.divisor = Some(divisor);
     }
 
-    /// Returns the rows and columns that a patch covers.
-    pub(super) fn extent(&self) -> Pair {
-        let (kernel, dilation) = (self.kernel.both(), self.dilation.both());
-        [0, 1]
-            .map(|i| {
-                kernel[i]
-                    .saturating_sub(1)
-                    .saturating_mul(dilation[i])
-                    .saturating_add(1)
-            })
-            .into()
-    }
-
-    /// Checks the settings, and that `x` is a batch of images that are large enough for them. Returns the
-    /// settings with a stride of at most the padded size of the images.
-    pub(super) fn check(&self, caller: &dyn Display, x: &Raw) -> Result<Self> {
-        let (stride, padding) = (self.stride, self.padding);
+    /// Checks the settings, and that `x` is a batch of images that are large enough for them. Returns the windows over them.
+    pub(super) fn check(&self, caller: &dyn Display, x: &Raw) -> Result<Windows> {
         let settings = [
             ("kernel", self.kernel.least()),
-            ("stride", stride.least()),
+            ("stride", self.stride.least()),
             ("dilation", self.dilation.least()),
             ("divisor_override", self.divisor.unwrap_or(1)),
         ];
         check::positive(caller, &settings)?;
-        let kernel = self.extent();
-        let most = kernel.map(|kernel| kernel / 2);
-        refuse!(if padding.height > most.height || padding.width > most.width;
+        let window = Window {
+            kernel: self.kernel.both(),
+            stride: self.stride.both(),
+            padding: self.padding.both(),
+            dilation: self.dilation.both(),
+        };
+        let most = Pair::from(window.extent()).map(|extent| extent / 2);
+        refuse!(if self.padding.height > most.height || self.padding.width > most.width;
             "{caller}: the padding is more than half of the kernel";
             "Use a padding of at most {most}");
-        let (batch, channels, height, width) = check::images(caller, x)?;
-        let least: Pair = [0, 1]
-            .map(|i| (kernel.both()[i] - 2 * padding.both()[i]).max(1))
-            .into();
-        if height < least.height || width < least.width {
-            let expected = match least.height == least.width {
-                true => format!("Its height and width must be at least {least}"),
-                false => {
-                    let Pair { height, width } = least;
-                    format!("Its height must be at least {height}, its width {width}")
-                }
-            };
-            return Err(check::wrong_shape(caller, x, expected));
-        }
-        let padded = [0, 1].map(|i| [height, width][i].saturating_add(2 * padding.both()[i]));
-        check::output(
-            caller,
-            &[batch.max(1), channels.max(1), padded[0], padded[1]],
-            x,
-        )?;
-        Ok(Pool2dSpec {
-            stride: [0, 1].map(|i| stride.both()[i].min(padded[i])).into(),
-            ..*self
-        })
-    }
-
-    /// Returns the output's height and width for an input of this size.
-    pub(super) fn output_size(&self, size: [usize; 2]) -> [usize; 2] {
-        let (extent, stride) = (self.extent().both(), self.stride.both());
-        let padding = self.padding.both();
-        [0, 1].map(|i| {
-            let room = size[i] + 2 * padding[i] - extent[i];
-            match self.ceil_mode {
-                false => room / stride[i] + 1,
-                // A patch must not begin behind the image and the padding before it.
-                true => {
-                    room.div_ceil(stride[i])
-                        .min((size[i] + padding[i] - 1) / stride[i])
-                        + 1
-                }
-            }
-        })
+        let window = window.check(caller, x, 1, "")?;
+        let (batch, channels, height, width) = x.dims4()?;
+        Ok(window.over(batch * channels, [height, width], self.ceil_mode))
     }
 }
 
-/// The sizes of a plane, which is one channel of one image, and of its output.
-#[derive(Clone, Copy)]
-pub(super) struct Plane {
-    pub(super) spec: Pool2dSpec,
-    pub(super) height: usize,
-    pub(super) width: usize,
-    pub(super) out_height: usize,
-    pub(super) out_width: usize,
-}
-
-impl Plane {
-    pub(super) fn new(x: &Raw, spec: Pool2dSpec) -> Result<Self> {
-        let (_, _, height, width) = x.dims4()?;
-        let [out_height, out_width] = spec.output_size([height, width]);
-        Ok(Plane {
-            spec,
-            height,
-            width,
-            out_height,
-            out_width,
-        })
+/// The geometry of the kernels.
+impl Windows {
+    /// Returns the rows of the plane that belong to an output row.
+    pub(super) fn rows(&self, out_row: usize) -> impl Iterator<Item = usize> + use<> {
+        let (padding, height) = (self.padding[0], self.size[0]);
+        let first = out_row * self.stride[0];
+        let end = first + (self.kernel[0] - 1) * self.dilation[0] + 1;
+        let rows = (first..end).step_by(self.dilation[0]);
+        rows.filter_map(move |row| row.checked_sub(padding).filter(|row| *row < height))
     }
 
-    pub(super) fn elements(&self) -> usize {
-        self.height * self.width
+    /// Returns the columns of a window, counted from its first one.
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + use<> {
+        let step = self.dilation[1];
+        (0..self.kernel[1]).map(move |i| i * step)
     }
 
-    pub(super) fn out_elements(&self) -> usize {
-        self.out_height * self.out_width
-    }
-
-    /// Returns the input's rows that an output row covers, without padding.
-    pub(super) fn rows(&self, out_row: usize) -> Range<usize> {
-        let padding = self.spec.padding.height;
-        let first = out_row * self.spec.stride.height;
-        let end = (first + self.spec.kernel.height).saturating_sub(padding);
-        first.saturating_sub(padding)..end.min(self.height)
-    }
-
+    /// Returns the width of the plane with its padding, and what the last windows cover behind it.
     pub(super) fn padded_width(&self) -> usize {
-        self.width + 2 * self.spec.padding.width
+        self.ends()[1].max(self.size[1] + 2 * self.padding[1])
     }
 
-    /// Returns the largest number of columns that have the same remainder modulo the stride.
+    /// Returns the number of columns with the same remainder by the stride.
     pub(super) fn part_width(&self) -> usize {
-        self.padded_width().div_ceil(self.spec.stride.width)
+        self.padded_width().div_ceil(self.stride[1])
     }
 
-    pub(super) fn output_shape(&self, x: &Raw) -> Result<(usize, usize, usize, usize)> {
-        Ok((x.dim(0)?, x.dim(1)?, self.out_height, self.out_width))
+    pub(super) fn shape(&self, x: &Raw) -> Result<(usize, usize, usize, usize)> {
+        let [height, width] = self.output;
+        Ok((x.dim(0)?, x.dim(1)?, height, width))
     }
 }
 
-/// Returns the gradient of the input, which has the shape `x`. Calls `add` for each plane with the range
-/// of the plane's output in the whole output, the gradient of that output, and the gradient of the plane,
-/// to which it adds.
+/// Returns the gradient of the input, which has the shape `x`. `add` adds the gradient of a plane, given the
+/// range of its outputs.
 pub(super) fn plane_gradients<T: Element>(
-    plane: Plane,
+    windows: Windows,
     x: &[usize],
     gradient: &Raw,
     add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
 ) -> Result<Raw> {
-    let view = CpuView::of(gradient)?;
-    let g = view.as_slice::<T>()?;
-    let count = x.iter().product();
-    let of_x = write::by_chunks(count, plane.elements(), |first, out| {
-        let from = first / plane.elements() * plane.out_elements();
-        let range = from..from + plane.out_elements();
-        let out = write::fill(out, T::ZERO);
-        add(range.clone(), &g[range], out);
-        out
-    });
+    let of_x = read([gradient], |[g]| {
+        write::by_chunks(x.iter().product(), windows.pixels(), |first, out| {
+            let from = first / windows.pixels() * windows.outputs();
+            let range = from..from + windows.outputs();
+            let out = write::fill(out, T::ZERO);
+            add(range.clone(), &g[range], out);
+            out
+        })
+    })?;
     Raw::from_vec(of_x, x, gradient.device())
 }

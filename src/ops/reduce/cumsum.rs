@@ -4,8 +4,8 @@ use super::CHUNK;
 use crate::ops::check::too_large;
 use crate::ops::dispatch::run;
 use crate::ops::engine::autograd::recorded_linear;
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, Element, dispatch_dtype};
+use crate::ops::engine::read::read;
+use crate::ops::engine::{Element, dispatch_dtype};
 use crate::ops::tape::foreign;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::{DType, Result};
@@ -79,15 +79,12 @@ fn forward<T: Element>(x: &Raw, dim: usize, reversed: bool) -> Result<Raw> {
 /// Returns the cumulative sums along a dimension, from its end on if `reversed`. As in PyTorch they are added
 /// in `f64`.
 fn sums<T: Element>(x: &Raw, dim: usize, reversed: bool) -> Result<Vec<T>> {
-    let input = in_order(x)?;
-    let view = CpuView::of(&input)?;
-    let values = view.as_slice::<T>()?;
     let (rows, columns) = (x.dims()[dim], x.dims()[dim + 1..].iter().product::<usize>());
     let (blocks, part) = (columns.div_ceil(WIDTH), rows * columns);
     // Small parts are computed together.
-    let (tasks, together) = (values.len() / part * blocks, (CHUNK / part).max(1));
+    let (tasks, together) = (x.elem_count() / part * blocks, (CHUNK / part).max(1));
     // SAFETY: each block of columns of each part belongs to one task, which initialises all of its rows.
-    Ok(unsafe {
+    read([x], |[values]: [&[T]; 1]| unsafe {
         vec_filled_by(values.len(), |out| {
             for_each_task(tasks.div_ceil(together), |first| {
                 for task in first * together..tasks.min((first + 1) * together) {

@@ -11,7 +11,7 @@ use crate::ops::engine::autograd::{
 };
 use crate::ops::engine::read::read;
 use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, Element, dispatch_dtype};
+use crate::ops::engine::{Element, dispatch_dtype};
 use crate::ops::select::chosen;
 use crate::tensor::{Axis, Raw, Tensor};
 use candle_core::op::CmpOp;
@@ -361,29 +361,32 @@ impl Lines {
 
     fn gradient<T: Element>(&self, x: &Raw, upstream: &Upstream<'_>) -> Result<Downstream> {
         let &Lines { rows, columns, .. } = self;
-        let g = CpuView::of(upstream.gradient)?;
-        let (g, places) = (g.as_slice::<T>()?, self.places_of::<T>(x, upstream)?);
+        let places = self.places_of::<T>(x, upstream)?;
         // A row is a line with a single gradient, or consists of an element of each line of a part.
         let row = if columns == 1 { rows } else { columns };
-        let of_x = write::by_chunks(x.elem_count(), whole_rows(CHUNK, row), |first, out| {
-            let range = first / row..(first + out.len()) / row;
-            let mut parts = Parts::new(out);
-            for i in range {
-                let out = parts.next(row);
-                parts.push(if columns == 1 {
-                    let out = write::fill(out, T::ZERO);
-                    out[places[i] as usize] = g[i];
-                    out
-                } else {
-                    let (start, i) = (i / rows * columns, i % rows);
-                    let lines = g[start..].iter().zip(&places[start..]);
-                    let value =
-                        |(g, place): (&T, &u32)| if *place as usize == i { *g } else { T::ZERO };
-                    write::each(out, lines.map(value))
-                });
-            }
-            parts.finish()
-        });
+        let (count, chunk) = (x.elem_count(), whole_rows(CHUNK, row));
+        let of_x = read([upstream.gradient], |[g]: [&[T]; 1]| {
+            write::by_chunks(count, chunk, |first, out| {
+                let range = first / row..(first + out.len()) / row;
+                let mut parts = Parts::new(out);
+                for i in range {
+                    let out = parts.next(row);
+                    parts.push(if columns == 1 {
+                        let out = write::fill(out, T::ZERO);
+                        out[places[i] as usize] = g[i];
+                        out
+                    } else {
+                        let (start, i) = (i / rows * columns, i % rows);
+                        let lines = g[start..].iter().zip(&places[start..]);
+                        let value = |(g, place): (&T, &u32)| {
+                            if *place as usize == i { *g } else { T::ZERO }
+                        };
+                        write::each(out, lines.map(value))
+                    });
+                }
+                parts.finish()
+            })
+        })?;
         of_first(of_x, x.shape())
     }
 

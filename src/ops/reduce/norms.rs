@@ -2,10 +2,11 @@
 
 use super::moments::{deviation, variance};
 use super::sums::reduced_shape;
-use crate::error::{OrRaise, composed, refuse};
+use crate::error::{OrRaise, refuse};
 use crate::ops::{self, check};
 use crate::tensor::{Axes, Axis, Tensor};
-use candle_core::DType;
+use candle_core::{DType, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -107,30 +108,28 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn vector_norm(x: &Tensor, p: f64, dims: &Axes) -> Tensor {
-    composed(|| {
-        check::floating(&"vector_norm", x.raw())?;
-        if check::is_half(x.raw()) {
-            let norms = vector_norm(&x.to_dtype(DType::F32), p, dims);
-            return Ok(norms.to_dtype(x.dtype()));
+#[raises]
+fn vector_norm(x: &Tensor, p: f64, dims: &Axes) -> Result<Tensor> {
+    check::floating(&"vector_norm", x.raw())?;
+    if check::is_half(x.raw()) {
+        let norms = vector_norm(&x.to_dtype(DType::F32), p, dims);
+        return Ok(norms.to_dtype(x.dtype()));
+    }
+    let dims = &dims.of(&"vector_norm", x.raw())?[..];
+    Ok(match p {
+        2.0 => x.norm(dims),
+        1.0 => x.abs().sum(dims),
+        0.0 => x.ne(0.0).sum(dims).to_dtype(x.dtype()) + x.sum(dims) * 0.0,
+        p if p.is_infinite() => extreme_size(x, p > 0.0, dims),
+        p if p < 0.0 => x.abs().powf(p).sum(dims).powf(1.0 / p),
+        p => {
+            // The gradient of a norm is 0 where it is 0, as in PyTorch: no power of 0 is computed.
+            let zero = x.eq(0.0);
+            let powers = zero.where_cond(0.0, zero.where_cond(1.0, x).abs().powf(p));
+            let sums = powers.sum(dims);
+            let zero = sums.eq(0.0);
+            zero.where_cond(0.0, zero.where_cond(1.0, sums).powf(1.0 / p))
         }
-        let dims = &dims.of(&"vector_norm", x.raw())?[..];
-        Ok(match p {
-            2.0 => x.norm(dims),
-            1.0 => x.abs().sum(dims),
-            0.0 => x.ne(0.0).sum(dims).to_dtype(x.dtype()) + x.sum(dims) * 0.0,
-            p if p.is_infinite() => extreme_size(x, p > 0.0, dims),
-            p if p < 0.0 => x.abs().powf(p).sum(dims).powf(1.0 / p),
-            p => {
-                // The gradient of a norm is 0 where it is 0, as in PyTorch: no power of 0 is computed.
-                let zero = x.eq(0.0);
-                let powers = zero.where_cond(0.0, zero.where_cond(1.0, x).abs().powf(p));
-                let sums = powers.sum(dims);
-                let zero = sums.eq(0.0);
-                zero.where_cond(0.0, zero.where_cond(1.0, sums).powf(1.0 / p))
-            }
-        })
     })
 }
 
@@ -146,51 +145,43 @@ fn extreme_size(x: &Tensor, largest: bool, dims: &[usize]) -> Tensor {
 }
 
 /// Computes a reduction whose dimensions keep their places.
-#[track_caller]
-fn kept(x: &Tensor, dims: &Axes, reduction: &str) -> Tensor {
-    composed(|| {
-        let dims = dims.of(&reduction, x.raw())?;
-        let reduced = match reduction {
-            "norm" => ops::norm(x, &dims[..]),
-            "var" => ops::var(x, &dims[..]),
-            _ => ops::std(x, &dims[..]),
-        };
-        Ok(reduced.reshape(reduced_shape(x.raw(), &dims, true)))
-    })
+#[raises]
+fn kept(x: &Tensor, dims: &Axes, reduction: &str) -> Result<Tensor> {
+    let dims = dims.of(&reduction, x.raw())?;
+    let reduced = match reduction {
+        "norm" => ops::norm(x, &dims[..]),
+        "var" => ops::var(x, &dims[..]),
+        _ => ops::std(x, &dims[..]),
+    };
+    Ok(reduced.reshape(reduced_shape(x.raw(), &dims, true)))
 }
 
-#[track_caller]
-fn normalized(x: &Tensor, dims: &Axes) -> Tensor {
-    composed(|| {
-        check::floating(&"normalize", x.raw())?;
-        let dims = dims.of(&"normalize", x.raw())?;
-        Ok(x / x.norm_keepdim(&dims[..]).maximum(1e-12))
-    })
+#[raises]
+fn normalized(x: &Tensor, dims: &Axes) -> Result<Tensor> {
+    check::floating(&"normalize", x.raw())?;
+    let dims = dims.of(&"normalize", x.raw())?;
+    Ok(x / x.norm_keepdim(&dims[..]).maximum(1e-12))
 }
 
-#[track_caller]
-fn cosines(x: &Tensor, y: &Tensor, dim: Axis) -> Tensor {
-    composed(|| {
-        check::floating(&"cosine_similarity", x.raw())?;
-        check::floating(&"cosine_similarity", y.raw())?;
-        let shape = ops::broadcast::broadcast_shape("cosine_similarity", x.raw(), y.raw())?;
-        let shape = if shape.is_empty() { vec![1] } else { shape };
-        let (x, y) = (x.broadcast_as(&shape[..]), y.broadcast_as(&shape[..]));
-        let dim = dim.of(&"cosine_similarity", x.raw())?;
-        let unit = |x: &Tensor| x / x.norm_keepdim(dim).maximum(1e-8);
-        Ok((unit(&x) * unit(&y)).sum(dim))
-    })
+#[raises]
+fn cosines(x: &Tensor, y: &Tensor, dim: Axis) -> Result<Tensor> {
+    check::floating(&"cosine_similarity", x.raw())?;
+    check::floating(&"cosine_similarity", y.raw())?;
+    let shape = ops::broadcast::broadcast_shape("cosine_similarity", x.raw(), y.raw())?;
+    let shape = if shape.is_empty() { vec![1] } else { shape };
+    let (x, y) = (x.broadcast_as(&shape[..]), y.broadcast_as(&shape[..]));
+    let dim = dim.of(&"cosine_similarity", x.raw())?;
+    let unit = |x: &Tensor| x / x.norm_keepdim(dim).maximum(1e-8);
+    Ok((unit(&x) * unit(&y)).sum(dim))
 }
 
-#[track_caller]
-fn distances(x: &Tensor, y: &Tensor, p: f64) -> Tensor {
-    composed(|| {
-        check::floating(&"cdist", x.raw())?;
-        refuse!(if x.rank() < 2 || y.rank() < 2 || x.dim(-1) != y.dim(-1); shape("cdist", y.dims());
-            ("rows (…, n, features) for the rows of {:?}", x.dims()),
-            "Pass two matrices whose rows have the same number of features");
-        Ok((x.unsqueeze(-2) - y.unsqueeze(-3)).vector_norm(p, -1))
-    })
+#[raises]
+fn distances(x: &Tensor, y: &Tensor, p: f64) -> Result<Tensor> {
+    check::floating(&"cdist", x.raw())?;
+    refuse!(if x.rank() < 2 || y.rank() < 2 || x.dim(-1) != y.dim(-1); shape("cdist", y.dims());
+        ("rows (…, n, features) for the rows of {:?}", x.dims()),
+        "Pass two matrices whose rows have the same number of features");
+    Ok((x.unsqueeze(-2) - y.unsqueeze(-3)).vector_norm(p, -1))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Products, logical sums, and logarithms of sums of exponentials.
 
 use super::sums::reduced_shape;
-use crate::error::composed;
 use crate::ops::check;
 use crate::tensor::{Axes, Axis, Tensor};
-use candle_core::DType;
+use candle_core::{DType, Result};
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -67,24 +67,22 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn any(x: &Tensor, dims: &Axes) -> Tensor {
-    composed(|| Ok(x.ne(0).sum(&dims.of(&"any", x.raw())?[..]).gt(0)))
+#[raises]
+fn any(x: &Tensor, dims: &Axes) -> Result<Tensor> {
+    Ok(x.ne(0).sum(&dims.of(&"any", x.raw())?[..]).gt(0))
 }
 
-#[track_caller]
-fn all(x: &Tensor, dims: &Axes) -> Tensor {
-    composed(|| Ok(x.eq(0).sum(&dims.of(&"all", x.raw())?[..]).eq(0)))
+#[raises]
+fn all(x: &Tensor, dims: &Axes) -> Result<Tensor> {
+    Ok(x.eq(0).sum(&dims.of(&"all", x.raw())?[..]).eq(0))
 }
 
-#[track_caller]
-fn prod(x: &Tensor, dims: &Axes) -> Tensor {
-    composed(|| {
-        let dims = dims.of(&"prod", x.raw())?;
-        let whole = as_factors(x);
-        let product = dims.iter().fold(whole, |x, dim| product_along(&x, *dim));
-        Ok(product.reshape(reduced_shape(x.raw(), &dims, false)))
-    })
+#[raises]
+fn prod(x: &Tensor, dims: &Axes) -> Result<Tensor> {
+    let dims = dims.of(&"prod", x.raw())?;
+    let whole = as_factors(x);
+    let product = dims.iter().fold(whole, |x, dim| product_along(&x, *dim));
+    Ok(product.reshape(reduced_shape(x.raw(), &dims, false)))
 }
 
 /// Multiplies pairs, so that there are few operations and the gradients are exact where a factor is 0.
@@ -107,27 +105,24 @@ fn product_along(x: &Tensor, dim: usize) -> Tensor {
     x
 }
 
-#[track_caller]
-fn cumprod(x: &Tensor, dim: Axis) -> Tensor {
-    composed(|| {
-        if x.rank() == 0 {
-            return Ok(cumprod(&x.reshape(1), dim).reshape(()));
-        }
-        let dim = dim.of(&"cumprod", x.raw())?;
-        if x.elem_count() == 0 {
-            return Ok(as_factors(x));
-        }
-        let (mut products, size) = (as_factors(x), x.dims()[dim]);
-        let mut step = 1; // each element is the product of this many elements up to it
-        while step < size {
-            let first = products.narrow(dim, 0, step);
-            let longer =
-                products.narrow(dim, step, size - step) * products.narrow(dim, 0, size - step);
-            products = Tensor::cat(&[first, longer], dim);
-            step *= 2;
-        }
-        Ok(products)
-    })
+#[raises]
+fn cumprod(x: &Tensor, dim: Axis) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Ok(cumprod(&x.reshape(1), dim).reshape(()));
+    }
+    let dim = dim.of(&"cumprod", x.raw())?;
+    if x.elem_count() == 0 {
+        return Ok(as_factors(x));
+    }
+    let (mut products, size) = (as_factors(x), x.dims()[dim]);
+    let mut step = 1; // each element is the product of this many elements up to it
+    while step < size {
+        let first = products.narrow(dim, 0, step);
+        let longer = products.narrow(dim, step, size - step) * products.narrow(dim, 0, size - step);
+        products = Tensor::cat(&[first, longer], dim);
+        step *= 2;
+    }
+    Ok(products)
 }
 
 /// Returns integers as `i64`, in which they are multiplied.
@@ -138,19 +133,17 @@ fn as_factors(x: &Tensor) -> Tensor {
     }
 }
 
-#[track_caller]
-fn logsumexp(x: &Tensor, dims: &Axes) -> Tensor {
-    composed(|| {
-        check::floating(&"logsumexp", x.raw())?;
-        let dims = dims.of(&"logsumexp", x.raw())?;
-        if x.elem_count() == 0 {
-            return Ok(x.exp().sum(&dims[..]).log());
-        }
-        let largest = dims.iter().fold(x.detach(), |x, dim| x.max_keepdim(*dim));
-        let largest = largest.abs().lt(f64::INFINITY).where_cond(&largest, 0.0);
-        let sums = (x - &largest).exp().sum(&dims[..]);
-        Ok(sums.log() + largest.reshape(sums.shape()))
-    })
+#[raises]
+fn logsumexp(x: &Tensor, dims: &Axes) -> Result<Tensor> {
+    check::floating(&"logsumexp", x.raw())?;
+    let dims = dims.of(&"logsumexp", x.raw())?;
+    if x.elem_count() == 0 {
+        return Ok(x.exp().sum(&dims[..]).log());
+    }
+    let largest = dims.iter().fold(x.detach(), |x, dim| x.max_keepdim(*dim));
+    let largest = largest.abs().lt(f64::INFINITY).where_cond(&largest, 0.0);
+    let sums = (x - &largest).exp().sum(&dims[..]);
+    Ok(sums.log() + largest.reshape(sums.shape()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Sums and means along dimensions.
 
-use crate::error::OrRaise;
 use crate::ops::arithmetic::{Arithmetic, arithmetic_number};
 use crate::ops::check::{self, too_large};
 use crate::ops::dispatch::run;
-use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
-use crate::ops::engine::strided::in_order;
-use crate::ops::engine::{CpuView, Element, dispatch_dtype};
+use crate::ops::engine::autograd::recorded_linear;
+use crate::ops::engine::read::read;
+use crate::ops::engine::{Element, dispatch_dtype};
 use crate::tensor::{Axes, Raw, Tensor};
 use candle_core::{DType, Result};
 use std::fmt::Display;
@@ -29,13 +28,13 @@ functions! {
     /// assert_eq!(sum(&x, (0, 1)).item(), 10.0);
     /// assert_eq!(x.gt(1.5).sum(1).to_vec1::<i64>(), [1, 2]);
     /// ```
-    pub fn sum(x: &Tensor, dims: impl Into<Axes>) = summed(x, &dims.into(), false);
+    pub fn sum(x: &Tensor, dims: impl Into<Axes>) => summed(x.raw(), &dims.into(), false);
 
     /// Returns the sums along dimensions, which keep their places with the size 1. See [`sum`].
-    pub fn sum_keepdim(x: &Tensor, dims: impl Into<Axes>) = summed(x, &dims.into(), true);
+    pub fn sum_keepdim(x: &Tensor, dims: impl Into<Axes>) => summed(x.raw(), &dims.into(), true);
 
     /// Returns the sum of all elements. See [`sum`].
-    pub fn sum_all(x: &Tensor) = summed(x, &(..).into(), false);
+    pub fn sum_all(x: &Tensor) => summed(x.raw(), &(..).into(), false);
 
     /// Returns the means along dimensions, which are removed from the shape.
     ///
@@ -51,25 +50,21 @@ functions! {
     /// assert_eq!(mean(&x, 0).to_vec1::<f32>(), [2.0, 3.0]);
     /// assert_eq!(x.gt(1.5).mean_all().item(), 0.75);
     /// ```
-    pub fn mean(x: &Tensor, dims: impl Into<Axes>) = averaged(x, &dims.into(), false);
+    pub fn mean(x: &Tensor, dims: impl Into<Axes>) => averaged(x.raw(), &dims.into(), false);
 
     /// Returns the means along dimensions, which keep their places with the size 1. See [`mean`].
-    pub fn mean_keepdim(x: &Tensor, dims: impl Into<Axes>) = averaged(x, &dims.into(), true);
+    pub fn mean_keepdim(x: &Tensor, dims: impl Into<Axes>) => averaged(x.raw(), &dims.into(), true);
 
     /// Returns the mean of all elements. See [`mean`].
-    pub fn mean_all(x: &Tensor) = averaged(x, &(..).into(), false);
+    pub fn mean_all(x: &Tensor) => averaged(x.raw(), &(..).into(), false);
 }
 
-#[track_caller]
-fn summed(x: &Tensor, dims: &Axes, keepdim: bool) -> Tensor {
-    let dims = dims.of(&"sum", x.raw()).or_raise();
-    sum_as(&"sum", x.raw(), &dims, keepdim).or_raise().into()
+fn summed(x: &Raw, dims: &Axes, keepdim: bool) -> Result<Raw> {
+    sum_as(&"sum", x, &dims.of(&"sum", x)?, keepdim)
 }
 
-#[track_caller]
-fn averaged(x: &Tensor, dims: &Axes, keepdim: bool) -> Tensor {
-    let dims = dims.of(&"mean", x.raw()).or_raise();
-    mean_as(&"mean", x.raw(), &dims, keepdim).or_raise().into()
+fn averaged(x: &Raw, dims: &Axes, keepdim: bool) -> Result<Raw> {
+    mean_as(&"mean", x, &dims.of(&"mean", x)?, keepdim)
 }
 
 /// Computes [`sum`] or [`sum_keepdim`] along sorted dimensions; errors begin with the name of the caller.
@@ -145,44 +140,25 @@ fn forward<T: Element>(x: &Raw, dims: &[usize], shape: Vec<usize>, divisor: f64)
     for &dim in dims.iter().filter(|dim| x.stride()[**dim] == 0) {
         (input, times) = (input.narrow(dim, 0, 1)?, times * x.dims()[dim]);
     }
-    let input = in_order(&input)?;
-    let view = CpuView::of(&input)?;
-    let mut sums = sums_along(view.as_slice::<T>()?, input.dims(), dims);
-    drop(view);
+    let mut sums = read([&input], |[x]| sums_along::<T>(x, input.dims(), dims))?;
     if times as f64 != divisor {
         let (times, divisor) = (T::of(times as f64), T::of(divisor));
         sums.iter_mut()
             .for_each(|sum| *sum = *sum * times / divisor);
     }
-    record(&[x], sums, shape, || Back {
-        kept: reduced_shape(x, dims, true),
-        shape: x.dims().to_vec(),
-        divisor,
-    })
-}
-
-struct Back {
-    /// The shape of the sums, with the dimensions kept.
-    kept: Vec<usize>,
-    shape: Vec<usize>,
-    divisor: f64,
-}
-
-impl Backward for Back {
-    /// Returns a view, in which the gradients are not copied.
-    fn backward(&self, Upstream { gradient, .. }: &Upstream<'_>) -> Result<Downstream> {
-        let gradient = gradient.reshape(&self.kept[..])?;
-        let of_x = match self.divisor {
-            1.0 => gradient,
-            divisor => arithmetic_number(Arithmetic::Div, &gradient, divisor.into(), false)?,
-        };
-        Ok([Some(of_x.broadcast_as(&self.shape[..])?), None, None])
-    }
-
-    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
-        let of_x = upstream.g().reshape(&self.kept[..]) / self.divisor;
-        Ok([Some(of_x.broadcast_as(&self.shape[..]).into()), None, None])
-    }
+    let sums = Raw::from_vec(sums, shape, x.device())?;
+    Ok(recorded_linear(x, sums, || {
+        let (kept, shape) = (reduced_shape(x, dims, true), x.dims().to_vec());
+        // Returns a view, in which the gradients are not copied.
+        move |g: &Raw| {
+            let g = g.reshape(&kept[..])?;
+            let of_x = match divisor {
+                1.0 => g,
+                divisor => arithmetic_number(Arithmetic::Div, &g, divisor.into(), false)?,
+            };
+            of_x.broadcast_as(&shape[..])
+        }
+    }))
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use super::gather::added;
 use super::index::added_parts;
 use super::{check_range, check_type, positions};
-use crate::error::{composed, refuse};
+use crate::error::refuse;
 use crate::ops::engine::CpuView;
 use crate::tensor::{Axis, Number, Operand, Raw, Tensor, moved};
 use candle_core::{Device, Result};
 use taper_compute::strided::in_order_of;
+use taper_macros::raises;
 
 impl Tensor {
     methods! {
@@ -60,67 +61,59 @@ impl Tensor {
     }
 }
 
-#[track_caller]
-fn scatter(x: &Tensor, indices: &Tensor, values: Operand, dim: Axis) -> Tensor {
-    composed(|| {
-        let values = match values {
-            Operand::Number(_) => written("scatter", x, values)?.broadcast_as(indices.shape()),
-            values => written("scatter", x, values)?,
-        };
-        if x.rank() == 0 {
-            let vector = |x: &Tensor| x.reshape(x.elem_count());
-            return Ok(
-                scatter(&vector(x), &vector(indices), vector(&values).into(), dim).reshape(()),
-            );
-        }
-        let (values, dim) = fitting("scatter", x, indices, &values, dim)?;
-        check_range("scatter", x.raw(), indices.raw(), dim)?;
-        let places = moved(&positions(indices.raw())?, &Device::Cpu)?;
-        let places = CpuView::of(&places)?;
-        let places = places_of(x.dims(), indices.dims(), places.as_slice()?, dim);
-        replaced(x, &places, &values)
-    })
+#[raises]
+fn scatter(x: &Tensor, indices: &Tensor, values: Operand, dim: Axis) -> Result<Tensor> {
+    let values = match values {
+        Operand::Number(_) => written("scatter", x, values)?.broadcast_as(indices.shape()),
+        values => written("scatter", x, values)?,
+    };
+    if x.rank() == 0 {
+        let vector = |x: &Tensor| x.reshape(x.elem_count());
+        return Ok(scatter(&vector(x), &vector(indices), vector(&values).into(), dim).reshape(()));
+    }
+    let (values, dim) = fitting("scatter", x, indices, &values, dim)?;
+    check_range("scatter", x.raw(), indices.raw(), dim)?;
+    let places = moved(&positions(indices.raw())?, &Device::Cpu)?;
+    let places = CpuView::of(&places)?;
+    let places = places_of(x.dims(), indices.dims(), places.as_slice()?, dim);
+    replaced(x, &places, &values)
 }
 
-#[track_caller]
-fn scatter_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tensor {
-    composed(|| {
-        if x.rank() == 0 {
-            let vector = |x: &Tensor| x.reshape(x.elem_count());
-            return Ok(scatter_add(&vector(x), &vector(indices), &vector(values), dim).reshape(()));
-        }
-        let (values, dim) = fitting("scatter_add", x, indices, values, dim)?;
-        check_range("scatter_add", x.raw(), indices.raw(), dim)?;
-        if indices.elem_count() == 0 {
-            return Ok(x.clone());
-        }
-        let sums = added(values.raw(), indices.raw(), x.dims(), dim)?;
-        Ok(x + Tensor::from_raw(sums))
-    })
+#[raises]
+fn scatter_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Result<Tensor> {
+    if x.rank() == 0 {
+        let vector = |x: &Tensor| x.reshape(x.elem_count());
+        return Ok(scatter_add(&vector(x), &vector(indices), &vector(values), dim).reshape(()));
+    }
+    let (values, dim) = fitting("scatter_add", x, indices, values, dim)?;
+    check_range("scatter_add", x.raw(), indices.raw(), dim)?;
+    if indices.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    let sums = added(values.raw(), indices.raw(), x.dims(), dim)?;
+    Ok(x + Tensor::from_raw(sums))
 }
 
-#[track_caller]
-fn index_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Tensor {
-    composed(|| {
-        if x.rank() == 0 {
-            let vector = |x: &Tensor| x.reshape(x.elem_count());
-            return Ok(index_add(&vector(x), indices, &vector(values), dim).reshape(()));
-        }
-        let dim = dim.of(&"index_add", x.raw())?;
-        let indices = indices.flatten_all();
-        check_type("index_add", x.raw(), indices.raw())?;
-        check_range("index_add", x.raw(), indices.raw(), dim)?;
-        let mut shape = x.dims().to_vec();
-        shape[dim] = indices.elem_count();
-        refuse!(if values.dims() != shape; shape("index_add", values.dims());
-            "values of shape {shape:?}", "Pass one part for each index");
-        if values.elem_count() == 0 {
-            return Ok(x.clone());
-        }
-        let values = written("index_add", x, values.into())?;
-        let sums = added_parts(values.raw(), indices.raw(), x.dims(), dim)?;
-        Ok(x + Tensor::from_raw(sums))
-    })
+#[raises]
+fn index_add(x: &Tensor, indices: &Tensor, values: &Tensor, dim: Axis) -> Result<Tensor> {
+    if x.rank() == 0 {
+        let vector = |x: &Tensor| x.reshape(x.elem_count());
+        return Ok(index_add(&vector(x), indices, &vector(values), dim).reshape(()));
+    }
+    let dim = dim.of(&"index_add", x.raw())?;
+    let indices = indices.flatten_all();
+    check_type("index_add", x.raw(), indices.raw())?;
+    check_range("index_add", x.raw(), indices.raw(), dim)?;
+    let mut shape = x.dims().to_vec();
+    shape[dim] = indices.elem_count();
+    refuse!(if values.dims() != shape; shape("index_add", values.dims());
+        "values of shape {shape:?}", "Pass one part for each index");
+    if values.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    let values = written("index_add", x, values.into())?;
+    let sums = added_parts(values.raw(), indices.raw(), x.dims(), dim)?;
+    Ok(x + Tensor::from_raw(sums))
 }
 
 /// Checks indices and values, and returns as many of the values as there are indices.

@@ -141,3 +141,23 @@ where
         (self.recorded)(upstream)
     }
 }
+
+/// The rule of a product of two inputs, and perhaps a bias: the gradient of each factor reads the other one.
+pub(crate) struct Product<R>(pub(crate) R);
+
+impl<R> Backward for Product<R>
+where
+    R: Fn(&Upstream<'_>) -> Result<Downstream> + Send + Sync + 'static,
+{
+    fn keeps(&self) -> [bool; 3] {
+        [true, true, false]
+    }
+
+    fn reads(&self, [of_first, of_second, _]: [bool; 3]) -> [bool; 3] {
+        [of_second, of_first, false]
+    }
+
+    fn recorded(&self, upstream: &Upstream<'_>) -> Result<Downstream> {
+        (self.0)(upstream)
+    }
+}
