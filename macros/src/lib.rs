@@ -43,8 +43,8 @@ pub fn derive_batch_data(input: proc_macro::TokenStream) -> proc_macro::TokenStr
         .into()
 }
 
-/// Turns a function that returns a result into one that returns its value: errors, also those that a method of a tensor raises
-/// within, panic at the caller's line. It is for functions of `taper` that are composed of such methods.
+/// Lets callers of a function that returns a result get its value: an error, also of a method of a tensor that it calls, panics
+/// at the caller's line. It is for functions of `taper` that are composed of such methods.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn raises(
