@@ -56,7 +56,7 @@ const NETWORKS: [Networks; 21] = [
     ]),
     ("35-ai-on-a-gpu", &["cnn-struct", "cnn-new"], &[("cnn()", "(4, 3, 32, 32)")]),
     ("39-ship-it", &["net-code"], &[("network()", "(64, 1, 8, 8)")]),
-    ("41-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
+    ("44-rust-glossary", &["structs-code"], &[("seq![Times::doubled(), Times::doubled()]", "(2, 3)")]),
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
