@@ -60,7 +60,7 @@ const NETWORKS: [Networks; 21] = [
 ];
 
 /// The beginnings of networks that need no other cell, each with the shape of an input.
-const INPUTS: [(&str, &str); 19] = [
+const INPUTS: [(&str, &str); 21] = [
     ("Flatten, Linear::new(784,", "(5, 1, 28, 28)"),
     ("Flatten", "(5, 1, 8, 8)"),
     ("LazyConv2d", "(5, 1, 28, 28)"),
@@ -71,7 +71,9 @@ const INPUTS: [(&str, &str); 19] = [
     ("Linear::new(2,", "(5, 2)"),
     ("Linear::new(3,", "(5, 3)"),
     ("Linear::new(4,", "(5, 4)"),
-    ("Linear::new(64 + 1 + 10,", "(5, 75)"),
+    ("Linear::new(16 + 1 + 10,", "(5, 27)"),
+    ("Linear::new(16,", "(5, 16)"),
+    ("Linear::new(784,", "(5, 784)"),
     ("Linear::new(12,", "(5, 12)"),
     ("Linear::new(20,", "(5, 20)"),
     ("Linear::new(26,", "(5, 26)"),

@@ -124,9 +124,9 @@ mod tests {
         let device = Device::Cpu;
         let x = Raw::zeros((2, 3), DType::F32, &device).expect("a tensor");
         assert!(failed(x.matmul(&x)).contains("\nA product needs"));
-        assert!(
-            failed(&x + x.t().expect("two dimensions")).contains("\nBoth shapes must be equal")
-        );
+        let x = candle_core::Tensor::zeros((2, 3), DType::F32, &device).expect("a tensor");
+        let sum = &x + x.t().expect("two dimensions");
+        assert!(failed(sum).contains("\nBoth shapes must be equal"));
         let text = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]";
         assert_eq!(described(&text), text);
         assert_eq!(described(&Error::Msg(text.to_owned())), text);

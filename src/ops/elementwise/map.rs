@@ -1,12 +1,12 @@
 //! A function of each element: the loops on all cores, and the backward pass.
 
 use crate::error::attempt;
-use crate::ops::broadcast::{Elements, map};
+use crate::ops::broadcast::{Elements, Piece, Plan, map};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::element_rule::{ElementRule, Gradient};
 use crate::ops::engine::autograd::{Upstream, are_tracked, record};
-use crate::ops::engine::read::read;
+use crate::ops::engine::read::{read, read_strided};
 use crate::ops::engine::{Element, dispatch_dtype};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
@@ -215,15 +215,18 @@ fn kernel<T: Element>(function: impl Function) -> Kernel {
 }
 
 fn gradient_of<T: Element>(g: &Raw, saved: &Raw, gradient: &GradientLoop<T>) -> Result<Raw> {
-    // SAFETY: as above.
-    let (of_x, _) = unsafe {
-        map(
-            g.dims(),
-            [g, saved],
-            [Elements::Each; 2],
-            |[g, saved], out| gradient(g, saved, out),
-        )
-    }?;
+    let (plan, inputs) = Plan::of(g.dims(), [g, saved])?;
+    // SAFETY: the slices have the same length, and the loop initialises one element for each that it
+    // reads.
+    let of_x = read_strided(inputs.each_ref(), |[g, saved]| unsafe {
+        plan.fill(|mut walk, out| {
+            let (mut a, mut b) = (Piece::new(), Piece::new());
+            while let Some(range) = walk.next() {
+                let (g, saved) = (walk.each(0, g, &mut a), walk.each(1, saved, &mut b));
+                gradient(g, saved, &mut out[range]);
+            }
+        })
+    })?;
     Raw::from_vec(of_x, g.shape(), &Device::Cpu)
 }
 

@@ -40,6 +40,8 @@ fn spread<T: Element>(g: &Raw, windows: Windows, shape: &[usize]) -> Result<Raw>
 
 fn avg_pool_plane<T: Element>(windows: Windows, x: &[T], y: &mut [T]) {
     let (padding, width) = (windows.padding[1], windows.size[1]);
+    let (kernel, stride) = (windows.kernel[1], windows.stride[1]);
+    let scale = T::ONE / T::of(windows.places() as f64);
     let mut sums = vec![T::ZERO; windows.padded_width()];
     for (row, y) in y.chunks_exact_mut(windows.output[1]).enumerate() {
         let sums_inside = &mut sums[padding..padding + width];
@@ -47,7 +49,7 @@ fn avg_pool_plane<T: Element>(windows: Windows, x: &[T], y: &mut [T]) {
         for row in windows.rows(row) {
             add(&x[row * width..][..width], sums_inside);
         }
-        means_of_columns(windows, &sums, y);
+        means_of_columns(kernel, stride, scale, &sums, y);
     }
 }
 
@@ -60,26 +62,27 @@ multiversion! {
 }
 
 multiversion! {
-    fn means_of_columns<T: Element>(windows: Windows, sums: &[T], y: &mut [T]) {
-        match windows.stride[1] {
-            1 => means_of_columns_by::<T, 1>(windows, sums, y),
-            2 => means_of_columns_by::<T, 2>(windows, sums, y),
-            _ => means_of_columns_by::<T, 0>(windows, sums, y),
+    fn means_of_columns<T: Element>(kernel: usize, stride: usize, scale: T, sums: &[T], y: &mut [T]) {
+        match stride {
+            1 => means_of_columns_by(kernel, 1, scale, sums, y),
+            2 => means_of_columns_by(kernel, 2, scale, sums, y),
+            _ => means_of_columns_by(kernel, stride, scale, sums, y),
         }
     }
 }
 
+/// A stride that the compiler knows makes a faster loop.
 #[inline(always)]
-fn means_of_columns_by<T: Element, const STRIDE: usize>(windows: Windows, sums: &[T], y: &mut [T]) {
-    let stride = if STRIDE == 0 {
-        windows.stride[1]
-    } else {
-        STRIDE
-    };
-    let scale = T::ONE / T::of(windows.places() as f64);
+fn means_of_columns_by<T: Element>(
+    kernel: usize,
+    stride: usize,
+    scale: T,
+    sums: &[T],
+    y: &mut [T],
+) {
     let span = (y.len() - 1) * stride + 1;
     y.fill(T::ZERO);
-    for k in 0..windows.kernel[1] {
+    for k in 0..kernel {
         let sums = &sums[k..][..span];
         for (i, y) in y.iter_mut().enumerate() {
             *y += sums[i * stride];
