@@ -161,26 +161,18 @@ impl<const N: usize> Plan<N> {
     }
 }
 
-/// How a loop reads the elements of an operand: one for each of the output; as [`Walk::part`] or [`Walk::by_run`] returns them.
-#[derive(Clone, Copy)]
-pub(super) enum Elements {
-    Each,
-    Part,
-    ByRun,
-}
-
 /// The elements of an output, and the operands as they were read.
 pub(super) type Mapped<O, const N: usize> = (Vec<O>, [Raw; N]);
 
 /// Returns what `compute` makes of the elements of operands that are broadcast to a shape, none of them empty; and the
-/// operands as they were read.
+/// operands as they were read. It gets them as [`Walk::by_run`] returns them; if not `BY_RUN`, each element of the first
+/// operand, and those of the others as from [`Walk::part`].
 ///
 /// # Safety
 /// `compute` must initialise all of the slice.
-pub(super) unsafe fn map<T: WithDType, O: Send, const N: usize>(
+pub(super) unsafe fn map<T: WithDType, O: Send, const N: usize, const BY_RUN: bool>(
     shape: &[usize],
     operands: [&Raw; N],
-    elements: [Elements; N],
     compute: impl Fn([&[T]; N], &mut [MaybeUninit<O>]) + Sync,
 ) -> Result<Mapped<O, N>> {
     let mut in_order = operands.iter();
@@ -203,10 +195,10 @@ pub(super) unsafe fn map<T: WithDType, O: Send, const N: usize>(
                 let mut parts: [&[T]; N] = [&[]; N];
                 let slots = parts.iter_mut().zip(values).zip(&mut pieces);
                 for (k, ((part, values), piece)) in slots.enumerate() {
-                    *part = match elements[k] {
-                        Elements::Each => walk.each(k, values, piece),
-                        Elements::Part => walk.part(k, values, piece),
-                        Elements::ByRun => walk.by_run(k, values, piece),
+                    *part = match k {
+                        _ if BY_RUN => walk.by_run(k, values, piece),
+                        0 => walk.each(k, values, piece),
+                        _ => walk.part(k, values, piece),
                     };
                 }
                 compute(parts, &mut out[range]);

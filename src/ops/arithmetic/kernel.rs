@@ -1,7 +1,7 @@
 //! The kernel for operations on two tensors, and its backward pass.
 
 use crate::error::attempt;
-use crate::ops::broadcast::{Elements, Mapped, RUN, map};
+use crate::ops::broadcast::{Mapped, RUN, map};
 use crate::ops::element_rule::{ElementRule, Gradient};
 use crate::ops::engine::Element;
 use crate::ops::engine::autograd::record;
@@ -112,14 +112,9 @@ pub(in crate::ops) fn values<T: Element, F: Binary>(
 ) -> Result<Mapped<F::Output<T>, 2>> {
     // SAFETY: `combine` initialises the whole slice.
     unsafe {
-        map(
-            shape,
-            operands,
-            [Elements::ByRun; 2],
-            |[a, b]: [&[T]; 2], out| {
-                combine(a, b, out, function);
-            },
-        )
+        map::<T, _, 2, true>(shape, operands, |[a, b], out| {
+            combine(a, b, out, function);
+        })
     }
 }
 
@@ -210,17 +205,11 @@ fn gradient_of<T: Element, F: Differentiable>(
     // An operand that the formula does not use has not been saved.
     let used = |i: usize| saved[i].as_ref().filter(|_| F::DEPENDS[operand][i]);
     let [a, b] = [0, 1].map(|i| used(i).unwrap_or(gradient));
-    let elements = [Elements::Each, Elements::Part, Elements::Part];
     // SAFETY: `differentiate` initialises the whole slice.
     let (terms, _) = unsafe {
-        map(
-            gradient.dims(),
-            [gradient, a, b],
-            elements,
-            |inputs, out| {
-                differentiate::<T, _>(operand, inputs, out, function);
-            },
-        )
+        map::<T, _, 3, false>(gradient.dims(), [gradient, a, b], |inputs, out| {
+            differentiate(operand, inputs, out, function);
+        })
     }?;
     Raw::from_vec(terms, gradient.shape(), &Device::Cpu)
 }

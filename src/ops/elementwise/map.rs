@@ -1,12 +1,13 @@
 //! A function of each element: the loops on all cores, and the backward pass.
 
 use crate::error::attempt;
-use crate::ops::broadcast::{Elements, Piece, Plan, map};
+use crate::ops::broadcast::{Piece, Plan};
 use crate::ops::check;
 use crate::ops::dispatch;
 use crate::ops::element_rule::{ElementRule, Gradient};
 use crate::ops::engine::autograd::{Upstream, are_tracked, record};
 use crate::ops::engine::read::{read, read_strided};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{Element, dispatch_dtype};
 use crate::ops::quantity::{Lane, Quantity, of_tensors};
 use crate::ops::tape;
@@ -182,8 +183,12 @@ fn is_together<F: Function>(_: F) -> bool {
 }
 
 fn alone<T: Element>(x: &Raw, value: &Value<T>, rule: &dyn Fn(Raw) -> ElementRule) -> Result<Raw> {
-    // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
-    let (y, [input]) = unsafe { map(x.dims(), [x], [Elements::Each], |[x], y| value(x, y)) }?;
+    // The backward pass reads the copy in order, too.
+    let input = in_order(x)?;
+    let y = read([&input], |[x]| {
+        // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
+        unsafe { vec_by_chunks(x.len(), CHUNK, |first, y| value(&x[first..][..y.len()], y)) }
+    })?;
     record(&[x], y, x.shape(), || rule(input))
 }
 

@@ -10,6 +10,7 @@ use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::engine::read::read;
 use crate::tensor::Raw;
 use candle_core::Result;
+use std::ops::Range;
 use taper_compute::simd::multiversion;
 use taper_compute::write;
 
@@ -46,7 +47,7 @@ fn avg_pool_plane<T: Element>(windows: Windows, x: &[T], y: &mut [T]) {
     for (row, y) in y.chunks_exact_mut(windows.output[1]).enumerate() {
         let sums_inside = &mut sums[padding..padding + width];
         sums_inside.fill(T::ZERO);
-        for row in windows.rows(row) {
+        for row in rows(windows, row) {
             add(&x[row * width..][..width], sums_inside);
         }
         means_of_columns(kernel, stride, scale, &sums, y);
@@ -93,6 +94,13 @@ fn means_of_columns_by<T: Element>(
     }
 }
 
+/// Returns the rows of the windows of an output row. Without dilation they are one range.
+fn rows(windows: Windows, row: usize) -> Range<usize> {
+    let (padding, first) = (windows.padding[0], row * windows.stride[0]);
+    let end = (first + windows.kernel[0]).saturating_sub(padding);
+    first.saturating_sub(padding)..end.min(windows.size[0])
+}
+
 /// Adds to each element of a patch its share of the patch's gradient.
 fn spread_gradient<T: Element>(windows: Windows, gradient: &[T], out: &mut [T]) {
     let (kernel, stride) = (windows.kernel[1], windows.stride[1]);
@@ -107,7 +115,7 @@ fn spread_gradient<T: Element>(windows: Windows, gradient: &[T], out: &mut [T]) 
                 *element += g;
             }
         }
-        for row in windows.rows(row) {
+        for row in rows(windows, row) {
             add(
                 &line[padding..padding + width],
                 &mut out[row * width..][..width],
