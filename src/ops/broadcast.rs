@@ -164,9 +164,9 @@ impl<const N: usize> Plan<N> {
 /// The elements of an output, and the operands as they were read.
 pub(super) type Mapped<O, const N: usize> = (Vec<O>, [Raw; N]);
 
-/// Returns what `compute` makes of the elements of operands that are broadcast to a shape, none of them empty; and the
-/// operands as they were read. It gets them as [`Walk::by_run`] returns them; if not `BY_RUN`, each element of the first
-/// operand, and those of the others as from [`Walk::part`].
+/// Broadcasts operands to a shape, none of them empty, and returns the elements that `compute` writes, and the operands as
+/// they were read. With `BY_RUN`, [`Walk::by_run`] reads all operands; without it, [`Walk::each`] reads the first, and
+/// [`Walk::part`] the others.
 ///
 /// # Safety
 /// `compute` must initialise all of the slice.

@@ -10,7 +10,6 @@ use crate::ops::engine::autograd::recorded_linear;
 use crate::ops::engine::read::read;
 use crate::tensor::Raw;
 use candle_core::Result;
-use std::ops::Range;
 use taper_compute::simd::multiversion;
 use taper_compute::write;
 
@@ -47,7 +46,7 @@ fn avg_pool_plane<T: Element>(windows: Windows, x: &[T], y: &mut [T]) {
     for (row, y) in y.chunks_exact_mut(windows.output[1]).enumerate() {
         let sums_inside = &mut sums[padding..padding + width];
         sums_inside.fill(T::ZERO);
-        for row in rows(windows, row) {
+        for row in windows.rows(row) {
             add(&x[row * width..][..width], sums_inside);
         }
         means_of_columns(kernel, stride, scale, &sums, y);
@@ -64,41 +63,28 @@ multiversion! {
 
 multiversion! {
     fn means_of_columns<T: Element>(kernel: usize, stride: usize, scale: T, sums: &[T], y: &mut [T]) {
-        match stride {
-            1 => means_of_columns_by(kernel, 1, scale, sums, y),
-            2 => means_of_columns_by(kernel, 2, scale, sums, y),
-            _ => means_of_columns_by(kernel, stride, scale, sums, y),
+        y.fill(T::ZERO);
+        for k in 0..kernel {
+            let sums = &sums[k..];
+            match stride {
+                1 => y.iter_mut().zip(sums).for_each(|(y, sum)| *y += *sum),
+                2 => add_by(2, sums, y),
+                _ => add_by(stride, sums, y),
+            }
+        }
+        for y in y.iter_mut() {
+            *y *= scale;
         }
     }
 }
 
 /// A stride that the compiler knows makes a faster loop.
 #[inline(always)]
-fn means_of_columns_by<T: Element>(
-    kernel: usize,
-    stride: usize,
-    scale: T,
-    sums: &[T],
-    y: &mut [T],
-) {
-    let span = (y.len() - 1) * stride + 1;
-    y.fill(T::ZERO);
-    for k in 0..kernel {
-        let sums = &sums[k..][..span];
-        for (i, y) in y.iter_mut().enumerate() {
-            *y += sums[i * stride];
-        }
+fn add_by<T: Element>(stride: usize, sums: &[T], y: &mut [T]) {
+    let sums = &sums[..(y.len() - 1) * stride + 1];
+    for (i, y) in y.iter_mut().enumerate() {
+        *y += sums[i * stride];
     }
-    for y in y.iter_mut() {
-        *y *= scale;
-    }
-}
-
-/// Returns the rows of the windows of an output row. Without dilation they are one range.
-fn rows(windows: Windows, row: usize) -> Range<usize> {
-    let (padding, first) = (windows.padding[0], row * windows.stride[0]);
-    let end = (first + windows.kernel[0]).saturating_sub(padding);
-    first.saturating_sub(padding)..end.min(windows.size[0])
 }
 
 /// Adds to each element of a patch its share of the patch's gradient.
@@ -115,7 +101,7 @@ fn spread_gradient<T: Element>(windows: Windows, gradient: &[T], out: &mut [T]) 
                 *element += g;
             }
         }
-        for row in rows(windows, row) {
+        for row in windows.rows(row) {
             add(
                 &line[padding..padding + width],
                 &mut out[row * width..][..width],

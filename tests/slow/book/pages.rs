@@ -43,11 +43,21 @@ fn no_link_in_the_book_is_broken() {
 
 #[test]
 fn the_translations_can_be_read_in_a_browser() {
+    visit_translations(&[]);
+}
+
+#[test]
+#[ignore = "slow: run by .ci/nightly"]
+fn every_translated_page_can_be_read_in_a_browser() {
+    visit_translations(&["--all"]);
+}
+
+fn visit_translations(arguments: &[&str]) {
     if !has_chromium() {
         return;
     }
     let mut visit = script("book_editions.py");
-    visit.arg(pages());
+    visit.arg(pages()).args(arguments);
     visit.args(["--screenshots", "tests/output/editions"]);
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());

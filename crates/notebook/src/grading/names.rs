@@ -113,7 +113,7 @@ impl Checked<'_> {
             }
             // A method of the type comes before one of a trait.
             Kind::Method if is_called && self.hides_a_trait(of, part, shape) => format!(
-                "its method `{name}` has other types than that of a trait, and the tests call a method of that name"
+                "its method `{name}` hides a trait's method with other types, and the tests call a method of that name"
             ),
             Kind::Comparison => format!("it compares with another type: `{name}`"),
             Kind::Difference if self.stubs.has_free_types() => {

@@ -12,7 +12,7 @@ pub(super) fn text(syntax: &impl ToTokens) -> String {
     join(&tokens(syntax))
 }
 
-/// Returns the types of a signature, which may be that of a method of the type `of`. Parameters have no names; those for types
+/// Returns the types of a signature; if it is a method's, `of` is the method's type. Parameters have no names, type parameters
 /// are numbered, and their bounds are at the end.
 pub(super) fn of_signature(signature: &Signature, of: Option<&Type>) -> String {
     let own = of.map(tokens).unwrap_or_default();
