@@ -18,10 +18,7 @@ use text::{Written, bytes_of, first_elements, one_line, rows, shape_of, sizes, w
 macro_rules! describe {
     ($variable:expr) => {{
         #[allow(unused_imports)]
-        use $crate::inspect::{
-            ViaBoth as _, ViaContent as _, ViaDebug as _, ViaNothing as _, ViaParameters as _,
-            ViaShow as _,
-        };
+        use $crate::inspect::Describe as _;
         (&&&&&&$crate::inspect::Variable(&$variable)).description()
     }};
 }
@@ -43,25 +40,23 @@ pub struct Description {
     pub content: String,
 }
 
-/// A variable, for [`describe!`](crate::describe). The traits below are tried in their order.
+/// A variable, for [`describe!`](crate::describe).
 pub struct Variable<'a, T: ?Sized>(pub &'a T);
 
-pub trait ViaContent {
+/// The compiler tries the implementations from the one with the most references to the one without, and takes the first
+/// whose bounds the type meets.
+pub trait Describe {
     fn description(&self) -> Description;
 }
 
-impl<T: Content + ?Sized> ViaContent for &&&&&Variable<'_, T> {
+impl<T: Content + ?Sized> Describe for &&&&&Variable<'_, T> {
     fn description(&self) -> Description {
         self.0.content()
     }
 }
 
 /// For models with `Debug`. Plain data is included: it implements [`Parameters`], but has none.
-pub trait ViaBoth {
-    fn description(&self) -> Description;
-}
-
-impl<T: Parameters + Debug> ViaBoth for &&&&Variable<'_, T> {
+impl<T: Parameters + Debug> Describe for &&&&Variable<'_, T> {
     fn description(&self) -> Description {
         match self.0.parameters().is_empty() {
             true => plain(self.0, written(self.0)),
@@ -70,11 +65,7 @@ impl<T: Parameters + Debug> ViaBoth for &&&&Variable<'_, T> {
     }
 }
 
-pub trait ViaParameters {
-    fn description(&self) -> Description;
-}
-
-impl<T: Parameters> ViaParameters for &&&Variable<'_, T> {
+impl<T: Parameters> Describe for &&&Variable<'_, T> {
     fn description(&self) -> Description {
         model(self.0)
     }
@@ -110,21 +101,13 @@ fn tensors_of<T: Parameters>(model: &T) -> String {
     format!("{{{}}}", tensors.collect::<Vec<_>>().join(", "))
 }
 
-pub trait ViaDebug {
-    fn description(&self) -> Description;
-}
-
-impl<T: Debug + ?Sized> ViaDebug for &&Variable<'_, T> {
+impl<T: Debug + ?Sized> Describe for &&Variable<'_, T> {
     fn description(&self) -> Description {
         plain(self.0, written(self.0))
     }
 }
 
-pub trait ViaShow {
-    fn description(&self) -> Description;
-}
-
-impl<T: Show + ?Sized> ViaShow for &Variable<'_, T> {
+impl<T: Show + ?Sized> Describe for &Variable<'_, T> {
     fn description(&self) -> Description {
         let value = one_line(&self.0.show_text());
         let (content, graph) = (String::new(), Graph::default());
@@ -139,11 +122,7 @@ impl<T: Show + ?Sized> ViaShow for &Variable<'_, T> {
     }
 }
 
-pub trait ViaNothing {
-    fn description(&self) -> Description;
-}
-
-impl<T: ?Sized> ViaNothing for Variable<'_, T> {
+impl<T: ?Sized> Describe for Variable<'_, T> {
     fn description(&self) -> Description {
         Description::default()
     }
@@ -331,5 +310,7 @@ impl Variables {
 
 show_as_table!(Variables);
 
+#[cfg(test)]
+mod graph_tests;
 #[cfg(test)]
 mod tests;

@@ -78,7 +78,7 @@
 //! 4. A layer calls its operation in [`ops`]. On the CPU, the operation is a kernel of Taper's
 //!    (vectorised, on all cores) with its own backward pass; elsewhere, or where the kernel does not
 //!    support the input, it is composed of Candle's operations. Both are tested against each other and
-//!    PyTorch. What was computed from a parameter is recorded on the tape (`src/ops/tape.rs`).
+//!    PyTorch. What was computed from a parameter is recorded on the tape (`crates/tensor/src/ops/tape.rs`).
 //! 5. [`backward`](ops::backward) walks along the tape, from the loss to the parameters, and adds up the gradients.
 //!    The gradients of several devices are summed on the first.
 //! 6. The [`Optimizer`](optim::Optimizer) changes the parameters in place, and the replicas receive
@@ -86,47 +86,65 @@
 //! 7. Metrics stay on their device until the end of an interval. Then they are fetched in one transfer,
 //!    and the board, the callbacks and the history receive them.
 //!
-//! # Dependencies between the modules
+//! # The crates of the library
 //!
-//! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
-//! `data`. `text` uses all of these but `train`. What the kernels of `ops` do on slices is the crate `taper_compute`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
-//! communicates with a front end: in a plain program the same calls print, or do nothing.
+//! Most of these modules are crates of their own, of which each uses only those above it:
+//!
+//! | crate | modules |
+//! |---|---|
+//! | `taper_compute` | what kernels do on slices |
+//! | `taper_tensor` | [`tensor`], [`ops`], [`device`], [`error`] |
+//! | `taper_distributed` | [`distributed`] |
+//! | `taper_display` | [`notebook`], [`plot`] |
+//! | `taper_nn` | [`nn`], [`optim`] |
+//! | `taper_data` | [`data`] |
+//! | `taper_train` | [`train`], [`metrics`], [`tensorboard`] |
+//! | `taper_extra` | what only PyTorch's users look for: items of [`nn`], [`ops`], [`optim`], [`data`], [`metrics`] and [`train`] |
+//! | `taper` | [`text`], [`rl`], [`bench`](mod@bench), [`exercises`], the prelude |
+//!
+//! Only `notebook` communicates with a front end: in a plain program the same calls print, or do nothing.
 
 // The code from the derive macros contains `::taper::…`; this makes that path valid in this crate too.
 extern crate self as taper;
 
-#[macro_use]
-mod tables;
+#[macro_use(setters)]
+extern crate taper_tensor;
 
 pub use candle_core;
 pub use candle_nn;
 
 pub mod bench;
+#[cfg(all(test, feature = "cuda"))]
+mod cuda_tests;
 pub mod data;
-pub mod device;
-pub mod distributed;
-mod erased;
-pub mod error;
 pub mod exercises;
-mod image;
-mod input;
+#[cfg(test)]
+mod fuzz;
 #[doc(hidden)]
 pub mod inspect;
 pub mod metrics;
 pub mod nn;
-pub mod notebook;
 pub mod ops;
 pub mod optim;
-pub mod plot;
 pub mod prelude;
 #[cfg(test)]
 mod reference;
 pub mod rl;
-pub mod tensor;
-pub mod tensorboard;
 pub mod text;
 pub mod train;
 
-pub use error::{Error, Result, attempt};
-pub use notebook::{check_interrupt, interrupted};
-pub use tensor::Tensor;
+#[doc(inline)]
+pub use taper_data::compose;
+#[cfg(test)]
+use taper_display::image;
+#[doc(inline)]
+pub use taper_display::{check_interrupt, interrupted, notebook, plot, show_value};
+#[doc(inline)]
+pub use taper_distributed::distributed;
+#[doc(inline)]
+pub use taper_nn::{layer, seq};
+#[doc(inline)]
+pub use taper_tensor::{Error, Result, Tensor, attempt, device, error, tensor};
+use taper_tensor::{erased, input};
+#[doc(inline)]
+pub use taper_train::tensorboard;

@@ -10,12 +10,12 @@ mod second;
 mod sequences;
 mod training;
 
-use crate::device::gpu;
 use crate::nn::Parameter;
 use crate::tensor::Tensor;
 use candle_core::{DType, Device, safetensors};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use taper_tensor::testing::devices;
 
 type Tensors = HashMap<String, Tensor>;
 
@@ -28,12 +28,6 @@ fn read(name: &str, device: &Device) -> Tensors {
     let tensors = safetensors::load(path(&format!("{name}.safetensors")), device).unwrap();
     let tensors = tensors.into_iter();
     tensors.map(|(name, x)| (name, x.into())).collect()
-}
-
-/// Returns the CPU, and the first GPU if there is one: each comparison runs on both.
-pub(crate) fn devices() -> Vec<Device> {
-    let gpu = gpu(0).inspect_err(|error| eprintln!("skipped on a GPU: {error}"));
-    [Device::Cpu].into_iter().chain(gpu.ok()).collect()
 }
 
 /// Returns the tolerance, which is larger on a GPU, where sums are computed in another order.

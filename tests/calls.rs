@@ -27,17 +27,31 @@ fn a_cell_compiles_next_to_nothing_of_what_it_calls() {
     assert!(count > Some(1000), "{report}");
 }
 
-/// Lets rustdoc describe the public items of the crate `taper`, and returns the file.
+/// The crates of the library that have public items.
+const CRATES: [&str; 8] = [
+    "taper",
+    "taper-tensor",
+    "taper-distributed",
+    "taper-display",
+    "taper-nn",
+    "taper-data",
+    "taper-train",
+    "taper-extra",
+];
+
+/// Lets rustdoc describe the public items of the library's crates, and returns the file of `taper`.
 fn description() -> PathBuf {
     let rustdoc = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rustdoc");
     // Descriptions are not stable yet.
     let script = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
     fs::write(&rustdoc, script).unwrap();
     fs::set_permissions(&rustdoc, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut cargo = cargo("rustdoc");
-    cargo.args(["--package", "taper"]).env("RUSTDOC", rustdoc);
-    cargo.args(["--", "-Zunstable-options", "--output-format=json"]);
-    run(cargo);
+    for package in CRATES {
+        let mut cargo = cargo("rustdoc");
+        cargo.args(["--package", package]).env("RUSTDOC", &rustdoc);
+        cargo.args(["--", "-Zunstable-options", "--output-format=json"]);
+        run(cargo);
+    }
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     target.expect("the target folder").join("doc/taper.json")
 }

@@ -4,7 +4,7 @@
 //! FUZZ_SEED=2 FUZZ_INPUTS=5000 cargo test -p taper-cli --test fuzz
 //! ```
 //!
-//! The files of data are damaged beside the code that reads them: in `src/input` and `cli/src/data/tests`.
+//! The files of data are damaged beside the code that reads them: in `src/fuzz.rs` and `cli/src/data/tests`.
 
 #[path = "common/fuzz.rs"]
 mod fuzz;

@@ -4,18 +4,19 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The most packages on which `taper` may depend. If you raise it, state the reason in the commit message.
-const LIMIT: usize = 140;
+/// The most packages of others on which `taper` may depend. If you raise it, state the reason in the commit message.
+const LIMIT: usize = 137;
 
 /// The package that reads a cell. Its dependencies run as well.
 const PARSER: &str = "ra_ap_syntax";
 
 #[test]
 fn taper_has_at_most_this_many_packages() {
-    let packages = below("taper");
+    let mut packages = below("taper");
+    packages.retain(|package| !package.starts_with("taper"));
     assert!(
         packages.len() <= LIMIT,
-        "taper depends on {} packages, the limit is {LIMIT}. Which one is new, and which notebook needs it?",
+        "taper depends on {} packages of others, the limit is {LIMIT}. Which one is new, and which notebook needs it?",
         packages.len()
     );
 }

@@ -2,8 +2,8 @@
 
     python3 benches/calls/calls.py RUSTDOC_JSON ARTIFACTS [--check] [--time N]
 
-RUSTDOC_JSON describes the crate (`cargo rustdoc -- -Zunstable-options --output-format json`); ARTIFACTS is what cargo
-prints when it compiles the crate (`cargo build --lib --message-format=json`). Each call gets its arguments as
+RUSTDOC_JSON describes the crate `taper` (`cargo rustdoc -- -Zunstable-options --output-format json`), and files beside it
+its other crates; ARTIFACTS is what cargo prints when it compiles the crate (`cargo build --lib --message-format=json`). Each call gets its arguments as
 parameters, so that its function contains the call, the drop of the result, and what these compile. All functions are
 compiled as one cell. The size of a call includes its function and all functions in the object file that it reaches.
 """
@@ -94,36 +94,79 @@ EXTRA = {
 }
 
 
+def of_crate(name, value):
+    """Returns a description whose ids begin with the name of the crate: each crate counts its own."""
+    def named(id):
+        return id if id is None else f"{name}:{id}"
+    if isinstance(value, list):
+        return [of_crate(name, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, item in value.items():
+        if key in ("id", "root") and isinstance(item, int):
+            item = named(item)
+        elif key in ("items", "impls", "implementations", "fields", "variants") and isinstance(item, list):
+            item = [named(id) for id in item]
+        elif key in ("index", "paths"):
+            item = {named(id): of_crate(name, of) for id, of in item.items()}
+        else:
+            item = of_crate(name, item)
+        found[key] = item
+    return found
+
+
+class Hidden(KeyError):
+    """A type that the documentation leaves out."""
+
+
 class Crate:
     def __init__(self, path):
-        description = json.loads(pathlib.Path(path).read_text())
-        self.index, self.paths = description["index"], description["paths"]
-        root = self.item(description["root"])
+        files = [path, *sorted(path.parent.glob("taper_*.json"))]
+        described = {file.stem: of_crate(file.stem, json.loads(file.read_text())) for file in files}
+        self.index = {id: item for crate in described.values() for id, item in crate["index"].items()}
+        self.paths = {id: item for crate in described.values() for id, item in crate["paths"].items()}
+        defined = {(item["kind"], *item["path"]): id for name, crate in described.items()
+            for id, item in crate["paths"].items() if item["path"][0] == name and id in crate["index"]}
+        # What a crate calls an item of another one, and what that one calls it.
+        self.same = {id: defined.get((item["kind"], *item["path"]), id) for id, item in self.paths.items()}
+        self.seen = set()
+        root = self.item(described["taper"]["root"])
         prelude = next(i for i in map(self.item, root["inner"]["module"]["items"]) if i["name"] == "prelude")
         uses = [self.item(i)["inner"]["use"] for i in prelude["inner"]["module"]["items"]]
-        self.prelude = {use["id"]: use["name"] for use in uses}
+        self.prelude = {self.same.get(use["id"], use["id"]): use["name"] for use in uses}
         self.public = {}
         self.publish(root, "taper")
 
     def item(self, id):
-        return self.index.get(str(id))
+        return self.index.get(self.same.get(id, id))
 
     def publish(self, module, path):
         """Notes the shortest path under which each item can be named."""
+        self.seen.add(module["id"])
         for item in map(self.item, module["inner"]["module"]["items"]):
             use = item["inner"].get("use")
-            id, name = (use["id"], use["name"]) if use else (item["id"], item["name"])
+            if use and use["is_glob"]:
+                target = self.item(use["id"])
+                if target and target["id"] not in self.seen:
+                    self.publish(target, path)
+                continue
+            id, name = (self.same.get(use["id"], use["id"]), use["name"]) if use else (item["id"], item["name"])
             if id not in self.public or len(self.public[id]) > len(f"{path}::{name}"):
                 self.public[id] = f"{path}::{name}"
-            if "module" in item["inner"]:
-                self.publish(item, f"{path}::{name}")
+            target = self.item(id)
+            if target and "module" in target["inner"] and id not in self.seen:
+                self.publish(target, f"{path}::{name}")
 
     def public_path(self, id, path):
+        id = self.same.get(id, id)
         if id in self.prelude:
             return self.prelude[id]
         if id in self.public:
             return self.public[id]
-        known = self.paths[str(id)]["path"]
+        if id not in self.paths:
+            raise Hidden(path)
+        known = self.paths[id]["path"]
         if known[0] in ("core", "alloc", "std"):
             return f"std::{known[1]}::{known[-1]}"
         return f"taper::{known[0]}::{known[-1]}"
@@ -272,6 +315,8 @@ class Crate:
                     start = f"<{of} as {self.path(trait, env)}>"
                 else:
                     label = of
+            except Hidden:
+                continue  # for a type that no cell names
             except KeyError as error:
                 yield label, None, f"{error}"
                 continue
@@ -423,7 +468,7 @@ def main():
         print(f"{name}: {problem}")
     if options.check and problems:
         sys.exit(f"{len(problems)} problems: a generic public function is a line over one that is not generic, and types "
-            "are dropped, cloned and printed by functions of the crate (src/erased.rs)")
+            "are dropped, cloned and printed by functions of the crate (crates/tensor/src/erased.rs)")
 
 
 if __name__ == "__main__":

@@ -310,7 +310,8 @@ mod tests {
         });
         let timing = timing.unwrap();
         assert_eq!(timing.num_runs(), RUNS);
-        assert!(count > 100, "{count} runs in a tenth of a second");
+        // Of these, some are the warm-up; on a busy machine, sleeping takes longer.
+        assert!(count > RUNS, "{count}");
         assert!(timing.median() >= Duration::from_micros(200));
         let mut timings = Timings::new();
         timings.push(timing);

@@ -1,6 +1,7 @@
 //! Values as short text.
 
 use crate::error::attempt;
+use crate::notebook::digits::without_zeros;
 use crate::ops::tape::{Graph, graph_of};
 use crate::tensor::{Tensor, collect_formatted};
 use candle_core::DType;
@@ -168,11 +169,7 @@ fn values_of(tensor: &Tensor) -> Vec<f64> {
 
 /// Formats an element with at most four decimals.
 fn element(value: &f64) -> String {
-    let text = format!("{value:.4}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    without_zeros(&format!("{value:.4}")).to_owned()
 }
 
 #[cfg(test)]

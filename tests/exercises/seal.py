@@ -81,7 +81,7 @@ def askew(image, draws):
 
 
 def looking_glass(folder):
-    alice = (ROOT / "src/data/sets/alice/alice.txt").read_text()
+    alice = (ROOT / "crates/data/src/data/sets/alice/alice.txt").read_text()
     characters = sorted(set(alice))
     text = "\n".join(paragraphs(folder / f"chapter-{number}.xhtml") for number in range(1, 13))
     windows = [text[i : i + CONTEXT + 1] for i in range(0, len(text) - CONTEXT, CONTEXT + 1)]

@@ -1,4 +1,4 @@
-"""Prints the values of scikit-learn, nltk, pycocotools and gymnasium that the tests of `src/metrics` and `src/rl` compare with.
+"""Prints the values of scikit-learn, nltk, pycocotools and gymnasium that the tests of `crates/train/src/metrics`, `crates/extra/src/ranking.rs` and `src/rl` compare with.
 
     python tests/reference/metrics.py
 

@@ -63,11 +63,11 @@ fn is_path(span: &str, folders: &BTreeSet<String>) -> bool {
 fn only_plain_paths_in_the_folders_are_checked() {
     let folders = BTreeSet::from(["src".to_owned(), "tests".to_owned()]);
     let line =
-        "`src/ops`, `src/{a,b}`, `cargo test`, `tests/output/x.png`, `elsewhere/x`, src/plain";
+        "`src/text`, `src/{a,b}`, `cargo test`, `tests/output/x.png`, `elsewhere/x`, src/plain";
     let paths: Vec<&str> = code_spans(line)
         .filter(|span| is_path(span, &folders))
         .collect();
-    assert_eq!(paths, ["src/ops"]);
+    assert_eq!(paths, ["src/text"]);
 }
 
 /// The nightly job leaves out the cases that the book names as different with evcxr.

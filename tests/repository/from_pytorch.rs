@@ -1,6 +1,6 @@
 //! The tables that compare PyTorch with Taper: each name of Taper in them exists, and each layer is listed.
 
-use super::{read, root};
+use super::{library, read};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -25,17 +25,27 @@ fn the_names_of_taper_exist() {
 
 #[test]
 fn every_layer_is_in_the_tables() {
-    let nn = read("src/nn.rs");
-    let (_, list) = nn
-        .split_once("pub use layers::{")
-        .expect("the list of layers");
-    let (list, _) = list.split_once('}').expect("the end of the list");
+    /// A trait, and the types of arguments.
+    const OTHERS: [&str; 5] = [
+        "Activation",
+        "BagMode",
+        "IntoLayer",
+        "Nonlinearity",
+        "Triple",
+    ];
+    let list = ["crates/nn/src/nn/layers.rs", "crates/extra/src/layers.rs"].map(read);
+    let uses = list.iter().flat_map(|list| list.split("pub use ").skip(1));
+    let layers: Vec<String> = uses
+        .filter_map(|one| one.split_once("::")?.1.split_once(';'))
+        .flat_map(|(names, _)| words(names))
+        .filter(|name| !name.is_empty() && !OTHERS.contains(&name.as_str()))
+        .collect();
+    assert!(layers.len() > 60, "only {} layers", layers.len());
     let page = read(PAGE);
     let names = names_of_taper(&page);
-    // `IntoLayer` is a trait, for the arguments of `seq!` that are not layers yet.
-    let layers =
-        { list.split(',').map(str::trim) }.filter(|name| !name.is_empty() && *name != "IntoLayer");
-    let missing: Vec<&str> = layers.filter(|name| !names.contains(name)).collect();
+    let missing: Vec<&String> = { layers.iter() }
+        .filter(|name| !names.contains(name.as_str()))
+        .collect();
     assert!(missing.is_empty(), "{PAGE} lacks {missing:?}");
 }
 
@@ -64,7 +74,9 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
 /// Returns the names of all functions of the crate `taper`.
 fn functions() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    add_functions(&root().join("src"), &mut names);
+    for folder in library() {
+        add_functions(&folder, &mut names);
+    }
     names
 }
 

@@ -21,6 +21,21 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
+/// Returns the folders of the library's sources.
+fn library() -> Vec<PathBuf> {
+    let crates = [
+        "tensor",
+        "distributed",
+        "display",
+        "nn",
+        "data",
+        "train",
+        "extra",
+    ];
+    let crates = crates.map(|name| root().join("crates").join(name).join("src"));
+    [root().join("src")].into_iter().chain(crates).collect()
+}
+
 /// Returns the text of a file of the repository.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))

@@ -1,7 +1,7 @@
 //! The page with all names of PyTorch, torchvision's transforms and torchmetrics: those that Taper has, those with another
 //! name, and those that are out, with the reason. `names/pytorch.txt` has the names, `names/taper.txt` what Taper has.
 
-use super::{from_pytorch::words, read, root};
+use super::{from_pytorch::words, library, read, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -57,7 +57,9 @@ fn the_names_of_pytorch_are_all_in_the_page() {
     let text = read("tests/repository/names/taper.txt");
     let modules = modules(&text);
     let mut words = BTreeSet::new();
-    add_words(&root().join("src"), &mut words);
+    for folder in library() {
+        add_words(&folder, &mut words);
+    }
     let mut page = "# All names of PyTorch\n\n\
         The public functions of `torch`, and the classes of `torch.nn`, `torch.optim`, torchvision's transforms and torchmetrics:\n\
         which Taper has, what takes the place of others, and which are out. [The other tables](from-pytorch.md) have more of\n\

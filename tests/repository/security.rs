@@ -32,7 +32,7 @@ fn the_table_of_attacks_counts_what_is_tried() {
     // Each damages its files as often as the nightly job says.
     let calls: usize = [
         "tests/fuzz.rs",
-        "src/input/fuzz.rs",
+        "src/fuzz.rs",
         "cli/src/data/tests/damaged.rs",
     ]
     .map(|file| read(file).matches("    each_damaged(").count())

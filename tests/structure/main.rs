@@ -10,15 +10,13 @@ use cargo_metadata::{MetadataCommand, TargetKind};
 /// Rooms of a crate, lower ones first: none may use a room that follows it.
 const ORDERS: &[(&str, &[&str])] = &[
     (
-        "taper",
-        &["tensor", "ops", "nn", "optim", "train", "tensorboard"],
+        "taper-tensor",
+        &["erased", "error", "device", "tensor", "ops", "testing"],
     ),
-    ("taper", &["device", "ops", "nn", "optim", "train", "bench"]),
-    ("taper", &["tensor", "data", "train"]),
-    ("taper", &["nn", "text"]),
-    ("taper", &["data", "text"]),
-    ("taper", &["notebook", "text"]),
-    ("taper", &["notebook", "plot", "train"]),
+    ("taper-display", &["image", "plot"]),
+    ("taper-display", &["notebook", "plot"]),
+    ("taper-nn", &["nn", "optim"]),
+    ("taper-train", &["train", "tensorboard"]),
     (
         "taper-compute",
         &["simd", "scratch", "threads", "write", "lines", "gemm"],

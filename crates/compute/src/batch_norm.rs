@@ -145,3 +145,6 @@ impl Layout {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -128,3 +128,91 @@ multiversion! {
         write::each(out, values.iter().map(share_of))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns values of which some are equal; in some rows of the size `row`, one is NaN.
+    fn values(rows: usize, row: usize) -> Vec<f32> {
+        let value = |i: usize| (i * 37 % 23) as f32 - 11.0;
+        let mut values: Vec<f32> = (0..rows * row).map(value).collect();
+        for i in (1..rows).step_by(3) {
+            values[i * row + i * 7 % row] = f32::NAN;
+            values[i * row + row - 1] = f32::NAN;
+        }
+        values
+    }
+
+    /// Returns the extreme of some values and its first index.
+    fn naive(values: impl Iterator<Item = f32> + Clone, smallest: bool) -> (f32, u32) {
+        if let Some(at) = values.clone().position(f32::is_nan) {
+            return (f32::NAN, at as u32);
+        }
+        let extreme = match smallest {
+            true => values.clone().fold(f32::INFINITY, f32::min),
+            false => values.clone().fold(f32::NEG_INFINITY, f32::max),
+        };
+        (
+            extreme,
+            values
+                .clone()
+                .position(|value| value == extreme)
+                .expect("one") as u32,
+        )
+    }
+
+    fn bits(values: impl IntoIterator<Item = f32>) -> Vec<u32> {
+        let bits = |value: f32| if value.is_nan() { f32::NAN } else { value };
+        values
+            .into_iter()
+            .map(|value| bits(value).to_bits())
+            .collect()
+    }
+
+    #[test]
+    fn extremes_and_their_places_follow_the_definition() {
+        let sizes = [
+            (1, 1),
+            (5, 3),
+            (2, 31),
+            (5, 129),
+            (9, 32),
+            (40, 33),
+            (7, 300),
+        ];
+        for (rows, row) in sizes.into_iter().take(if cfg!(miri) { 4 } else { 7 }) {
+            let x = values(rows, row);
+            for smallest in [false, true] {
+                let (want, places): (Vec<f32>, Vec<u32>) = x
+                    .chunks(row)
+                    .map(|row| naive(row.iter().copied(), smallest))
+                    .unzip();
+                let got = write::by_chunks(rows, rows, |_, out| {
+                    extremes_of_rows(&x, row, smallest, out)
+                });
+                assert_eq!(bits(got), bits(want.clone()), "{rows} {row}");
+                assert_eq!(places_in_rows(&x, &want), places, "{rows} {row}");
+                let columns =
+                    (0..row).map(|i| naive(x[i..].iter().step_by(row).copied(), smallest));
+                let (want, places): (Vec<f32>, Vec<u32>) = columns.unzip();
+                let got = extremes_of_columns(&x, row, row, smallest);
+                assert_eq!(bits(got), bits(want.clone()), "{rows} {row}");
+                let got = places_in_columns(&x, row, 10, &want);
+                assert!(got.iter().zip(places).all(|(got, want)| *got == want + 10));
+                assert_eq!(
+                    places_in_columns(&[-99.0; 2], 2, 0, &[1.0; 2]),
+                    [u32::MAX; 2]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn equal_extremes_are_counted_and_share() {
+        let x = [1.0, 3.0, 2.0, 3.0, f32::NAN];
+        assert_eq!((count(&x[..4], 3.0), count(&x, f32::NAN)), (2, 1));
+        let shares = write::by_chunks(4, 4, |_, out| distribute(&x[..4], 3.0, 0.5, out));
+        assert_eq!(shares, [0.0, 0.5, 0.0, 0.5]);
+    }
+}

@@ -4,10 +4,9 @@
 //! scratch memory, element after element, so that they are computed side by side, each in its lane of the vectors.
 
 use crate::scratch::with_scratch;
-use crate::shared_slice::{SharedSlice, vec_filled_by};
 use crate::simd::Float;
-use crate::threads::for_each_task;
-use crate::{whole_rows, write};
+use crate::whole_rows;
+use crate::write::{self, Blocks};
 use std::mem::MaybeUninit;
 
 /// The elements of one task, rounded to whole rows.
@@ -79,13 +78,25 @@ impl Lines {
             columns,
             step,
         } = self;
-        let blocks = columns.div_ceil(COLUMNS);
-        let work = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
-            let first = task % blocks * COLUMNS;
-            let (start, width) = (
-                task / blocks * rows * columns + first * step,
-                COLUMNS.min(columns - first),
-            );
+        let blocks = match step {
+            // The columns of each part.
+            1 => Blocks {
+                matrices: outer,
+                rows,
+                columns,
+                high: rows,
+                wide: COLUMNS,
+            },
+            // The lines are adjacent.
+            _ => Blocks {
+                matrices: 1,
+                rows: columns,
+                columns: rows,
+                high: COLUMNS,
+                wide: rows,
+            },
+        };
+        blocks.write(|block| {
             let size = rows * COLUMNS;
             with_scratch(N * size, |scratch: &mut [T]| {
                 let mut scratch = scratch;
@@ -95,34 +106,34 @@ impl Lines {
                     let (part, _) = part.as_chunks_mut::<COLUMNS>();
                     match step {
                         1 => {
+                            let width = block.columns().len();
+                            let start = block.matrix() * rows * columns + block.columns().start;
                             for (i, row) in part.iter_mut().enumerate() {
                                 row[..width]
                                     .copy_from_slice(&input[start + i * columns..][..width]);
                                 row[width..].fill(T::ZERO);
                             }
                         }
-                        _ => read_transposed(&input[start..][..width * rows], part),
+                        _ => {
+                            let lines = block.rows();
+                            read_transposed(&input[lines.start * rows..lines.end * rows], part);
+                        }
                     }
                     part
                 });
                 compute(parts.each_mut().map(|part| &mut **part));
+                let part = &*parts[0];
                 if step > 1 {
-                    // SAFETY: no two tasks write the same rows.
-                    return write_transposed(parts[0], unsafe { y.part(start, width * rows) });
+                    for j in 0..block.rows().len() {
+                        block.row(|line| write::each(line, part.iter().map(|row| row[j])));
+                    }
+                    return;
                 }
-                for (i, row) in parts[0].iter().enumerate() {
-                    // SAFETY: no two tasks write the same columns.
-                    let y = unsafe { y.part(start + i * columns, width) };
-                    y.write_copy_of_slice(&row[..width]);
+                for row in part {
+                    block.row(|out| out.write_copy_of_slice(&row[..out.len()]));
                 }
             });
-        };
-        // SAFETY: the blocks cover all columns of all parts.
-        unsafe {
-            vec_filled_by(outer * rows * columns, |y| {
-                for_each_task(outer * blocks, |task| work(task, y));
-            })
-        }
+        })
     }
 }
 
@@ -137,11 +148,77 @@ fn read_transposed<T: Float>(input: &[T], part: &mut [[T; COLUMNS]]) {
     }
 }
 
-/// Copies columns into the rows of a matrix.
-fn write_transposed<T: Float>(part: &[[T; COLUMNS]], out: &mut [MaybeUninit<T>]) {
-    for (j, out) in out.chunks_exact_mut(part.len()).enumerate() {
-        for (out, row) in out.iter_mut().zip(part) {
-            out.write(row[j]);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Running sums of the first input plus the second one, along lines that are adjacent, columns, or short rows.
+    #[test]
+    fn lines_follow_the_definition() {
+        let cases = [
+            (vec![7, 40], 1),
+            (vec![70, 5], 1),
+            (vec![5, 9], 0),
+            (vec![2, 4, 67], 1),
+            (vec![3, 50, 24], 2),
+            (vec![2, 3, 4, 33], 1),
+            (vec![2, 130, 64], 1),
+        ];
+        for (dims, dim) in cases.into_iter().take(if cfg!(miri) { 4 } else { 7 }) {
+            let count = dims.iter().product();
+            let [a, b] = [3, 5]
+                .map(|by| -> Vec<f32> { (0..count).map(|i| (i * by % 11) as f32 - 4.0).collect() });
+            let lines = Lines::along(&dims, dim);
+            let got = lines.map(
+                [&a, &b],
+                |[a, b], out| {
+                    let mut sum = 0.0;
+                    let values = a.iter().zip(b).enumerate().map(|(i, (a, b))| {
+                        sum = if i % lines.size == 0 { *a } else { sum + *a };
+                        sum + *b
+                    });
+                    write::each(out, values)
+                },
+                |[a, b]| {
+                    let mut sums = [0.0; COLUMNS];
+                    for (a, b) in a.iter_mut().zip(b) {
+                        for j in 0..COLUMNS {
+                            sums[j] += a[j];
+                            a[j] = sums[j] + b[j];
+                        }
+                    }
+                },
+            );
+            let step: usize = dims[dim + 1..].iter().product();
+            let mut want = b;
+            for (i, want) in want.iter_mut().enumerate() {
+                let first = i - i / step % dims[dim] * step;
+                let line = (first..=i).step_by(step);
+                *want += line.map(|i| a[i]).sum::<f32>();
+            }
+            assert_eq!(got, want, "{dims:?} {dim}");
+        }
+    }
+
+    /// What a program reads beside the last lines are zeros: a value that is not finite would be slow.
+    #[test]
+    fn columns_beside_the_last_lines_are_zeros() {
+        for (dims, dim) in [([3, 9], 0), ([9, 3], 1)] {
+            let used = std::sync::Mutex::new(vec![]);
+            let lines = Lines::along(&dims, dim);
+            lines.map(
+                [&[1f32; 27]],
+                |_, _| unreachable!("short rows are columns"),
+                |[part]| {
+                    let rows = part.iter().map(|row| row.map(|value| value as usize));
+                    used.lock().expect("no panic").extend(rows.flatten());
+                    part.as_flattened_mut().fill(f32::NAN);
+                },
+            );
+            let used = used.into_inner().expect("no panic");
+            assert_eq!(used.iter().sum::<usize>(), 27);
+            let beside = used.chunks(COLUMNS).flat_map(|row| &row[9..]);
+            assert!(beside.clone().all(|value| *value == 0));
         }
     }
 }

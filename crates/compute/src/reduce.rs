@@ -192,3 +192,61 @@ multiversion! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small integers, so that the sums are exact in any order. The sizes are below and above the sizes of blocks and tasks.
+    #[test]
+    fn sums_follow_the_definition() {
+        let large: &[(&[usize], &[usize])] = &[
+            (&[70_001], &[0]),
+            (&[300, 200], &[0]),
+            (&[2, 40, 1100], &[1]),
+            (&[2, 9, 2100], &[1]),
+            (&[3, 70, 300], &[0, 2]),
+            (&[90, 600], &[1]),
+        ];
+        let small: &[(&[usize], &[usize])] = &[
+            (&[2, 3], &[]),
+            (&[5, 1, 3], &[1]),
+            (&[7, 3], &[0]),
+            (&[3, 7], &[1]),
+            (&[1003, 3], &[0]),
+            (&[130, 9], &[0]),
+            (&[3, 67, 5], &[1]),
+            (&[3, 4, 5], &[0, 2]),
+            (&[2, 3, 4, 5], &[0, 2]),
+            (&[2, 3, 4, 5, 3], &[1, 3]),
+            (&[2, 3, 4, 5], &[1, 2]),
+        ];
+        let large = large.iter().filter(|_| !cfg!(miri));
+        for &(shape, dims) in small.iter().chain(large) {
+            let count = shape.iter().product();
+            let values: Vec<f32> = (0..count).map(|i| (i * 5 % 7) as f32 - 2.0).collect();
+            let kept = |dim: usize| if dims.contains(&dim) { 1 } else { shape[dim] };
+            let sizes: Vec<usize> = (0..shape.len()).map(kept).collect();
+            let mut want = [0, 1].map(|_| vec![0.0; sizes.iter().product()]);
+            for (i, value) in values.iter().enumerate() {
+                let (mut rest, mut to, mut step) = (i, 0, 1);
+                for dim in (0..shape.len()).rev() {
+                    to += rest % shape[dim] % sizes[dim] * step;
+                    (rest, step) = (rest / shape[dim], step * sizes[dim]);
+                }
+                want[0][to] += value;
+                want[1][to] += value * value;
+            }
+            assert_eq!(
+                sums_along(&values, shape, dims),
+                want[0],
+                "{shape:?} {dims:?}"
+            );
+            assert_eq!(
+                squares_along(&values, shape, dims),
+                want[1],
+                "{shape:?} {dims:?}"
+            );
+        }
+    }
+}

@@ -47,3 +47,27 @@ impl<'a, const N: usize> Runs<'a, N> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From each run on, the next one begins where its own number says.
+    #[test]
+    fn each_run_begins_where_its_indices_say() {
+        let (sizes, steps) = ([2, 3, 4], [[100, 20, 3], [7, 0, 50]]);
+        let count: usize = sizes.iter().product();
+        let starts = |run: usize| {
+            let indices = [run / 12 % 2, run / 4 % 3, run % 4];
+            steps.map(|steps| indices.iter().zip(steps).map(|(i, step)| i * step).sum())
+        };
+        let mut runs = Runs::at(0, &sizes, [&steps[0], &steps[1]]);
+        for run in 0..=count {
+            let want: [usize; 2] = starts(run % count);
+            assert_eq!(runs.starts, want, "{run}");
+            let here = Runs::at(run % count, &sizes, [&steps[0], &steps[1]]);
+            assert_eq!(here.starts, want, "{run}");
+            runs.advance();
+        }
+    }
+}

@@ -31,17 +31,6 @@ impl Level {
         SETTING.as_ref().copied().unwrap_or(Level::Baseline)
     }
 
-    /// Returns the level for a loop with a few cheap instructions for each element, which waits for memory: vectors of
-    /// 256 bits cross fewer borders of cache lines.
-    #[inline]
-    pub fn get_for(is_cheap: bool) -> Level {
-        match Level::get() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 if is_cheap => Level::Avx2,
-            level => level,
-        }
-    }
-
     /// Returns the level that a setting names, at most the processor's; an empty setting names the best.
     fn of_setting(setting: &str) -> Result<Level, String> {
         let most = Level::of_processor();
@@ -97,7 +86,8 @@ pub fn unknown_setting() -> Option<&'static str> {
 /// Compiles a function for each instruction set; a call uses the best that the processor has. The
 /// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`. In the body, `FUSED` says whether
 /// the instruction set has a fused multiply-add, for the functions of [`Float`]. `cheap …;` before the function
-/// says whether its loop is [cheap](crate::simd::Level::get_for).
+/// says whether its loop has a few cheap instructions for each element, and so waits for memory: vectors of 256 bits cross
+/// fewer borders of cache lines. It is not compiled for wider ones then.
 #[macro_export]
 macro_rules! multiversion {
     (cheap $cheap:expr; $(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)? $t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
@@ -118,8 +108,11 @@ macro_rules! multiversion {
                 body::<$t $(, $f)?, true>($($arg),*)
             }
 
-            match $crate::simd::Level::get_for($cheap) {
-                // SAFETY: `Level::get` returns this level only if the processor has the instructions.
+            match $crate::simd::Level::get() {
+                // SAFETY: `Level::get` returns this level only if the processor has the instructions, which include AVX2.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Level::Avx512 if const { $cheap } => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
+                // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 $crate::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
                 // SAFETY: as above.

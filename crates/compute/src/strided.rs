@@ -389,29 +389,4 @@ fn merged(mut merged: Vec<Dimension>) -> Vec<Dimension> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_are_copied_and_added_where_the_strides_say() {
-        let values: Vec<i32> = (0..6).collect();
-        assert_eq!(copied(&values, &[3, 2], &[1, 3], &[]), [0, 3, 1, 4, 2, 5]);
-        assert_eq!(copied(&values, &[2, 3], &[3, 1], &[1]), [2, 1, 0, 5, 4, 3]);
-        let mut out = vec![10; 6];
-        add(&values, &[3, 2], &[1, 3], &mut out, &[2, 1]);
-        assert_eq!(out, [10, 13, 11, 14, 12, 15]);
-    }
-
-    #[test]
-    fn places_that_overlap_or_are_outside_panic() {
-        let add = |sizes: &[usize], strides: &[usize]| {
-            let mut out = vec![0; 6];
-            add(&[1; 6], sizes, &[0, 0], &mut out, strides);
-        };
-        for (sizes, strides) in [([2, 3], [2, 1]), ([6, 2], [1, 0]), ([2, 4], [4, 1])] {
-            let added = std::panic::catch_unwind(|| add(&sizes, &strides));
-            assert!(added.is_err(), "{sizes:?} {strides:?}");
-        }
-        add(&[2, 3], &[1, 2]);
-    }
-}
+mod tests;

@@ -4,6 +4,10 @@
 //! same memory as `&mut [T]`: nothing but memory that is initialised has this type. So that only this module needs
 //! `unsafe`, [`each`], [`by_index`], [`fill`] and [`Parts`] initialise, as does `write_copy_of_slice` of the standard library.
 
+mod blocks;
+
+pub use blocks::{Block, Blocks};
+
 use crate::shared_slice::{SharedSlice, vec_filled_by};
 use crate::simd::Float;
 use crate::threads::for_each_task;

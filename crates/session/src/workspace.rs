@@ -33,8 +33,17 @@ codegen-units = 1
 # What is large or computes.
 [profile.dev.package]
 # An image is built once: what is kept for the next build takes time.
-taper = { opt-level = 3, codegen-units = 16, incremental = false }
+# Crates without loops over elements have the level "s", with which networks train as fast. Optimisers have such loops in
+# `taper-nn`, images in `taper-display` and in `taper-data`, where a transform would take nine times as long.
+taper = { opt-level = "s", codegen-units = 16, incremental = false }
 taper-compute = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-data = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-display = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-distributed = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-extra = { opt-level = "s", codegen-units = 16, incremental = false }
+taper-nn = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-tensor = { opt-level = 3, codegen-units = 16, incremental = false }
+taper-train = { opt-level = "s", codegen-units = 16, incremental = false }
 candle-core = { opt-level = 2, codegen-units = 16 }
 candle-nn = { codegen-units = 16 }
 gemm-common = { opt-level = 3 }

@@ -7,10 +7,8 @@ use super::epilogue::Epilogue;
 use super::geometry::Geometry;
 use super::layout::source;
 use crate::scratch::with_scratch;
-use crate::shared_slice::{SharedSlice, vec_filled_by};
 use crate::simd::{Float, multiversion};
-use crate::threads::for_each_task;
-use std::mem::MaybeUninit;
+use crate::write::Blocks;
 
 /// The outputs that are computed together.
 const LANES: usize = 16;
@@ -38,7 +36,16 @@ pub(super) fn convolve<T: Float>(
         meets[*pair] = T::ONE;
     }
     let kernel = geometry.kernel[0] * geometry.kernel[1];
-    let work = |group: usize, y: SharedSlice<MaybeUninit<T>>| {
+    // A task has a group, in all images.
+    let blocks = Blocks {
+        matrices: 1,
+        rows: geometry.batch,
+        columns: geometry.groups * outputs,
+        high: geometry.batch,
+        wide: outputs,
+    };
+    blocks.write(|block| {
+        let group = block.columns().start / outputs;
         with_scratch(pixels * lanes + lanes, |scratch: &mut [T]| {
             let (weights, sums) = scratch.split_at_mut(pixels * lanes);
             weights.fill(T::ZERO);
@@ -48,18 +55,10 @@ pub(super) fn convolve<T: Float>(
             for image in 0..geometry.batch {
                 let plane = image * geometry.groups + group;
                 add_up(&x[plane * pixels..][..pixels], weights, &meets, sums);
-                // SAFETY: `y` is the whole output, and no other task has this group.
-                let y = unsafe { y.part(plane * outputs, outputs) };
-                epilogue.of(group).write(sums, y);
+                block.row(|y| epilogue.of(group).write(sums, y));
             }
         });
-    };
-    // SAFETY: the tasks cover all groups, and each initialises its outputs in all images.
-    unsafe {
-        vec_filled_by(geometry.batch * geometry.groups * outputs, |y| {
-            for_each_task(geometry.groups, |group| work(group, y));
-        })
-    }
+    })
 }
 
 /// Returns the pairs of a pixel and an output that meet, numbered pixel by pixel, and the element of the kernel where they

@@ -4,7 +4,8 @@ use super::matrix::{Matrix, store};
 use crate::microkernel;
 use crate::scratch::with_scratch;
 use crate::shared_slice::SharedSlice;
-use crate::simd::{Float, multiversion};
+use crate::simd::Float;
+use crate::sums::add;
 use std::mem::MaybeUninit;
 
 /// The largest depth of one pass over a panel, so that this part of it stays in the L2 cache.
@@ -137,12 +138,4 @@ struct Target<'a, T> {
     /// Whether the sums are added to the product's present values.
     add: bool,
     out: SharedSlice<'a, MaybeUninit<T>>,
-}
-
-multiversion! {
-    fn add<T: Float>(sums: &[T], out: &mut [T]) {
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out += *sum;
-        }
-    }
 }

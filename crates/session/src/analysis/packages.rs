@@ -7,9 +7,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use taper_host::{components, toolchain};
 
-/// The dependencies of `taper` whose types a variable of a cell can have. Of packages that a student
+/// The crates below `taper` whose types a variable of a cell can have. Of packages that a student
 /// adds with `:dep`, all dependencies are loaded.
-pub(crate) const SEEN_BELOW_TAPER: [&str; 4] = ["candle-core", "candle-nn", "half", "taper-macros"];
+pub(crate) const SEEN_BELOW_TAPER: [&str; 11] = [
+    "candle-core",
+    "candle-nn",
+    "half",
+    "taper-data",
+    "taper-display",
+    "taper-distributed",
+    "taper-extra",
+    "taper-macros",
+    "taper-nn",
+    "taper-tensor",
+    "taper-train",
+];
 
 /// The crate of the cells.
 pub(super) const CELLS: &str = "cells";

@@ -220,7 +220,7 @@ fn the_process_ends_when_its_input_is_closed() {
 
 #[test]
 fn the_tensor_of_the_first_completions_is_made_by_a_function_of_the_library() {
-    let functions = include_str!("../../../../src/tensor/create.rs");
+    let functions = include_str!("../../../../crates/tensor/src/tensor/create.rs");
     let (function, _) = FIRST[2].split_once('(').expect("a call");
     assert!(functions.contains(&format!("pub fn {function}(")));
 }

@@ -5,7 +5,7 @@ use libloading::Library;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The functions that the library `taper` exports for this process (`src/notebook/hooks.rs`).
+/// The functions that the library `taper` exports for this process (`crates/display/src/notebook/hooks.rs`).
 struct TaperLibrary {
     attach: extern "C" fn(),
     begin_cell: extern "C" fn(),

@@ -192,7 +192,7 @@ mod tests {
         };
         assert_eq!(texts(&of(&[])), ["svg()"]);
         assert_eq!(texts(&of(&["visit_mut(visitor)"])).len(), 2);
-        let file = include_str!("../../../../src/nn/parameters_ext.rs");
+        let file = include_str!("../../../../crates/nn/src/nn/parameters_ext.rs");
         let declared = file.split("pub trait ParametersExt").nth(1);
         let declared = declared.and_then(|text| text.split("\n}\n").next());
         let declared = declared.expect("the trait").lines().map(str::trim_start);

@@ -219,7 +219,9 @@ fn is_in_taper(note: &Message) -> bool {
         let folders = Path::new(&span.file_name).ancestors();
         let mut manifests = folders.map(|folder| folder.join("Cargo.toml"));
         let manifest = manifests.find_map(|file| std::fs::read_to_string(file).ok());
-        manifest.is_some_and(|text| text.lines().any(|line| line == "name = \"taper\""))
+        let of_taper =
+            |line: &str| line == "name = \"taper\"" || line.starts_with("name = \"taper-");
+        manifest.is_some_and(|text| text.lines().any(of_taper))
     };
     let mut spans = note.spans.iter().filter(|span| span.cell.is_none());
     note.message.ends_with("defined here") && spans.any(is_in_taper)
