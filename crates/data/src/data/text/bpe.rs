@@ -171,9 +171,11 @@ impl BpeTokenizer {
         let advice = "Give a tokenizer.json of Hugging Face's format";
         let unreadable =
             |reason: &dyn Display| error::file("read the tokenizer", path, reason, advice);
+        let text = String::from_utf8(bytes).map_err(|reason| unreadable(&reason))?;
         // The library panics where a text in the file is not valid JSON.
-        serde_json::from_slice::<Json>(&bytes).map_err(|reason| unreadable(&reason))?;
-        let tokenizer = Tokenizer::from_bytes(bytes).map_err(|reason| unreadable(&reason))?;
+        serde_json::from_str::<Json>(&text).map_err(|reason| unreadable(&reason))?;
+        // `from_bytes` is generic: with it, the library's whole reader would be compiled in this crate again.
+        let tokenizer: Tokenizer = text.parse().map_err(|reason| unreadable(&reason))?;
         Ok(Self::of(tokenizer))
     }
 
@@ -406,9 +408,11 @@ mod tests {
         let all = BpeTokenizer::train("abab abab", usize::MAX).unwrap();
         assert!(all.vocab_size() < 270);
         let path = std::env::temp_dir().join(format!("taper_bpe_other_{}", std::process::id()));
-        std::fs::write(&path, "{}").unwrap();
-        let message = BpeTokenizer::load(&path).unwrap_err().to_string();
-        assert_eq!(message.lines().count(), 2, "{message}");
+        for content in [&b"{}"[..], b"", b"\xff\xfe{\x00}"] {
+            std::fs::write(&path, content).unwrap();
+            let message = BpeTokenizer::load(&path).unwrap_err().to_string();
+            assert_eq!(message.lines().count(), 2, "{message}");
+        }
         std::fs::remove_file(path).unwrap();
     }
 }
