@@ -106,7 +106,9 @@ fn check_powers<const FUSED: bool>() {
             .copied()
             .chain([-7.0, 0.1, -2.5, 30.0, 1.7])
         {
-            let (got, want) = (Float::pow::<FUSED>(*x, y), x.powf(y));
+            // Miri adds an error of a few units in the last place to the standard library's functions.
+            let want = f64::from(*x).powf(y.into()) as f32;
+            let got = Float::pow::<FUSED>(*x, y);
             let off = (got - want).abs();
             let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
             assert!(
