@@ -1,4 +1,4 @@
-//! Layers, each in a file of its own.
+//! Layers; related ones share a file.
 
 mod adaptive_max_pool;
 mod bilinear;

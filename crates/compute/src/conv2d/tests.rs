@@ -1,6 +1,6 @@
 use super::*;
 
-/// Small integers, so that the sums are exact in any order. They have no period, which could be that of a plane.
+/// Small integers, so that the sums are exact in any order. They do not repeat, so a wrong plane has other values.
 fn integers<T: Float>(count: usize, factor: usize) -> Vec<T> {
     let value = |i: usize| T::of((((i * factor * 40_503) >> 8) % 7) as f64 - 3.0);
     (0..count).map(value).collect()

@@ -98,7 +98,7 @@ fn copies_follow_the_definition() {
 }
 
 #[test]
-fn an_even_step_is_that_of_all_elements() {
+fn an_even_step_leads_from_each_element_to_the_next() {
     assert_eq!(even_step(&[2, 3, 4], &[24, 8, 2]), Some(2));
     assert_eq!(even_step(&[2, 1, 4], &[4, 9, 1]), Some(1));
     assert_eq!(even_step(&[2, 3, 4], &[8, 8, 2]), None);

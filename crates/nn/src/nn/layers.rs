@@ -1,4 +1,4 @@
-//! The layers, each in a file of its own.
+//! The layers; related ones share a file.
 
 mod activation;
 mod adaptive_pool;

@@ -161,7 +161,7 @@ impl<const N: usize> Plan<N> {
     }
 }
 
-/// Computes the elements of an output from those of the operands.
+/// Computes the elements of an output from the elements of its operands.
 type Compute<T, O, const N: usize> = dyn Fn([&[T]; N], &mut [MaybeUninit<O>]) + Sync;
 
 /// The elements of an output, and the operands as they were read.
